@@ -67,7 +67,7 @@ _HOMES = {
 
 def open_warehouse(root: Folder = "warehouse") -> Warehouse:
     """The warehouse in a folder, which need not exist yet; or at an address, such as s3://BUCKET/PATH, to read: what is
-    opened is fetched into the user's cache, and checked. Raises as `places.open_place` does."""
+    opened is fetched into the user's cache, and checked. Raises the same exceptions as `places.open_place`."""
     from bgdata.warehouse import open_whole
 
     return open_whole(root)

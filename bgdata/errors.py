@@ -19,7 +19,7 @@ def cite(value: object, most: int = 80) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-# of an address, a name and password before the place, and what stands after it: signatures, and keys
+# secret parts of an address: name and password before the host, signatures and keys after the path
 _LOGIN = re.compile(r"(?<=://)(?:[^/\s'\":@]*:[^\s'\"]*@|[^/\s'\"@]*@)")
 _QUERY = re.compile(r"(://[^\s'\"?#]*)[?#][^\s'\"]*")
 

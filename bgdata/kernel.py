@@ -57,7 +57,7 @@ def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = Fals
 
 def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """Compile calls of a kernel with integer literals for any integer. Otherwise Numba would compile the kernel, and
-    all that it calls, once more for each literal. Bools stay literals, as they choose branches."""
+    all that it calls, once more for each literal. Bools stay literals, because they choose branches."""
 
     def plain(given: Any) -> Any:
         return unliteral(given) if isinstance(given, IntegerLiteral) else given
@@ -66,7 +66,7 @@ def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mappin
 
 
 def read_only(values: Array) -> Array:
-    """The array itself, made read-only like mapped ones, as kernels are compiled for one or the other."""
+    """The array itself, made read-only like mapped ones, because kernels are compiled for one or the other."""
     values.setflags(write=False)
     return values
 
@@ -86,7 +86,7 @@ def in_threads(work: Callable[..., None], count: int, *arguments: object, least:
     if n_threads == 1 or count <= size:
         work(0, count, *arguments)
         return
-    compiled: Any = work  # before threads start, as only this thread can be interrupted
+    compiled: Any = work  # before threads start, because only this thread can be interrupted
     compiled.compile(tuple(typeof(value) for value in (0, count, *arguments)))
     pool = ThreadPoolExecutor(n_threads)
     try:

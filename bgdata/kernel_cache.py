@@ -31,7 +31,7 @@ pickled: Any = serialize.dumps
 runtime: Any = nrt.rtsys
 FORMAT = 3  # version of the files of compiled kernels
 OURS = "_ZN6bgdata"  # prefix of the symbols of kernels
-LARGE_BYTES = 64 << 10  # of machine code; larger kernels are called, not copied, as a call costs them little
+LARGE_BYTES = 64 << 10  # size of machine code; larger kernels are called, not copied, because a call costs them little
 _PACKAGE = Path(__file__).parent
 # top-level imports, whose names kernels of the module can use: `from a.b import c, d` or `import a.b`
 _IMPORT = re.compile(
@@ -60,7 +60,7 @@ def kernel_fingerprint() -> str:
 
 @functools.cache
 def source(module: Path) -> bytes:
-    """The content of a module's file, read once, as closures share most files."""
+    """The content of a module's file, read once, because closures share most files."""
     return module.read_bytes()
 
 

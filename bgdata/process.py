@@ -29,8 +29,8 @@ TIDY_SECONDS = 2.0  # for cleaning up, which takes milliseconds unless the disk 
 BROKEN_PIPE = 128 + system.SIGPIPE  # exit code if the output is no longer read
 # allocations between garbage collections; with Python's default of 700, imports cause hundreds of them
 COLLECTED_OBJECTS = 50_000
-# of address space (ulimit -v); with less, libraries abort the process with their own messages while loading
-LEAST_ADDRESS_BYTES = 512 << 20
+# bytes of address space (ulimit -v); with less, libraries abort the process with their own messages while loading
+MIN_ADDRESS_BYTES = 512 << 20
 
 
 class Compilation:
@@ -71,7 +71,7 @@ class _Stop:
         self.finished = ""  # see `keep`
         self.keeps_nothing = False
         self.actions: list[Callable[[], object]] = []  # see `when_cut_off`
-        self.said = threading.Lock()  # taken forever by the thread that prints the line
+        self.printing = threading.Lock()  # taken forever by the thread that prints the line
         self.is_said = threading.Event()
         self.code: int | None = None  # exit code, once the work is done
 
@@ -149,7 +149,7 @@ def continue_after_signal() -> None:
 def print_stop_line() -> int:
     """Print the line about a stop, once; returns the exit code."""
     number = _stop.number or signal.SIGINT
-    if not _stop.number or _stop.said.acquire(blocking=False):
+    if not _stop.number or _stop.printing.acquire(blocking=False):
         print_line(stop_line(number))
         _stop.is_said.set()
     return 128 + number
@@ -226,7 +226,7 @@ def _watch(reader: int) -> None:
 def _cut_off(number: int) -> NoReturn:
     """End this process whatever its threads are doing."""
     _stop.number = _stop.number or number
-    if _stop.said.acquire(blocking=False):
+    if _stop.printing.acquire(blocking=False):
         line = [f"error: {ENDINGS[signal.Signals(number)]}"]
 
         def tidy() -> None:
@@ -312,8 +312,8 @@ def run(work: Callable[[], object]) -> NoReturn:
     """Do the work of a command line and exit with its result or exit code: 128 plus the number of a signal that ends
     it, 141 if the output is no longer read, 1 if it cannot be written."""
     most = system.limit("RLIMIT_AS")
-    if most is not None and most < LEAST_ADDRESS_BYTES:
-        least, found = LEAST_ADDRESS_BYTES >> 20, most >> 20
+    if most is not None and most < MIN_ADDRESS_BYTES:
+        least, found = MIN_ADDRESS_BYTES >> 20, most >> 20
         sys.exit(f"error: expected {least} MiB of address space or more, found a limit of {found} MiB; see ulimit -v")
     begin()
     gc.set_threshold(COLLECTED_OBJECTS)

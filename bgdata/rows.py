@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-Row = Mapping[str, Any]  # values by the SQL names of columns
+Row = Mapping[str, Any]  # values by SQL column name
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ EQUITY = Quantity(4, sign="+")  # in points, also for average results
 LOSS = Quantity(4)  # in points, and any other amount without a sign, such as an RMSE or a standard error
 CHANCE = Quantity(2, 100, unit=" %")
 PERCENT = Quantity(1, 100)  # a chance in a table of plays, a share
-THOUSANDTHS = Quantity(1, 1000)  # of a point
+THOUSANDTHS = Quantity(1, 1000)  # thousandths of a point
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Column:
     width: int = 0  # at least, in letters
     gap: int = 2  # blanks before it
     missing: str = ""  # printed for None and NaN
-    is_right: bool = False  # of text: aligned like numbers
+    is_right: bool = False  # text that is aligned like numbers
 
     def text(self, row: Row) -> str:
         """The text of this column in a row."""

@@ -2,7 +2,7 @@
 
 The coordinator, which runs the command, does everything that is not played: it asks for shards, takes them in one by
 one as they are finished, and writes a part of a version when all of its shards are there. Workers have nothing to do
-meanwhile, as the next part begins when the last one is written.
+meanwhile, because the next part begins when the last one is written.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class Costs(NamedTuple):
     """Seconds of one core, and bytes, of shards of so many games or positions."""
 
     shard_items: int
-    worker_seconds: float  # of a shard
-    receive_seconds: float  # of a shard: its hash is checked, and it is written and read
-    write_seconds: float  # of 1,000 items of a part: arrays, hashes, Parquet, checks
+    worker_seconds: float  # to compute a shard
+    receive_seconds: float  # to receive a shard: its hash is checked, and it is written and read
+    write_seconds: float  # to write 1,000 items of a part: arrays, hashes, Parquet, checks
     shard_bytes: int
 
 

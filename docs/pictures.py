@@ -85,7 +85,7 @@ ROOMS = {  # content of each folder; `[tool.importlinter]` has their order
     "pipelines": "Prefect flows",
     "sql": "macros, views, checks",
 }
-WIDTH = 8.0  # of the house
+WIDTH = 8.0  # width of the house
 WAY = [  # (step of the data, folder that does it)
     ("position", "game"),
     ("index", "bearoff"),

@@ -31,7 +31,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 VERSION_FILE, CITATION, CHANGELOG = "bgdata/version.py", "CITATION.cff", "CHANGELOG.md"
-MINORS = range(11, 15)  # of Python 3
+MINORS = range(11, 15)  # minor versions of Python 3
 # where the wheel has the folders of a checkout
 PLACES = {"bgdata/": "bgdata/", "pipelines/": "bgdata/pipelines/", "sql/": "bgdata/sql/"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -4,9 +4,9 @@ They replace all versions in their folder of the package, and of their kinds in 
 must be named together with the networks that they started from, unless recipes name these by version, and with those
 that other versions of the package need. The first network becomes `network`, and pages, claims and tests that name its
 predecessor are changed. Scores of networks in the warehouse (`bgdata benchmark network/NAME --games 40000`, `bgdata
-benchmark network/NAME`) are copied too, as evaluations quote them. Every version is verified first: hashes, values, SQL
-checks, a recomputed sample, and that this code would compute it; versions that the package already has, only by hashes
-and code.
+benchmark network/NAME`) are copied too, because evaluations quote them. Every version is verified first: hashes,
+values, SQL checks, a recomputed sample, and that this code would compute it; versions that the package already has,
+only by hashes and code.
 
 `python -m docs.ship --follow` builds the benchmarks (rollout_decisions), studies of the cube (cube_studies), opening
 books (openings) and reference positions of the package again with the current `network`, and those whose kind has a
@@ -67,7 +67,7 @@ FOLDERS = {  # folders of the package, by kind
     "openings": openings.PUBLISHED,
     "reference_positions": reference_positions.PUBLISHED,
 }
-MOST_BYTES = 5_000_000  # of all files in a folder: a network has up to 4 MB
+MAX_BYTES = 5_000_000  # size of all files in a folder: a network has up to 4 MB
 NAMING = ("README.md", "docs", "bgdata", "sql", "tests", ":!docs/research", ":!bgdata/**/*.json")
 """What names the network that plays as `network`, for git; pages of research tell how it came about."""
 
@@ -158,8 +158,8 @@ def kept_variants(network: str) -> list[str]:
 def follow(root: str = "warehouse", lock: Path = LOCK) -> Iterator[Path]:
     """Build `followers` again, replace the old ones in the package and in pages, and yield changed folders and files.
 
-    Benchmarks are replaced together, as the games of the old ones are gone, and so are kinds whose shipped versions
-    this code would not reproduce; others one by one. Raises the errors of `Warehouse.build` and `ship`.
+    Benchmarks are replaced together, because the games of the old ones are gone, and so are kinds whose shipped
+    versions this code would not reproduce; others one by one. Raises the errors of `Warehouse.build` and `ship`.
     """
     warehouse = bgdata.open_warehouse(root)
     found = [each for each in followers() if each.recipe != each.before or each.is_outdated]
@@ -191,8 +191,8 @@ def check_versions(warehouse: Warehouse, versions: list[Table], folder: Path) ->
                 f"expected {table.name} to have the recipe of this code, found another; build it anew"
             )
     size = sum(entry.bytes for table in versions for entry in table.manifest.files)
-    if size > MOST_BYTES:
-        raise CheckFailedError(f"expected at most {MOST_BYTES:,} bytes, found {size:,} in {versions[0].name}")
+    if size > MAX_BYTES:
+        raise CheckFailedError(f"expected at most {MAX_BYTES:,} bytes, found {size:,} in {versions[0].name}")
     added = []
     for table in versions:
         if is_shipped(table, folder):
@@ -282,12 +282,12 @@ def measured_scores(warehouse: Warehouse, versions: list[Table], folder: Path) -
 
 def change_lock(path: Path, kinds: Sequence[str], versions: list[Table]) -> None:
     """Replace the entries of these kinds in the lock by these versions."""
-    entries, pins = read_lock(path)
+    entries = read_lock(path)
     shipped = [
         LockEntry(manifest.dataset, manifest.variant, manifest.recipe_key, manifest.digest)
         for manifest in (table.manifest for table in versions)
     ]
-    write_lock(path, [*(entry for entry in entries if entry.dataset not in kinds), *shipped], pins)
+    write_lock(path, [*(entry for entry in entries if entry.dataset not in kinds), *shipped])
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None, is_
 
 
 def in_order(jobs: Sequence[Job], begin: Callable[[Job], PrefectFuture[list[Built]]]) -> Iterator[Built]:
-    """Yields versions as they are built. As many tasks run as there are processes; the first jobs whose inputs are
+    """Yield versions as they are built. As many tasks run as there are processes; the first jobs whose inputs are
     built begin first."""
     waiting, running, done = list(jobs), dict[PrefectFuture[list[Built]], Job](), set[Variant]()
     while waiting or running:

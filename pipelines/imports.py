@@ -29,17 +29,21 @@ from prefect.cache_policies import NO_CACHE
 from bgdata import open_warehouse
 from bgdata.errors import MissingFileError, cite
 from bgdata.imports import steps
+from bgdata.imports.sources import at_mirror
 from bgdata.warehouse import Warehouse
 
 from .tasks import RETRIED, Built, Notes, flow_parser, processes, publish_charts, run_flow, tell_finished
+
+PUBLISHER = "gnubg"  # whose files have a name here
 
 
 @task(retries=2, retry_delay_seconds=2, cache_policy=NO_CACHE)
 def fetch(root: str, name: str, address: str | None) -> Built:
     """Download a published file, unless it exists; returns its path in place of a version."""
     notes = Notes()
-    (file,) = (each for each in steps.published_files(address) if each.name == name)
-    return Built(str(steps.fetch_file(open_warehouse(root), file, notes)), notes.lines)
+    source = at_mirror(steps.find_source(PUBLISHER), address)
+    (file,) = steps.wanted_files(source, [name])
+    return Built(str(steps.fetch_file(source, file, open_warehouse(root).root / steps.RAW, notes)), notes.lines)
 
 
 @task(**RETRIED, cache_policy=NO_CACHE)
@@ -62,7 +66,7 @@ def import_files(root: str = "warehouse", files: list[str] | None = None, addres
     """Fetch, import and check files; returns their versions, and publishes a report of lines and of leakage."""
     warehouse = open_warehouse(root)
     futures = []  # also those of fetching and importing, which have the errors
-    wanted = sources(warehouse, files or [], address)
+    wanted = sources(warehouse, files or [])
     for kind, name, is_published in wanted:
         path = fetch.submit(root, name, address) if is_published else Built(name, [])
         named = import_file.with_options(task_run_name=Path(name).name)
@@ -83,10 +87,10 @@ def import_files(root: str = "warehouse", files: list[str] | None = None, addres
     return versions
 
 
-def sources(warehouse: Warehouse, files: Sequence[str], address: str | None) -> list[tuple[str, str, bool]]:
+def sources(warehouse: Warehouse, files: Sequence[str]) -> list[tuple[str, str, bool]]:
     """(kind, path or published name, whether it is published) of each file. Raises MissingFileError for a name that is
     not published, and the errors of `steps.import_parameters` for a file that is missing or has no kind."""
-    published = {file.name: file.kind for file in steps.published_files(address)}
+    published = {file.name: file.kind for file in steps.find_source(PUBLISHER).files if file.kind}
     found = []
     for word in files or list(published):
         kind, colon, path = word.partition(":")

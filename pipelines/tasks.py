@@ -42,8 +42,8 @@ from bgdata.web.charts import HEIGHT, WIDTH, chart_svg
 # the compilation of others
 PROCESSES = min(4, (os.cpu_count() or 1) + 1)
 ANSWER_SECONDS = 20  # limit for the first answer of a server
-MOST_WAITING = 500  # tasks that may wait for others at a time, each in a thread; flows have tens
-RETRIED: dict[str, Any] = {"retries": 1, "retry_delay_seconds": 1}  # of flows and tasks
+MAX_WAITING = 500  # tasks that may wait for others at a time, each in a thread; flows have tens
+RETRIED: dict[str, Any] = {"retries": 1, "retry_delay_seconds": 1}  # retries of flows and tasks
 COLUMNS = 3  # charts in a row
 HEAD, GAP = 32, 16  # above a chart, for the name of its version; beside and below it
 # copied from the style sheet of the explorer, because a picture stands alone, on white
@@ -93,7 +93,7 @@ class SideBySide(ProcessPoolTaskRunner):
         super().__enter__()
         if self._resolver_executor is not None:
             self._resolver_executor.shutdown()
-        self._resolver_executor = ThreadPoolExecutor(MOST_WAITING)
+        self._resolver_executor = ThreadPoolExecutor(MAX_WAITING)
         return self
 
 
@@ -103,13 +103,13 @@ def processes() -> Any:
 
 
 def tell_finished(tasks: Sequence[PrefectFuture[Built]], unit: str = "tables") -> Iterator[str]:
-    """Yields the version that each task has built as it finishes; a bar and notes on standard error show the
+    """Yield the version that each task has built as it finishes; a bar and notes on standard error show the
     progress."""
     return tell_built((task_.result() for task_ in as_completed(list(tasks))), len(tasks), unit)
 
 
 def tell_built(found: Iterable[Built], total: int, unit: str = "tables") -> Iterator[str]:
-    """Yields versions as they are built, `total` in all, and shows progress and their notes on standard error."""
+    """Yield versions as they are built, `total` in all, and show progress and their notes on standard error."""
     with progress_bars() as progress:
         progress.start(unit, total, unit)
         for built in found:

@@ -55,7 +55,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> None:
-    """Use one thread for kernels, as workers share the cores; tests of threads set their own."""
+    """Use one thread for kernels, because workers share the cores; tests of threads set their own."""
     import numba
 
     numba.set_num_threads(1)
@@ -94,7 +94,7 @@ def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build_small(samples: Path, folder: Path, from_the_end: bool = False) -> None:
-    """Build the missing smallest variants of all kinds, imported kinds first, as others may need them."""
+    """Build the missing smallest variants of all kinds, imported kinds first, because others may need them."""
     warehouse = bgdata.open_warehouse(folder / "warehouse")
     imported = [kind for kind in warehouse.kinds.values() if kind.takes_files]
     computed = [kind for kind in warehouse.kinds.values() if not kind.takes_files]
@@ -141,7 +141,7 @@ def warehouse(small_root: Path, tmp_path: Path) -> Warehouse:
 
 @pytest.fixture
 def memory_path(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory if possible, as dozens of builds would mostly wait for the disk."""
+    """A folder in memory if possible, because dozens of builds would mostly wait for the disk."""
     if os.access("/dev/shm", os.W_OK):
         with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
             yield Path(folder)

@@ -42,7 +42,7 @@ from tests.test_readme import (
 UBGI_PAGE = "docs/how_to/speak_ubgi.md"
 NOTES = re.compile(r"^(.*: (already built|built|comes with) |compil).*\n", re.MULTILINE)  # notes of builds
 LONG = {"docs/how_to/score_players.md"}  # pages with a step that is too slow for the tests, in a text block
-WIDTH = 200  # of the terminal for pages
+WIDTH = 200  # width of the terminal for pages
 ANYTHING = "..."
 DROPPED = 1.0  # cost of leaving out a line or word of either text
 UNLIKE = 0.5  # lines and words that differ more are not matched

@@ -11,7 +11,7 @@ from bgdata.errors import UsageError
 from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
-from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.game.play_kernels import MAX_NOTES, MAX_PLAYS, Notes, fill_plays
 from bgdata.game.random import dice_of, low_below, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import in_threads, kernel
 
@@ -29,7 +29,7 @@ class GamePositions(NamedTuple):
     """One row per turn; game g has the rows offsets[g] to offsets[g + 1]. The player on roll changes with every row."""
 
     offsets: NDArray[np.int64]  # [n + 1]
-    boards: Boards  # [turns, 26] before the roll, seen by the player on roll
+    boards: Boards  # [turns, 26] before the roll, for the player on roll
     rolls: NDArray[np.int8]  # [turns, 2]
 
 
@@ -47,7 +47,7 @@ def random_games(count: int, seed: int, first: int = 0) -> RandomGames:
 
 
 def random_game_positions(count: int, seed: int, first: int = 0) -> GamePositions:
-    """Every position and roll of the games of `random_games`; raises the same errors."""
+    """Every position and roll of the games of `random_games`. Raises the same exceptions."""
     games = random_games(count, seed, first)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(games.turns)])
     room = _room(int(offsets[-1]))
@@ -72,9 +72,9 @@ def fill_games(
     outcomes: NDArray[np.int8],
     turns: NDArray[np.int64],
 ) -> None:
-    """Fills outcomes[row] and turns[row] with game first + row, and boards[turn, slot] and rolls[turn, 0:2] for turns
+    """Fill outcomes[row] and turns[row] with game first + row, and boards[turn, slot] and rolls[turn, 0:2] for turns
     offsets[row]:offsets[row + 1], for the rows begin:end."""
-    after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
+    after, notes = np.empty((MAX_PLAYS, 26), np.int8), np.empty(MAX_NOTES, np.int64)
     for row in range(begin, end):
         kept = slice(offsets[row], offsets[row + 1])
         outcomes[row], turns[row] = fill_game(seed, first + row, boards[kept], rolls[kept], after, notes)
@@ -84,8 +84,8 @@ def fill_games(
 def fill_game(
     seed: int, game: int, boards: Boards, rolls: NDArray[np.int8], after: Boards, notes: Notes
 ) -> tuple[int, int]:
-    """Fills boards[turn, slot] and rolls[turn, 0:2] while there is room; returns (points to the player who rolls first,
-    turns). after[0:MOST_PLAYS] and notes[0:MOST_NOTES] are scratch."""
+    """Fill boards[turn, slot] and rolls[turn, 0:2] while there is room; returns (points to the player who rolls first,
+    turns). after[0:MAX_PLAYS] and notes[0:MAX_NOTES] are scratch."""
     stream = random_stream(seed, game)
     board = _START.copy()
     turn = 0

@@ -16,7 +16,7 @@ from bgdata.warehouse import Warehouse
 def check_sample(
     kind: Dataset[Any], table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
 ) -> str:
-    """The result of the kind's `check_sample`; raises the same errors."""
+    """The result of the kind's `check_sample`. Raises the same exceptions."""
     warehouse = bgdata.open_warehouse(table.folder.parents[2])
     return kind.computation.check_sample(
         Recheck(kind.recipe_of(table.manifest), inputs, warehouse, table, rows, generator)

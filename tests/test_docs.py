@@ -15,8 +15,8 @@ import bgdata
 from bgdata.cli import main
 from docs import reference_pages
 from docs.plain_text import rst
+from tests.subtests import each
 from tests.test_readme import DOCS, ROOT, blocks, pages
-from tests.together import each
 
 ASKED_FOR = """
     6x9, EPC, MWC, crashed, Crawford, cube life index, luck-adjusted, 0-ply, 1-ply, ply, rollout, variance

@@ -20,7 +20,7 @@ from typing import Any
 import bgdata
 from bgdata import errors
 from bgdata.errors import BgdataError
-from tests.together import each
+from tests.subtests import each
 
 ROOT = Path(__file__).parents[1]
 ROOMS = {"kinds", "commands", "pages"}
@@ -326,7 +326,7 @@ def test_exceptions_are_ours_and_built_in(name: str) -> None:
     assert str(error()) == ""
 
 
-MOST_SECONDS = 6.0  # of CPU time, to import all tests and what they import
+MAX_SECONDS = 6.0  # CPU time to import all tests and what they import
 # packages that take longer to import than all tests together; tests import them where needed
 SLOW = {
     *("datasets", "distributed", "matplotlib", "onnx", "onnxruntime"),
@@ -362,13 +362,13 @@ def collected(cache: Path) -> tuple[float, list[str], set[str]]:
 
 
 def test_collection_computes_nothing(tmp_path: Path) -> None:
-    """Collection takes some CPU seconds once bytecode exists; up to three tries, as a busy machine is slower."""
+    """Collection takes some CPU seconds once bytecode exists; up to three tries, because a busy machine is slower."""
     collected(tmp_path)
     seconds, opened, modules = collected(tmp_path)
     assert opened == [], "tests opened tables, networks or kernels when they were imported"
     assert SLOW & modules == set()
     assert not list(tmp_path.rglob("*.nbc")), "tests compiled kernels when they were imported"
     tries = [seconds]
-    while min(tries) > MOST_SECONDS and len(tries) < 3:
+    while min(tries) > MAX_SECONDS and len(tries) < 3:
         tries.append(collected(tmp_path)[0])
-    assert min(tries) <= MOST_SECONDS
+    assert min(tries) <= MAX_SECONDS

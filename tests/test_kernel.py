@@ -31,7 +31,7 @@ from bgdata.kernel_cache import (
     module_cache,
 )
 from bgdata.vectors import splat, unpack, vector_at
-from tests.together import Together, each
+from tests.subtests import Subtests, each
 
 PACKAGE = Path(kernel.__file__).parent
 
@@ -244,8 +244,8 @@ def test_containing_a_caller_of_a_large_kernel_needs_the_kernel(calling: Path, t
     variables = os.environ | {"BGDATA_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(calling.parent)}
     for module, name, hits in (("middle", "fill_middle", 0), *(("outermost", "fill_all", hits) for hits in (0, 1))):
         command = [sys.executable, "-c", script.format(module=module, kernel=name)]
-        said = subprocess.check_output(command, env=variables, cwd=calling.parent, text=True)
-        assert said == f"{DOUBLES[0]} {hits}\n"
+        stdout = subprocess.check_output(command, env=variables, cwd=calling.parent, text=True)
+        assert stdout == f"{DOUBLES[0]} {hits}\n"
     needs = pickle.loads(file_of("fill_all", tmp_path / "cache").read_bytes())
     doubled = file_of("doubled", tmp_path / "cache").relative_to(tmp_path / "cache" / "kernels")
     assert list(needs) == [doubled.as_posix()]
@@ -321,11 +321,11 @@ def test_changed_kernel_changes_the_fingerprint(package: Path) -> None:
     }
     before = fingerprint()
     assert before == kernel_fingerprint()
-    with Together() as together:
+    with Subtests() as subtests:
         for path in kernel_sources():
             content = path.read_bytes()
             path.write_bytes(content + b"\n")
-            with together.case(path.relative_to(package)):
+            with subtests.test(path.relative_to(package)):
                 assert fingerprint() != before
             path.write_bytes(content)
     for source in ("cli.py", "bearoff/index.py", "studies/claims/definitions/A1.toml", "errors.py", "no_kernel.py"):
@@ -370,7 +370,7 @@ def test_decorator_changes_no_other_numba_functions() -> None:
 
 
 def test_kernel_is_compiled_once_for_all_integer_literals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is compiled once more for each bool, as bools choose branches."""
+    """It is compiled once more for each bool, because bools choose branches."""
     monkeypatch.setattr(kernel, "can_cache", lambda: False)  # a cached caller compiles nothing
 
     @kernel.kernel()
@@ -471,7 +471,7 @@ def returns_counted_arrays(callee: Dispatcher) -> bool:
 
 @kernel.kernel(borrows=True)
 def add_places(begin: int, end: int, places: NDArray[np.int64]) -> None:
-    """Adds row to places[row] for the rows begin:end."""
+    """Add row to places[row] for the rows begin:end."""
     for row in range(begin, end):
         places[row] += row
 
@@ -532,12 +532,12 @@ def test_two_threads_in_parallel_kernels() -> None:
     assert layer != "workqueue"
 
 
-LANES = 8  # of the vectors of a sample instruction
+LANES = 8  # lanes in the vectors of a sample instruction
 
 
 @intrinsic
 def _add_to_lanes(_context: Any, items: Any, _first: Any, _more: Any) -> Any:
-    """Adds `more` to items[first + lane] for all lanes."""
+    """Add `more` to items[first + lane] for all lanes."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         items_, first, more = unpack(context, builder, signature, arguments)

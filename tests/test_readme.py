@@ -30,7 +30,7 @@ from bgdata.store.lockfile import load_lock
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import TerminalBars
 from bgdata.store.table import Table
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 
@@ -139,7 +139,7 @@ def pages_with(language: str) -> list[str]:
 # slow: builds the default warehouse if missing
 @pytest.mark.slow
 @each("page", lambda: pages_with("console"))
-def test_console_blocks_print_what_the_page_shows(
+def test_console_blocks_print_the_output_of_the_page(
     folders: Callable[[str], Path], page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each page has one folder, where its Python blocks run afterwards."""
@@ -162,7 +162,7 @@ def press_control_c(bars: TerminalBars, estimate: str) -> None:  # noqa: ARG001
 
 @pytest.mark.slow
 @each("page", lambda: pages_with("python"))
-def test_python_blocks_return_what_the_page_shows(
+def test_python_blocks_return_the_values_of_the_page(
     folders: Callable[[str], Path], page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folders(page))
@@ -217,7 +217,7 @@ def text_of(value: object) -> str:
 
 # slow: needs the default warehouse
 @pytest.mark.slow
-def test_queries_give_what_the_page_shows(built: Path, tmp_path: Path) -> None:
+def test_queries_give_the_rows_of_the_page(built: Path, tmp_path: Path) -> None:
     """Run in a DuckDB client without bgdata."""
     assert len(queries()) == pages()[SQL_PAGE].count("```sql") >= 10
     warehouse = tmp_path / "warehouse"

@@ -56,7 +56,7 @@ def built(project: Path, tmp_path: Path) -> list[Path]:
     return release.build_twice(project, tmp_path / "dist")
 
 
-def test_distributions_have_only_what_is_committed(project: Path, built: list[Path]) -> None:
+def test_distributions_contain_only_committed_files(project: Path, built: list[Path]) -> None:
     sdist, wheel = built
     release.check_metadata(sdist, wheel, project)
     release.check_content(wheel, project)

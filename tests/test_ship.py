@@ -67,7 +67,7 @@ def test_unsuitable_versions_are_refused(
         assert not (tmp_path / "networks").exists()
 
     with monkeypatch.context() as patch:
-        patch.setattr(shipping, "MOST_BYTES", 1000)
+        patch.setattr(shipping, "MAX_BYTES", 1000)
         refused(r"expected at most 1,000 bytes, found [\d,]+ in network/tiny/")
     with monkeypatch.context() as patch:
         patch.setattr(type(DATASET), "revision", 2)
@@ -119,7 +119,7 @@ def test_several_versions_of_a_kind(warehouse: Warehouse, tmp_path: Path, lock: 
 def test_shipped_versions_are_not_recomputed(
     warehouse: Warehouse, tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their files are only checked by hash, as recomputing a sample of every table would take seconds each."""
+    """Their files are only checked by hash, because recomputing a sample of every table would take seconds each."""
     package, verified = tmp_path / "networks", []
 
     def noted(warehouse: Warehouse, versions: list[Table], **options: Any) -> Iterable[Finding]:
@@ -248,7 +248,7 @@ def test_recipes_that_follow_the_default_network(monkeypatch: pytest.MonkeyPatch
 class House(NamedTuple):
     """A separate package and lock, with two small studies of the network `tiny`, and a page that names them."""
 
-    root: Path  # of the warehouse of the studies
+    root: Path  # folder of the warehouse with the studies
     lock: Path
     package: Path
     page: Path
@@ -303,7 +303,7 @@ def test_following_studies_are_taken_one_by_one(house: House, monkeypatch: pytes
 
 
 def test_studies_of_a_new_revision_are_taken_at_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Old ones cannot stay, as the current code would compute others."""
+    """Old ones cannot stay, because the current code would compute others."""
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny-supervised")
     monkeypatch.setattr(type(STUDIES), "revision", STUDIES.revision + 1)
     next(shipping.follow(str(house.root), house.lock))

@@ -42,7 +42,7 @@ def win_chance(on_roll: NDArray[np.float64], opponent: NDArray[np.float64]) -> f
 
 @kernel(parallel=True)
 def fill_products(first: Array, second: Array, found: Array) -> None:
-    """Fills found[row, column] with the sum of first[row, n] * second[n, column], in order of n."""
+    """Fill found[row, column] with the sum of first[row, n] * second[n, column], in order of n."""
     count = second.shape[1]
     for row in prange(first.shape[0]):
         total = np.zeros(count)
@@ -63,7 +63,7 @@ def products(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
 
 @kernel(parallel=True)
 def correct_equities(equities: Array, wastages: Array, opponent_wastages: Array) -> None:
-    """Subtracts the mean excess from equities[on roll, opponent]; wastages of both sides are in pips."""
+    """Subtract the mean excess from equities[on roll, opponent]; wastages of both sides are in pips."""
     for on_roll in prange(len(equities)):
         row = equities[on_roll]
         for opponent in range(len(row)):
@@ -71,9 +71,9 @@ def correct_equities(equities: Array, wastages: Array, opponent_wastages: Array)
 
 
 @kernel(parallel=True)
-def fill_one_roll_ahead(equities: Array, worths: Array, start: Array, results: Array, found: Array) -> None:
-    """Fills found[on roll, opponent] with the mean over all rolls of the worth of the best play. The best play
-    minimises the opponent's equities[opponent, on roll] after it; its worth is taken from worths[opponent, on roll].
+def fill_one_roll_ahead(equities: Array, values: Array, start: Array, results: Array, found: Array) -> None:
+    """Fill found[on roll, opponent] with the mean over all rolls of the worth of the best play. The best play
+    minimises the opponent's equities[opponent, on roll] after it; its worth is taken from values[opponent, on roll].
     All omit the empty layout, index 0. results[start[index * 21 + roll]:] are indexes."""
     count = len(equities)
     for on_roll in prange(count):
@@ -88,27 +88,27 @@ def fill_one_roll_ahead(equities: Array, worths: Array, start: Array, results: A
                     value = 1.0 if after == 0 else -equities[opponent, after - 1]
                     is_better = value > best[opponent]
                     best[opponent] = value if is_better else best[opponent]
-                    value = 1.0 if after == 0 else -worths[opponent, after - 1]
+                    value = 1.0 if after == 0 else -values[opponent, after - 1]
                     worth[opponent] = value if is_better else worth[opponent]
             total += (2.0 if roll < NON_DOUBLES else 1.0) / 36.0 * worth
         found[on_roll] = total
 
 
 def one_roll_ahead(
-    equities: NDArray[np.float64], plays: Plays, worths: NDArray[np.float64] | None = None
+    equities: NDArray[np.float64], plays: Plays, values: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """float64[N, N]: equities of the player on roll when it chooses the play of its next roll by the opponent's
-    `equities` float64[N, N]. Pairs are all ordered pairs of layouts except the empty one. With `worths` float64[N, N],
+    `equities` float64[N, N]. Pairs are all ordered pairs of layouts except the empty one. With `values` float64[N, N],
     the chosen plays are valued by these instead: exact ones show what choosing by an approximation costs."""
     found = np.empty_like(equities)
     turned = np.asfortranarray(equities)
-    valued = turned if worths is None else np.asfortranarray(worths)
+    valued = turned if values is None else np.asfortranarray(values)
     fill_one_roll_ahead(turned, valued, plays.start, plays.results, found)
     return found
 
 
 def wastages_of(one_sided: RaceTable, layouts: NDArray[np.int8]) -> NDArray[np.float64]:
-    """float64[N]: effective less plain pip count of `layouts`, the first N of the table."""
+    """float64[N]: effective minus plain pip count of `layouts`, the first N of the table."""
     effective_pips: NDArray[np.float64] = one_sided.table.array("mean_rolls")[: len(layouts)] * PIPS_PER_ROLL
     return effective_pips - pip_counts(layouts)
 
@@ -195,7 +195,7 @@ def start_sums(*shape: int) -> GroupSums:
 def add_pairs(
     sums: GroupSums, sizes: NDArray[np.int64], groups: NDArray[np.int64], first: int, differences: NDArray[np.float64]
 ) -> None:
-    """Adds differences float64[rows, N] of the players on roll from number `first` against all N layouts.
+    """Add differences float64[rows, N] of the players on roll from number `first` against all N layouts.
 
     `groups` int64[N, groupings] are below `sizes`. Players on roll must be added in order.
     """
@@ -211,7 +211,7 @@ def add_pairs(
 def fill_row_sums(
     differences: Array, columns: Array, counts: Array, sums: Array, extremes: Array, places: Array
 ) -> None:
-    """Fills counts[row, column], sums[row, column, 3], extremes[row, column, 2] and the opponents in places, from
+    """Fill counts[row, column], sums[row, column, 3], extremes[row, column, 2] and the opponents in places, from
     differences[row, opponent], which belongs to column columns[opponent, grouping]."""
     for row in prange(differences.shape[0]):
         for opponent in range(differences.shape[1]):
@@ -237,8 +237,8 @@ def is_further(value: float, other: float, which: int) -> bool:
 
 @kernel()
 def merge_rows(sizes: Array, rows: Array, first: int, found: GroupSums, sums: GroupSums) -> None:
-    """Adds found[player, column] of each player on roll to sums[row] of its groups, in order. The rows begin at
-    rows[player, grouping]; `first` is the number of the first player."""
+    """Add found[player, column] of each player on roll, in order, to the row of `sums` for its pair of groups.
+    rows[player, grouping] is the first such row; `first` is the number of the first player."""
     for player in range(len(rows)):
         column = 0
         for grouping in range(len(sizes)):

@@ -28,7 +28,7 @@ def layout_count(points: int, checkers: int) -> int:
 
 
 def check_size(points: int, checkers: int) -> None:
-    """Raises InvalidPositionError unless 1 <= points <= 18 and 1 <= checkers <= 15."""
+    """Raise InvalidPositionError unless 1 <= points <= 18 and 1 <= checkers <= 15."""
     if not 1 <= points <= MAX_POINTS:
         raise InvalidPositionError(f"expected 1 to {MAX_POINTS} points, got {points}")
     if not 1 <= checkers <= MAX_CHECKERS:

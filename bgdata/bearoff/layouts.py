@@ -27,7 +27,7 @@ NON_DOUBLES = 15
 
 @kernel()
 def fill_layouts(layouts: NDArray[np.int8]) -> None:
-    """Fills layouts[index, point - 1] with the checkers of every layout, in index order."""
+    """Fill layouts[index, point - 1] with the checkers of every layout, in index order."""
     count, points = layouts.shape
     for index in range(1, count):
         row = layouts[index]
@@ -70,7 +70,7 @@ def pip_layers(pips: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.i
 
 
 _BLOCK = 16  # layouts per task
-_MOST_RESULTS = 8192  # scratch: results of three moves times six or more points, before removing duplicates
+_MAX_RESULTS = 8192  # scratch: results of three moves times six or more points, before removing duplicates
 
 
 class Plays(NamedTuple):
@@ -86,7 +86,7 @@ class Plays(NamedTuple):
 
 @kernel()
 def fill_index_drops(layout: Array, drops: Array) -> int:
-    """Fills drops[k] with the drop of the position index when a checker on point k is borne off; returns the highest
+    """Fill drops[k] with the drop of the position index when a checker on point k is borne off; returns the highest
     occupied point. A move from point k to point k - n lowers the index by drops[k] - drops[k - n]."""
     points = layout.shape[0]
     checkers = highest = 0
@@ -103,7 +103,7 @@ def fill_index_drops(layout: Array, drops: Array) -> int:
 
 @kernel()
 def fill_moved(from_indexes: Array, count: int, die: int, layouts: Array, drops: Array, moved: Array) -> int:
-    """Fills moved[0:n] with the distinct indexes, ascending, after one checker move with `die` from any of
+    """Fill moved[0:n] with the distinct indexes, ascending, after one checker move with `die` from any of
     from_indexes[0:count]; returns n. An empty layout stays empty: the game is over before the die is played."""
     n = 0
     for item in range(count):
@@ -128,7 +128,7 @@ def fill_moved(from_indexes: Array, count: int, die: int, layouts: Array, drops:
 
 @kernel()
 def distinct(values: Array, count: int) -> int:
-    """Fills values[0:n] with the distinct values of values[0:count], ascending; returns n."""
+    """Fill values[0:n] with the distinct values of values[0:count], ascending; returns n."""
     values[:count].sort()
     n = 0
     for item in range(count):
@@ -142,7 +142,7 @@ def distinct(values: Array, count: int) -> int:
 def fill_roll_results(
     index: int, high: int, low: int, layouts: Array, drops: Array, scratch: Array, results: Array
 ) -> int:
-    """Fills results[0:n] with the distinct results, ascending, of rolling `high` and `low`; returns n."""
+    """Fill results[0:n] with the distinct results, ascending, of rolling `high` and `low`; returns n."""
     first, second, third = scratch[0], scratch[1], scratch[2]
     first[0] = index
     if high == low:
@@ -161,12 +161,12 @@ def fill_roll_results(
 
 @kernel(parallel=True)
 def fill_plays(layouts: Array, start: Array, counts: Array, results: Array) -> None:
-    """Fills counts[index * 21 + roll] with the number of results. Unless `results` is empty, also fills
+    """Fill counts[index * 21 + roll] with the number of results. Unless `results` is empty, also fill
     results[start[index * 21 + roll]:]. Rolls are in the order of `Plays`."""
     for block in prange((layouts.shape[0] + _BLOCK - 1) // _BLOCK):
         drops = np.empty(layouts.shape[1] + 1, np.int64)
-        scratch = np.empty((3, _MOST_RESULTS), np.int32)
-        found = np.empty(_MOST_RESULTS, np.int32)
+        scratch = np.empty((3, _MAX_RESULTS), np.int32)
+        found = np.empty(_MAX_RESULTS, np.int32)
         for index in range(block * _BLOCK, min(layouts.shape[0], (block + 1) * _BLOCK)):
             place = index * ROLL_COUNT
             for double in range(2):
@@ -194,8 +194,8 @@ def all_plays(points: int, checkers: int = MAX_CHECKERS) -> Plays:
 def roll_results(index: int, layouts: NDArray[np.int8]) -> list[NDArray[np.int32]]:
     """Distinct results, ascending, of each of the 21 rolls from one position. `layouts` are all layouts."""
     drops = np.empty(layouts.shape[1] + 1, np.int64)
-    scratch = np.empty((3, _MOST_RESULTS), np.int32)
-    found = np.empty(_MOST_RESULTS, np.int32)
+    scratch = np.empty((3, _MAX_RESULTS), np.int32)
+    found = np.empty(_MAX_RESULTS, np.int32)
     rolls = [(high, low) for high in range(2, 7) for low in range(1, high)] + [(die, die) for die in range(1, 7)]
     return [found[: fill_roll_results(index, *roll, layouts, drops, scratch, found)].copy() for roll in rolls]
 

@@ -84,7 +84,7 @@ subtract_lowest_of_1, subtract_lowest_of_3, subtract_lowest_of_4 = map(make_subt
 def subtract_rolls(
     totals: Array, weights: Array, cells: Array, first: int, columns: int, results: Array, play_start: Array, rolls: int
 ) -> None:
-    """Fills totals[column, lane] with minus the sum over rolls of weight x the lowest of
+    """Fill totals[column, lane] with minus the sum over rolls of weight x the lowest of
     cells[first + result x columns x TILE + ...], for 1, 3 or 4 columns. `rolls` is the index of the first roll in
     `play_start`."""
     for item in range(columns * TILE):

@@ -154,7 +154,7 @@ class States(NamedTuple):
     Equal sides share columns; otherwise each side has its own.
     """
 
-    names: tuple[CubeState, ...]  # of the columns from 1 on; higher cubes come first
+    names: tuple[CubeState, ...]  # names of the columns from 1 on; higher cubes come first
     after_play: NDArray[np.int64]  # [columns] the same cube with the other side on roll
     take: NDArray[np.int64]  # [columns] the state after a take, the same side on roll; or NOBODY
     won: NDArray[np.float64]  # [columns] MWC of the side on roll after a win or a pass

@@ -32,15 +32,16 @@ from bgdata.bearoff.match_table import NOBODY, WIN_CHANCE, CubeState, MatchCube,
 from bgdata.bearoff.tables import fit_layout
 from bgdata.kernel import Array, kernel, prange
 
-LANES = 8  # of one column side by side, followed by the next column: one cache line each
+LANES = 8  # values of a column that are side by side, followed by the next column: one cache line each
 ON_ROLL = 32  # players on roll per task
 OPPONENTS = 128  # opponents per task
 
 # limits for a single position
-MOST_LAYOUTS = 20_000  # layouts of a side before unreachable ones are removed: 6 points and 12 checkers
-MOST_CELLS = 16_000_000  # cells to solve: about a second, and 128 MB
-MOST_CHECKERS = 14  # with 15 a gammon can be lost
-CHANCES = np.repeat([2 / 36, 1 / 36], [NON_DOUBLES, ROLL_COUNT - NON_DOUBLES])  # of the rolls in the order of `Plays`
+MAX_LAYOUTS = 20_000  # layouts of a side before unreachable ones are removed: 6 points and 12 checkers
+MAX_CELLS = 16_000_000  # cells to solve: about a second, and 128 MB
+MAX_CHECKERS = 14  # with 15 a gammon can be lost
+# chances of the rolls in the order of `Plays`
+CHANCES = np.repeat([2 / 36, 1 / 36], [NON_DOUBLES, ROLL_COUNT - NON_DOUBLES])
 
 
 class MatchPairs(NamedTuple):
@@ -57,7 +58,7 @@ class MatchPairs(NamedTuple):
 def fill_match_totals(
     on_roll: int, row_start: int, play_start: Array, results: Array, rows: Array, best: Array, totals: Array, place: int
 ) -> None:
-    """Fills totals[place, ...] with 36 times the expectation of the opponent, over the plays of slot `on_roll` that
+    """Fill totals[place, ...] with 36 times the expectation of the opponent, over the plays of slot `on_roll` that
     minimise it. It covers as many columns and lanes from `row_start` of a row as `best` has items."""
     width = best.shape[0]
     total = totals[place]
@@ -76,14 +77,14 @@ def fill_match_totals(
 
 
 @kernel()
-def fill_decided(expected: Array, take: Array, worths: Array, decided: Array) -> None:
-    """Fills decided[column] with the MWC of the player on roll after its cube decision, from the no-double MWC
-    expected[column]. worths[3, column] are `won`, `taken` and `per_unit` of `States`."""
+def fill_decided(expected: Array, take: Array, outcomes: Array, decided: Array) -> None:
+    """Fill decided[column] with the MWC of the player on roll after its cube decision, from the no-double MWC
+    expected[column]. outcomes[3, column] are `won`, `taken` and `per_unit` of `States`."""
     for column in range(expected.shape[0]):
         worth = expected[column]
         if take[column] != NOBODY:
-            won = worths[0, column]
-            doubled = worths[1, column] + decided[take[column]] * worths[2, column]
+            won = outcomes[0, column]
+            doubled = outcomes[1, column] + decided[take[column]] * outcomes[2, column]
             doubled = doubled if doubled < won else won
             worth = worth if worth > doubled else doubled
         decided[column] = worth
@@ -91,10 +92,10 @@ def fill_decided(expected: Array, take: Array, worths: Array, decided: Array) ->
 
 @kernel(parallel=True)
 def solve_match_tasks(
-    tasks: Array, play_start: Array, results: Array, after_play: Array, take: Array, worths: Array, start: int,
+    tasks: Array, play_start: Array, results: Array, after_play: Array, take: Array, outcomes: Array, start: int,
     cells: Array, no_double: Array,
 ) -> None:  # fmt: skip
-    """Fills cells[opponent, tile, column, lane] and no_double[opponent, on roll] for the blocks of pairs in `tasks`.
+    """Fill cells[opponent, tile, column, lane] and no_double[opponent, on roll] for the blocks of pairs in `tasks`.
     Cells of smaller totals must be filled.
 
     A task is (first slot on roll, one past the last, first slot of the opponent, one past the last).
@@ -118,7 +119,7 @@ def solve_match_tasks(
                     total = totals[on_roll - first, place + after_play[column] * LANES]
                     expected[column] = 1.0 - total / 36.0
                 no_double[other, on_roll] = expected[start]
-                fill_decided(expected, take, worths, decided)
+                fill_decided(expected, take, outcomes, decided)
                 for column in range(columns):
                     cells[other, on_roll // LANES, column, on_roll % LANES] = decided[column]
 
@@ -139,7 +140,7 @@ def start_match(points: int, checkers: int, cube: MatchCube, cube_value: int) ->
 
 
 def solve_match_total(match: MatchPairs, total: int) -> None:
-    """Fills the cells of every pair with this pip total; smaller totals must be solved."""
+    """Fill the cells of every pair with this pip total; smaller totals must be solved."""
     slots, states = match.slots, match.states
     start = slots.layer_start.tolist()
 
@@ -154,10 +155,10 @@ def solve_match_total(match: MatchPairs, total: int) -> None:
         for on_roll in blocks(pips, ON_ROLL)
         for opponent in blocks(total - pips, OPPONENTS)
     ]
-    worths = np.array([states.won, states.taken, states.per_unit])
+    outcomes = np.array([states.won, states.taken, states.per_unit])
     solve_match_tasks(
         np.array(tasks, np.int64).reshape(-1, 4), slots.play_start, slots.results, states.after_play, states.take,
-        worths, match.start, match.cells, match.no_double,
+        outcomes, match.start, match.cells, match.no_double,
     )  # fmt: skip
 
 
@@ -271,19 +272,17 @@ class SolvedRace:
         return 1.0 - float(CHANCES @ np.minimum.reduceat(theirs, starts[:-1] - starts[0]))
 
 
-def solve_position(
-    on_roll: Layout, opponent: Layout, states: States, most_cells: int = MOST_CELLS
-) -> SolvedRace | None:
-    """Solves all pairs that two layouts lead to. Returns None if a gammon can be lost, or for more than
+def solve_position(on_roll: Layout, opponent: Layout, states: States, most_cells: int = MAX_CELLS) -> SolvedRace | None:
+    """Solve all pairs that two layouts lead to. Returns None if a gammon can be lost, or for more than
     `most_cells`."""
     layouts = [on_roll, opponent]
     points = max(6, *(highest(layout) for layout in layouts))
     checkers = max(sum(layout) for layout in layouts)
-    if not 0 < min(map(sum, layouts)) <= checkers <= MOST_CHECKERS or points > MAX_POINTS:
+    if not 0 < min(map(sum, layouts)) <= checkers <= MAX_CHECKERS or points > MAX_POINTS:
         return None
     every = layout_count(points, checkers)
     most = min(every, sum(map(count_below, layouts)))
-    if every > MOST_LAYOUTS or most**2 * len(states.take) > most_cells:
+    if every > MAX_LAYOUTS or most**2 * len(states.take) > most_cells:
         return None
     slots, slot_of = slots_of(points, checkers)
     first = slot_of[[index_of(layout, points) for layout in layouts]]

@@ -15,7 +15,7 @@ from bgdata.bearoff.layouts import pip_counts, pip_layers
 from bgdata.game.random import GAMMA, mix_bits
 
 NEAR = 10  # near opponents differ by at most pips / NEAR
-LEAST_PIPS = 2  # but near opponents may differ by this much at least
+MIN_PIPS = 2  # but near opponents may differ by this much at least
 
 
 class LayoutPairs(NamedTuple):
@@ -49,7 +49,7 @@ def near_layouts(layouts: NDArray[np.int8], rows: NDArray[np.int64], bits: NDArr
     """int64[k]: for each of int64[k] rows a layout with a similar pip count, chosen by 64 random bits."""
     pips = pip_counts(layouts).astype(np.int64)
     order, start = pip_layers(pips.astype(np.int16))
-    width = np.maximum(LEAST_PIPS, pips[rows] // NEAR)
+    width = np.maximum(MIN_PIPS, pips[rows] // NEAR)
     first = start[np.maximum(pips[rows] - width, 1)]  # without the empty layout
     end = start[np.minimum(pips[rows] + width + 1, len(start) - 1)]
     return np.asarray(order[first + below(bits, end - first)], np.int64)
@@ -71,7 +71,7 @@ def hash_rows(rows: NDArray[np.int64], seed: int, stream: NDArray[np.uint64] | i
 
 
 def paired_boards(layouts: NDArray[np.int8], pairs: LayoutPairs) -> NDArray[np.int8]:
-    """int8[k, 26]: boards seen by the player on roll. Layouts have at most 12 points, so there is no contact."""
+    """int8[k, 26]: boards for the player on roll. Layouts have at most 12 points, so there is no contact."""
     points = layouts.shape[1]
     boards = np.zeros((len(pairs.on_roll), 26), np.int8)
     boards[:, 1 : points + 1] = layouts[pairs.on_roll]

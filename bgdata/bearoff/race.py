@@ -73,7 +73,7 @@ def better(key: int, best: int) -> int:
 
 @kernel()
 def fill_choices(slot: int, race: Race, drops: Array, reply: Array, results: Array) -> None:
-    """Fills results[roll] with the slot after the best play of each roll, and race.half[slot].
+    """Fill results[roll] with the slot after the best play of each roll, and race.half[slot].
 
     reply[die - 1, :] is scratch: the best key after a first move with the die, followed by one move with each other die
     (columns 0-5), or none (6), two (7) or three (8) more of the same die. First moves go from the highest point down,
@@ -114,8 +114,8 @@ def fill_choices(slot: int, race: Race, drops: Array, reply: Array, results: Arr
 
 @kernel()
 def fill_distribution(slot: int, results: Array, race: Race, longest: int, total: Array) -> None:
-    """Fills key, first_roll, length and chances of race at `slot` from the distributions at results[roll];
-    total[LONGEST] is scratch. Non-doubles weigh 2 of 36. The rounding remainder is added to the first of the largest
+    """Fill key, first_roll, length and chances of race at `slot` from the distributions at results[roll];
+    total[LONGEST] is scratch. Non-doubles have weight 2/36. The rounding remainder is added to the first of the largest
     chances."""
     total[:] = 0
     end = 0
@@ -152,7 +152,7 @@ def fill_distribution(slot: int, results: Array, race: Race, longest: int, total
 
 @kernel(parallel=True)
 def solve_layer(start: int, end: int, race: Race, longest: int) -> None:
-    """Fills the arrays of race at slots start..end-1, one pip layer. Lower layers must be filled."""
+    """Fill the arrays of race at slots start..end-1, one pip layer. Lower layers must be filled."""
     for block in prange((end - start + BLOCK - 1) // BLOCK):
         drops = np.empty(race.layouts.shape[1] + 1, np.int64)
         reply = np.empty((6, 9), np.int64)
@@ -189,7 +189,7 @@ def start_race(points: int, first_live: int, scale: int = SCALE) -> Race:
 
 
 def solve_pips(race: Race, pips: int, longest: int = LONGEST) -> None:
-    """Solves one pip layer; lower layers must be solved. Rolls from `longest` on are dropped (gnubg's files keep
+    """Solve one pip layer; lower layers must be solved. Rolls from `longest` on are dropped (gnubg's files keep
     32)."""
     start, end = race.layer_start[pips], race.layer_start[pips + 1]
     if start < end:
@@ -197,7 +197,7 @@ def solve_pips(race: Race, pips: int, longest: int = LONGEST) -> None:
 
 
 def solve_race(race: Race, longest: int = LONGEST) -> Race:
-    """Solves every layer; returns the race."""
+    """Solve every layer; returns the race."""
     for pips in range(len(race.layer_start) - 1):
         solve_pips(race, pips, longest)
     return race
@@ -218,7 +218,7 @@ class Distributions(NamedTuple):
 def fill_distributions(
     slots: Array, race: Race, offsets: Array, first_roll: Array, chances: Array, mean: Array, sd: Array
 ) -> None:
-    """Fills first_roll, chances, mean and sd by row from the integer distributions at slots[row].
+    """Fill first_roll, chances, mean and sd by row from the integer distributions at slots[row].
 
     Output arrays are separate arguments: parallel loops lose writes to the arrays of a tuple.
     """
@@ -294,7 +294,7 @@ def normal_moments(points: int) -> NDArray[np.float32]:
 
 @kernel(parallel=True)
 def fill_moments(start: int, end: int, race: Race, mean: Array, sd: Array) -> None:
-    """Fills mean, sd and half of race at slots start..end-1, one pip layer. Lower layers must have their keys."""
+    """Fill mean, sd and half of race at slots start..end-1, one pip layer. Lower layers must have their keys."""
     for block in prange((end - start + BLOCK - 1) // BLOCK):
         drops = np.empty(race.layouts.shape[1] + 1, np.int64)
         reply = np.empty((6, 9), np.int64)

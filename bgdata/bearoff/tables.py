@@ -115,7 +115,7 @@ class RaceTable(MappedTable):
         return float(self.table.array("sd_rolls")[self._row(layout)])
 
     def probe_wastage(self, layout: Layout) -> float:
-        """Effective less plain pip count. Raises NotCoveredError or InvalidPositionError."""
+        """Effective minus plain pip count. Raises NotCoveredError or InvalidPositionError."""
         points = layout_at(layout_index(layout, self.points), self.points)
         return self.probe_mean_rolls(layout) * PIPS_PER_ROLL - sum(n * count for n, count in enumerate(points, start=1))
 
@@ -154,7 +154,7 @@ class TwoSidedTable(MappedTable):
         self._bytes = probed.reshape(-1).data.cast("B")
 
     def _set_scale(self, dtype: np.dtype[Any]) -> None:
-        """Sets the size and scale of the stored values."""
+        """Set the size and scale of the stored values."""
         self.limit = equity_limit(self.checkers)
         self.is_rounded = dtype == np.uint16  # 16-bit codes rather than float32 equities
         self._count = layout_count(self.points, self.checkers)
@@ -210,7 +210,7 @@ class TwoSidedTable(MappedTable):
 
 def mean_excess(equity: float, wastage: float, opponent_wastage: float) -> float:
     """The mean difference between the equity of the player on roll that two one-sided tables give, combined as
-    independent races, and the exact one; negative if it trails. Wastage is effective less plain pip count [pips]."""
+    independent races, and the exact one; negative if it trails. Wastage is effective minus plain pip count [pips]."""
     leader, trailer = (wastage, opponent_wastage) if equity > 0.0 else (opponent_wastage, wastage)
     rate = max(0.0, _EXCESS + _BY_LEADER * leader - _BY_TRAILER * trailer)
     return rate * equity * (1.0 - equity * equity)

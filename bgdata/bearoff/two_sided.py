@@ -13,9 +13,9 @@ opponent: the cube is then owned by the other side at twice the stake, or, if th
 The best play may differ by column. With fewer than 15 checkers gammons are impossible; with 15 a win against 15
 checkers counts two points.
 
-The maximum of a column depends on one value per result, its *worth*. So cells hold worths, computed once each, and the
-inner loop takes the lowest of some rows (see `lowest`). A cell is in the tile of the player on roll, in the row of the
-other side: all that is needed to play against the 16 players of a tile is in one strip of memory.
+The maximum of a column depends on one value per result, its *cube value*. So cells hold cube values, computed once
+each, and the inner loop takes the lowest of some rows (see `lowest`). A cell is in the tile of the player on roll, in
+the row of the other side: all that is needed to play against the 16 players of a tile is in one strip of memory.
 
 Pairs are solved in batches of consecutive pip totals. They depend on totals up to 24 smaller, so strips need no memory
 for earlier rows, and get memory when rows are first written: a table may be far larger than memory. Columns that do not
@@ -45,7 +45,7 @@ ALL = (0, 1, 2, 3)  # columns solved together; (0,) and (1, 2, 3) can be solved 
 STEPS = 32767.5  # code = round((equity / limit + 1) * STEPS): with limit 1 the scale of gnubg's files
 REACH = 24  # most pips of a roll
 BATCH = 3  # totals solved at once: a roll is at least three pips, except with few pips left
-LEAST_PAIRS = 10_000  # fewest pairs per thread: about a millisecond
+MIN_PAIRS = 10_000  # fewest pairs per thread: about a millisecond
 CALL_PAIRS = 1 << 23  # pairs solved in one call and returned together
 
 WON, LOST = 32767, -32768  # gnubg's integers: equity * 32767.5 - 0.5, so that changing sides is a bitwise not
@@ -71,7 +71,7 @@ class Solved(NamedTuple):
 
 
 class Window(NamedTuple):
-    """State of some columns of a two-sided table: worths of the pairs with the most recently solved totals."""
+    """State of some columns of a two-sided table: cube values of the pairs with the most recently solved totals."""
 
     slots: Slots
     columns: tuple[int, ...]
@@ -79,7 +79,7 @@ class Window(NamedTuple):
     places: NDArray[np.int64]  # [slots] place in `cells` of each slot on roll, in row 0
     is_full: NDArray[np.bool_]  # [slots] whether all 15 checkers are on the board, where that counts
     cells: NDArray[Any]  # [tiles * slots * columns * TILE] float32, or int16 for gnubg's arithmetic
-    memory: mmap.mmap  # of the cells
+    memory: mmap.mmap  # memory of the cells
     settled: int  # from this pip count on, any roll loses at least BATCH pips
 
     @property
@@ -100,11 +100,11 @@ def halve(value: int) -> int:
 
 
 @kernel(borrows=True)
-def fill_worths(
+def fill_cube_values(
     values: Array, place: int, columns: int, count: int, cells: Array, cell: int, width: int, integer: bool | None
 ) -> None:
-    """Fills the cells of one player on roll with the worths of its values against `count` opponents. Cells start at
-    `cell`, a row per opponent; values are [opponent, column] from `place` on.
+    """Fill the cells of one player on roll with the cube values of its values against `count` opponents. Cells start
+    at `cell`, a row per opponent; values are [opponent, column] from `place` on.
 
     `integer` is None for floating point, anything else for gnubg's rule, whose comparisons truncate.
     """
@@ -132,7 +132,7 @@ def solve_tasks(
     begin: int, end: int, tasks: Array, play_start: Array, results: Array, weights: Array, places: Array,
     is_wanted: Array, rows: int, columns: int, cells: Array, values: Array, integer: bool | None,
 ) -> None:  # fmt: skip
-    """Fills values[...] and cells[...] of the pairs in tasks[begin:end]; all pairs that they depend on must be filled.
+    """Fill values[...] and cells[...] of the pairs in tasks[begin:end]; all pairs that they depend on must be filled.
     Skips pairs whose layouts are not in is_wanted[slot].
 
     A task is (tile, first opponent, one past the last, first player on roll, one past the last, place of the first pair
@@ -159,18 +159,18 @@ def solve_tasks(
                 for column in range(columns):
                     values[here + lane * columns + column] = totals[column * TILE + lane]
             cell = places[on_roll] + opponent * width
-            fill_worths(values, here, columns, opponent_end - opponent, cells, cell, width, integer)
+            fill_cube_values(values, here, columns, opponent_end - opponent, cells, cell, width, integer)
 
 
 @kernel()
 def restore_tasks(begin: int, end: int, tasks: Array, places: Array, columns: int, cells: Array, values: Array) -> None:
-    """Fills cells[...] from values[...] of pairs that are already solved, see `solve_tasks`."""
+    """Fill cells[...] from values[...] of pairs that are already solved, see `solve_tasks`."""
     for task in range(begin, end):
         _, opponent, opponent_end, first, last, place, step = tasks[task]
         for on_roll in range(first, last):
             cell = places[on_roll] + opponent * columns * TILE
             here = place + (on_roll - first) * step
-            fill_worths(values, here, columns, opponent_end - opponent, cells, cell, columns * TILE, None)
+            fill_cube_values(values, here, columns, opponent_end - opponent, cells, cell, columns * TILE, None)
 
 
 def start_window(
@@ -225,7 +225,7 @@ def zeros(size: int) -> mmap.mmap:
 
 
 def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None = None) -> Iterator[Solved]:
-    """Solves all pairs with one of these totals, and yields some blocks at a time. Smaller totals must be solved.
+    """Solve all pairs with one of these totals, and yield some blocks at a time. Smaller totals must be solved.
 
     With `wanted`, bool[slots], only pairs in which either side is wanted are solved; other values are undefined.
     """
@@ -237,13 +237,13 @@ def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None 
         in_threads(
             solve_tasks, len(tasks), tasks, window.slots.play_start, window.slots.results, weights, window.places,
             is_wanted, len(window.slots.order), len(window.columns), window.cells, solved.values, integer,
-            least=-(-len(tasks) * len(window.columns) * LEAST_PAIRS // len(solved.values)),
+            least=-(-len(tasks) * len(window.columns) * MIN_PAIRS // len(solved.values)),
         )  # fmt: skip
         yield solved
 
 
 def restore(window: Window, solved: Solved) -> None:
-    """Fills the cells of blocks that are already solved."""
+    """Fill the cells of blocks that are already solved."""
     tasks = tasks_of(window, solved.blocks)
     in_threads(restore_tasks, len(tasks), tasks, window.places, len(window.columns), window.cells, solved.values)
 
@@ -294,7 +294,7 @@ def tasks_of(window: Window, blocks: list[Block]) -> NDArray[np.int64]:
 
 
 def release(window: Window, total: int) -> None:
-    """Frees the memory of cells that no pair of this total or a larger one depends on. Small windows are kept."""
+    """Free the memory of cells that no pair of this total or a larger one depends on. Small windows are kept."""
     if len(window.memory) <= KEPT_BYTES:
         return
     start, rows = window.slots.layer_start.tolist(), len(window.slots.order)
@@ -311,7 +311,7 @@ def release(window: Window, total: int) -> None:
 
 @kernel()
 def fill_stored(values: Array, scale: float, offset: float, stored: Array) -> None:
-    """Fills stored[...] with values * scale + offset; for integers the offset includes one half, to round to
+    """Fill stored[...] with values * scale + offset; for integers the offset includes one half, to round to
     nearest."""
     for item in range(values.shape[0]):
         stored[item] = values[item] * scale + offset
@@ -322,7 +322,7 @@ def fill_rows(
     first: int, count: int, size: int, values: Array, columns: int, column: int, layer_start: Array, order: Array,
     rows: Array,
 ) -> None:  # fmt: skip
-    """Fills rows[n, opponent index, column...] for `count` players on roll from number `first` of a layer of `size`.
+    """Fill rows[n, opponent index, column...] for `count` players on roll from number `first` of a layer of `size`.
     Their blocks are in `values`, opponents in order of pips: [block, on roll, opponent, column]."""
     block = 0
     for layer in range(1, layer_start.shape[0] - 1):
@@ -349,7 +349,7 @@ class Scale:
         self.integer = integer
 
     def encode(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Encodes values of the recursion for storage."""
+        """Encode values of the recursion for storage."""
         found = np.empty(len(values), self.dtype)
         fill_stored(values, self.scale, self.offset, found)
         return found
@@ -372,7 +372,7 @@ def first_row(window: Window, scale: Scale) -> NDArray[Any]:
 def layer_rows(
     window: Window, layer: int, groups: Sequence[tuple[int, NDArray[Any]]], scale: Scale
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yields (on-roll index, [positions, 4] by opponent index) for the players on roll of a layer. `groups` are pairs
+    """Yield (on-roll index, [positions, 4] by opponent index) for the players on roll of a layer. `groups` are pairs
     of the first column and the stored values of all blocks, for columns solved together."""
     slots = window.slots
     begin, end = slots.layer_start[layer : layer + 2].tolist()
@@ -410,7 +410,7 @@ def equity_rows(
     arithmetic: DTypeLike = np.float32,
     advance: Callable[[int], object] = lambda _: None,
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Solves a table in memory, and yields (on-roll index, [positions, 4] by opponent index) for every position.
+    """Solve a table in memory, and yield (on-roll index, [positions, 4] by opponent index) for every position.
 
     Rows stored as uint16 are codes, see `Scale`. A player without checkers has won; against an opponent without
     checkers the game is lost. A row is overwritten by the next one. Calls `advance` with numbers of solved pairs.

@@ -18,6 +18,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "verify": ("warehouse.commands.verify", "Prove the warehouse: hashes, values, checks, samples."),
         "diff": ("warehouse.commands.compare", "Compare two tables, or the warehouse with its lock."),
         "export": ("warehouse.commands.export", "Write tables in other programs' formats."),
+        "publish": ("publishing.commands", "Publish tables as one folder for hubs and colleagues."),
     },
     "positions": {
         "show": ("evaluation.commands.positions", "Draw a POSITION and name it in every format."),
@@ -42,7 +43,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
     },
     "corpora": {
         "import": ("imports.commands", "Import FILES of other programs as one variant of a KIND."),
-        "fetch": ("imports.commands", "Download the files that a SOURCE publishes."),
+        "fetch": ("imports.commands", "Download data that others publish; without NAME, list them."),
         "selfplay": ("selfplay.commands.selfplay", "Let a player play itself, and keep every turn."),
         "label": ("selfplay.commands.labels", "Label the positions of a SOURCE by an engine."),
         "rescore": ("selfplay.commands.selfplay", "Label a CORPUS with outcomes, rescored by exact tables."),

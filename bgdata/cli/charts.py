@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 INK, GREY, RULE = "#1d2129", "#5b6270", "#d9dde5"  # colours of text, secondary text, and grids
 BLUE, TEAL, RED = "#6b7a99", "#1d7f8c", "#b8382b"
-LOOKS = [(TEAL, "o"), (RED, "s"), (BLUE, "^"), (INK, "D"), (GREY, "v")]  # of the players in a picture
+LOOKS = [(TEAL, "o"), (RED, "s"), (BLUE, "^"), (INK, "D"), (GREY, "v")]  # looks of the players in a picture
 PANEL = (3.5, 2.7)  # inches of one chart among several
 # colours by their name in a style sheet, so that pages can change them in dark mode
 ROLES = {INK: "--ink", GREY: "--soft", RULE: "--rule", BLUE: "--first", TEAL: "--second", RED: "--mark"}

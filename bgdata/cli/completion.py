@@ -1,6 +1,6 @@
 """Completion in the shell: kinds, versions, networks, players, match equity tables, and all that `explain` knows.
 
-A completion only reads names of folders and small files, without DuckDB or PyArrow, and imports modules when needed. It
+A completion only reads folder names and small files, without DuckDB or PyArrow, and imports modules when needed. It
 never fails: an unreadable warehouse gives no completions.
 """
 
@@ -83,9 +83,16 @@ def _players(warehouse: Warehouse) -> Iterable[str]:
     return (NETWORK, *PLAYERS, *(f"network/{name}" for name in network_names(warehouse)))
 
 
+def _sources() -> Iterable[str]:
+    from bgdata.imports.sources import load_sources
+
+    return load_sources()
+
+
 complete_computed = completing(lambda warehouse, _: _kinds(warehouse, takes_files=False))
 complete_imported = completing(lambda warehouse, _: _kinds(warehouse, takes_files=True))
 complete_scopes = completing(_scopes)
+complete_sources = completing(lambda _, __: _sources())
 complete_tables = completing(_titles)
 complete_versions = completing(lambda warehouse, _: (table.name for table in warehouse.versions()))
 complete_networks = completing(lambda warehouse, _: network_names(warehouse))

@@ -1,5 +1,5 @@
 """Defaults of commands: the warehouse, small tables of the user's own warehouse, the match equity table, and the model
-and rules of the cube. Light to import."""
+and rules of the cube. Cheap to import."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ pre { overflow-x: auto; padding: 0.6rem; border: 1px solid var(--rule); }
 
 
 def build_version(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, force: bool = False) -> Table:
-    """Build a version, or find it, with bars of its progress. Raises what `Warehouse.build` does."""
+    """Build a version, or find it, with bars of its progress. Raises the same exceptions as `Warehouse.build`."""
     with progress_bars() as progress:
         return warehouse.build(kind.name, parameters, progress=progress, force=force)
 

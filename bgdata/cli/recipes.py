@@ -61,7 +61,7 @@ SL_RECIPE = {  # help of each parameter
     "feed_format": "Order of the batches: 2, even over all labels, or 1, as before there was another.",
 }
 NEWEST = {"feed_format": 2}  # defaults of new recipes, where the recipes before have others
-METAVARS = {  # of options that are not numbers
+METAVARS = {  # names of values that are not numbers
     **dict.fromkeys(("hidden", "crashed_hidden", "race_hidden"), "UNITS"),
     **dict.fromkeys(("inputs", "race_inputs", "add_inputs"), "NAME"),
 }

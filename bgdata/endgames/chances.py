@@ -19,7 +19,7 @@ from bgdata.kernel import Array, in_threads, kernel
 
 CHANCES = 5  # win, win gammon, win backgammon, lose gammon, lose backgammon
 CLOSED = 5e-6  # bounds this close are final
-LEAST_PAIRS = 2000  # fewest pairs per thread
+MIN_PAIRS = 2000  # fewest pairs per thread
 OTHER_SIDE = np.array([0, 3, 4, 1, 2])  # index of the same chance for the side that just played
 
 
@@ -28,7 +28,7 @@ def choose_plays(
     begin: int, end: int, wanted: Array, made: Array, sets: int, shifts: Array, hit: Array, start: Array,
     results: Array, touched: Array, cubeless: Array, chosen: Array,
 ) -> None:  # fmt: skip
-    """Fills chosen[on roll, opponent, roll] for players on roll begin to end and the wanted pairs."""
+    """Fill chosen[on roll, opponent, roll] for players on roll begin to end and the wanted pairs."""
     count = len(made)
     for on_roll in range(begin, end):
         for opponent in range(count):
@@ -52,7 +52,7 @@ def add_chances(
     begin: int, end: int, opponents: Array, total: int, pips: Array, order: Array, layer_start: Array, is_open: Array,
     places: Array, chosen: Array, bounds: Array, values: Array,
 ) -> None:  # fmt: skip
-    """Fills values[place, bound, chance] for the open pairs with `total` pips, from bounds[pair, bound, chance] of the
+    """Fill values[place, bound, chance] for the open pairs with `total` pips, from bounds[pair, bound, chance] of the
     pairs after the chosen plays."""
     sums = np.empty((2, CHANCES))
     for item in range(begin, end):
@@ -80,7 +80,7 @@ def keep_chances(
     begin: int, end: int, opponents: Array, total: int, pips: Array, order: Array, layer_start: Array, is_open: Array,
     places: Array, values: Array, bounds: Array, widths: Array, closed: float,
 ) -> None:  # fmt: skip
-    """Fills bounds[pair, bound, chance] from values[place, bound, chance], updates is_open, and fills widths[opponent]
+    """Fill bounds[pair, bound, chance] from values[place, bound, chance], update is_open, and fill widths[opponent]
     with the largest distance between two bounds."""
     count = len(pips)
     for item in range(begin, end):
@@ -132,7 +132,7 @@ def start_chances(layouts: Layouts, chosen: NDArray[np.int32], lost: NDArray[np.
 
 
 def solve_chances_of_total(bounds: ChanceBounds, total: int) -> float:
-    """Narrows the bounds of the open pairs with `total` pips. Returns the largest remaining distance between two
+    """Narrow the bounds of the open pairs with `total` pips. Returns the largest remaining distance between two
     bounds."""
     layouts = bounds.layouts
     sizes, layer = np.diff(layouts.start), total - layouts.pips.astype(np.int64)
@@ -140,7 +140,7 @@ def solve_chances_of_total(bounds: ChanceBounds, total: int) -> float:
     # first pair of each opponent, and the number of pairs
     places = np.concatenate([[0], np.cumsum(sizes[layer[opponents]])])
     count = int(places[-1])
-    least = max(1, LEAST_PAIRS * len(opponents) // max(1, count))
+    least = max(1, MIN_PAIRS * len(opponents) // max(1, count))
     values, widths = np.empty((count, 2, CHANCES), np.float32), np.zeros(len(opponents))
     shared = opponents, total, layouts.pips, layouts.order, layouts.start, bounds.is_open, places
     in_threads(add_chances, len(opponents), *shared, bounds.chosen, bounds.values, values, least=least)
@@ -149,7 +149,7 @@ def solve_chances_of_total(bounds: ChanceBounds, total: int) -> float:
 
 
 def fill_chances(bounds: ChanceBounds, chances: NDArray[np.float32]) -> None:
-    """Fills chances[on roll, opponent, chance] with the middle of the bounds, NaN for impossible pairs."""
+    """Fill chances[on roll, opponent, chance] with the middle of the bounds, NaN for impossible pairs."""
     low, high = bounds.values[:, 0], bounds.values[:, 1]
     chances[...] = (low + np.float32(0.5) * (high - low)).reshape(chances.shape)
     chances[~is_possible(bounds.layouts)] = np.nan

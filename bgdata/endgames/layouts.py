@@ -18,7 +18,7 @@ from bgdata.kernel import Array, kernel
 
 POINTS = 25
 BAR = 25  # as a point
-MOST_CHECKERS = 4
+MAX_CHECKERS = 4
 NO_SHIFT = 31  # a mask of points has bits 1 to 24
 
 
@@ -59,7 +59,7 @@ def layout_rank(counts: Array) -> int:
 
 @kernel()
 def fill_hits(counts: Array, shifts: Array, hit: Array) -> None:
-    """Fills shifts[layout] and hit[layout], see `Layouts`."""
+    """Fill shifts[layout] and hit[layout], see `Layouts`."""
     moved = np.empty(POINTS, np.int8)
     for layout in range(len(counts)):
         found = 0
@@ -90,8 +90,8 @@ def all_layouts(checkers: int) -> Layouts:
     pips = pip_counts(counts)
     seen = counts[:, BAR - 2 :: -1]  # from the other side
     blocked, made = np.unique(bits_of(seen >= 2), return_inverse=True)
-    shifts = np.full((len(counts), MOST_CHECKERS), NO_SHIFT, np.uint8)
-    hit = np.zeros((len(counts), 1 << MOST_CHECKERS), np.int32)
+    shifts = np.full((len(counts), MAX_CHECKERS), NO_SHIFT, np.uint8)
+    hit = np.zeros((len(counts), 1 << MAX_CHECKERS), np.int32)
     fill_hits(counts, shifts, hit)
     points, blots = bits_of(seen >= 1), bits_of(seen == 1)
     return Layouts(
@@ -124,6 +124,6 @@ def layout_indexes(boards: Boards) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 @kernel()
 def fill_ranks(counts: Array, ranks: Array) -> None:
-    """Fills ranks[row] with the index of the layout counts[row, 25]."""
+    """Fill ranks[row] with the index of the layout counts[row, 25]."""
     for row in range(len(counts)):
         ranks[row] = layout_rank(counts[row])

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.layouts import NON_DOUBLES, ROLL_COUNT
-from bgdata.endgames.layouts import BAR, MOST_CHECKERS, POINTS, Layouts, layout_rank, own_points
+from bgdata.endgames.layouts import BAR, MAX_CHECKERS, POINTS, Layouts, layout_rank, own_points
 from bgdata.kernel import Array, in_threads, kernel
 
 DICE = np.array([(high, low) for high in range(2, 7) for low in range(1, high)] + [(die, die) for die in range(1, 7)])
 WEIGHTS = np.array([2] * NON_DOUBLES + [1] * (ROLL_COUNT - NON_DOUBLES), np.float64)
-MOST_PLAYS = 1024  # for a roll with four checkers
+MAX_PLAYS = 1024  # for a roll with four checkers
 BLOCK = 64  # places that a solver processes together, so that their data stay in the cache
 OFF, NO_STEP, NOWHERE = 0, 30, 31  # as points that a step touches; NOWHERE is a blocked step
 
@@ -52,7 +52,7 @@ def can_move(counts: Array, point: int, die: int, blocked: int) -> bool:
 
 @kernel(borrows=True)
 def move(counts: Array, point: int, die: int) -> int:
-    """Moves a checker by a die in counts[25]. Returns the bit of the point that it touches, 0 if it is borne off."""
+    """Move a checker by a die in counts[25]. Returns the bit of the point that it touches, 0 if it is borne off."""
     counts[point - 1] -= 1
     if point <= die:
         return 0
@@ -62,7 +62,7 @@ def move(counts: Array, point: int, die: int) -> int:
 
 @kernel(borrows=True)
 def move_back(counts: Array, point: int, die: int) -> None:
-    """Undoes `move` in counts[25]."""
+    """Undo `move` in counts[25]."""
     counts[point - 1] += 1
     if point > die:
         counts[point - die - 1] -= 1
@@ -70,7 +70,7 @@ def move_back(counts: Array, point: int, die: int) -> None:
 
 @kernel(borrows=True)
 def keep(results: Array, touched: Array, count: int, result: int, mask: int) -> int:
-    """Adds a play to results[count] and touched[count] unless it is already listed. Returns the new count."""
+    """Add a play to results[count] and touched[count] unless it is already listed. Returns the new count."""
     for play in range(count):
         if results[play] == result and touched[play] == mask:
             return count
@@ -80,7 +80,7 @@ def keep(results: Array, touched: Array, count: int, result: int, mask: int) -> 
 
 @kernel(borrows=True)
 def list_two_dice(counts: Array, first: int, second: int, blocked: int, results: Array, touched: Array) -> int:
-    """Fills results[play] and touched[play] with the plays of two different dice, the larger one first; returns their
+    """Fill results[play] and touched[play] with the plays of two different dice, the larger one first; returns their
     number."""
     count = singles = 0
     is_full = False
@@ -110,7 +110,7 @@ def list_two_dice(counts: Array, first: int, second: int, blocked: int, results:
 def list_doubles(
     counts: Array, die: int, blocked: int, results: Array, touched: Array, points: Array, masks: Array
 ) -> int:
-    """Fills results[play] and touched[play] with the plays of a double, moves from the rear forwards; returns their
+    """Fill results[play] and touched[play] with the plays of a double, moves from the rear forwards; returns their
     number.
 
     points[4] and masks[5] are for work.
@@ -142,10 +142,10 @@ def list_doubles(
 def list_plays(
     begin: int, end: int, layouts: Layouts, own: Array, start: Array, results: Array, touched: Array
 ) -> None:
-    """Fills results[play] and touched[play] for layouts begin to end, from `start` on. If they are empty, fills `start`
+    """Fill results[play] and touched[play] for layouts begin to end, from `start` on. If they are empty, fill `start`
     with the number of plays of each roll."""
     is_counting, sets = len(results) == 0, len(layouts.blocked)
-    found_results, found_touched = np.empty(MOST_PLAYS, np.int32), np.empty(MOST_PLAYS, np.uint32)
+    found_results, found_touched = np.empty(MAX_PLAYS, np.int32), np.empty(MAX_PLAYS, np.uint32)
     counts, points, masks = np.empty(POINTS, np.int8), np.empty(4, np.int64), np.empty(5, np.int64)
     for layout in range(begin, end):
         counts[:] = layouts.counts[layout]
@@ -204,12 +204,12 @@ class Steps(NamedTuple):
 
 @kernel()
 def fill_steps(counts: Array, order: Array, place_of: Array, after: Array, touched: Array) -> None:
-    """Fills after[place, die - 1, step] and touched[place, die - 1, step], flat, see `Steps`."""
+    """Fill after[place, die - 1, step] and touched[place, die - 1, step], flat, see `Steps`."""
     moved = np.empty(POINTS, np.int8)
     for place in range(len(order)):
         moved[:] = counts[order[place]]
         for die in range(1, 7):
-            found = (place * 6 + die - 1) * MOST_CHECKERS
+            found = (place * 6 + die - 1) * MAX_CHECKERS
             for point in range(BAR, 0, -1):
                 if can_move(moved, point, die, 0):
                     move(moved, point, die)
@@ -222,11 +222,11 @@ def all_steps(layouts: Layouts) -> Steps:
     """The steps of all layouts."""
     order, count = layouts.order, len(layouts)
     place_of = np.argsort(order).astype(np.int32)
-    after = np.zeros(count * 6 * MOST_CHECKERS, np.int32)
+    after = np.zeros(count * 6 * MAX_CHECKERS, np.int32)
     point = np.full(len(after), NO_STEP, np.uint8)
-    point[: 6 * MOST_CHECKERS] = OFF  # game over: every step stays there
+    point[: 6 * MAX_CHECKERS] = OFF  # game over: every step stays there
     fill_steps(layouts.counts, order, place_of, after, point)
-    length = np.repeat(np.arange(count), 6 * MOST_CHECKERS)[point != NO_STEP] - after[point != NO_STEP]
+    length = np.repeat(np.arange(count), 6 * MAX_CHECKERS)[point != NO_STEP] - after[point != NO_STEP]
     ring = 1 << (int(length.max()) + BLOCK).bit_length()
     return Steps(
         layouts.start,

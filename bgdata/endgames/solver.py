@@ -4,8 +4,8 @@ As in `bearoff.two_sided`, equities are points per unit cube for the player on r
 cube are optimal afterwards. Hits make cycles, so values are found by iterating over all pairs until they hardly move.
 That does not prove that they are near the solution. So each value then gets two bounds, and the rounds continue with
 these: the upper bound of the side on roll after a play gives the lower bound of the side that played, and vice versa.
-The recursion is monotone. Bounds first grow, as a doubled cube doubles them, and then close. Once a round widens no
-bound, the solution is between the bounds, up to rounding; it is unique, since every game ends.
+The recursion is monotone. Bounds first grow, because a doubled cube doubles them, and then close. Once a round widens
+no bound, the solution is between the bounds, up to rounding; it is unique, since every game ends.
 
     cubeless         E0 = average over rolls of the  max over plays of  -E0'
     owned            E1:                                     max of  -E3'
@@ -20,14 +20,14 @@ cube is turned.
 Each round changes all values by about the same fraction of the previous change, so now and then they are extrapolated.
 Like the order of pairs, that only saves time: the bounds prove the values.
 
-Opponents are processed in order of their pips, those with equal pips from the same worths. So the result does not
+Opponents are processed in order of their pips, those with equal pips from the same cube values. So the result does not
 depend on the number of threads.
 
 Plays are never listed. The worth of a position with n steps of a roll left is the lowest worth with n - 1 left after
 any step; with none left it is the worth of a pair. So only single steps are looked up. For one opponent: first all
 positions with one step left, for each die; then with two and three steps of a double; then the rolls. The opponent's
 blots that were hit are a set, one of at most 16. If no play takes all steps the value is infinite, and plays with one
-step less count. Layouts are processed in order of pips, a block at a time. Intermediate results are kept for the
+step minus count. Layouts are processed in order of pips, a block at a time. Intermediate results are kept for the
 layouts of six pips and a block, so they stay in the cache.
 """
 
@@ -39,27 +39,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.endgames.layouts import BAR, MOST_CHECKERS, NO_SHIFT, Layouts, own_points
+from bgdata.endgames.layouts import BAR, MAX_CHECKERS, NO_SHIFT, Layouts, own_points
 from bgdata.endgames.plays import BLOCK, NO_STEP, NOWHERE, Steps, all_steps
 from bgdata.endgames.vectors import add_lower, fill_dice, fill_die, fill_worth
 from bgdata.kernel import Array, in_threads, kernel, thread_count
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "centered_jacoby")
 JACOBY = 4
-LEAST_PAIRS = 16_000  # fewest pairs per thread when storing them
-START_SLACK, MOST_SLACK = 60, 255  # units: bounds start at START_SLACK, and above MOST_SLACK are not bounds
-SETS = 1 << MOST_CHECKERS  # number of sets of an opponent's hit blots
+MIN_PAIRS = 16_000  # fewest pairs per thread when storing them
+START_SLACK, MAX_SLACK = 60, 255  # units: bounds start at START_SLACK, and above MAX_SLACK are not bounds
+SETS = 1 << MAX_CHECKERS  # number of sets of an opponent's hit blots
 HITS = np.array([bin(hit).count("1") for hit in range(SETS)])  # blots in each set
 BASES = NOWHERE + 1  # entries of a set, by point
 
 
 class Bounds(NamedTuple):
-    """Values of all pairs, and bounds around them, stored as worths: the values after the doubling decision."""
+    """Values of all pairs, and bounds around them, stored as cube values: the values after the doubling decision."""
 
     layouts: Layouts
     steps: Steps
     lanes: int  # per pair: its columns, and unused ones
-    worths: NDArray[np.float32]  # [on roll, opponent, lane], flat; sides by place in `steps`
+    cube_values: NDArray[np.float32]  # [on roll, opponent, lane], flat; sides by place in `steps`
     slack: NDArray[np.uint8]  # [on roll, opponent, bound, lane], flat: distance of a bound in units; or empty
     unit: np.float32
 
@@ -95,23 +95,23 @@ def are_pairs(layouts: Layouts, on_roll: NDArray[np.int64], opponent: NDArray[np
 def start_values(layouts: Layouts, *, gammons: bool) -> Bounds:
     """Values of finished games, 0 elsewhere, without bounds."""
     steps, count, lanes = all_steps(layouts), len(layouts), 8 if gammons else 4
-    worths = np.zeros((count, count, lanes), np.float32)
-    worths[:, 0, : len(COLUMNS)] = -stakes(layouts, gammons=gammons)[steps.layout, None]  # no more cube turns
+    cube_values = np.zeros((count, count, lanes), np.float32)
+    cube_values[:, 0, : len(COLUMNS)] = -stakes(layouts, gammons=gammons)[steps.layout, None]  # no more cube turns
     if gammons:
-        worths[:, 0, JACOBY] = -1
-    worths[0, 0] = np.inf  # not a pair: the worth of an impossible step
-    return Bounds(layouts, steps, lanes, worths.reshape(-1), np.zeros(0, np.uint8), np.float32(0))
+        cube_values[:, 0, JACOBY] = -1
+    cube_values[0, 0] = np.inf  # not a pair: the worth of an impossible step
+    return Bounds(layouts, steps, lanes, cube_values.reshape(-1), np.zeros(0, np.uint8), np.float32(0))
 
 
 @kernel(borrows=True)
 def fill_bases(rows: Array, sets: Array, size: int, nowhere: int, steps: Steps, opponent: int, row_size: int) -> None:
-    """Fills rows[hit * BASES + point] and sets[hit * BASES + point] for a step that touches a point after hits on some
-    blots: the start of the next row of worths, and the offset in `left` (see `fill_left`). -1 marks an impossible step.
-    NOWHERE gets the offsets of infinite values."""
+    """Fill rows[hit * BASES + point] and sets[hit * BASES + point] for a step that touches a point after hits on some
+    blots: the start of the next row of cube values, and the offset in `left` (see `fill_left`). -1 marks an impossible
+    step. NOWHERE gets the offsets of infinite values."""
     for hit in range(SETS):
         for point in range(NO_STEP + 1):
             then = -1 if point == NO_STEP or steps.seen[opponent] >> point & 1 else hit
-            for blot in range(MOST_CHECKERS):
+            for blot in range(MAX_CHECKERS):
                 if steps.shifts[opponent, blot] == point:
                     then = hit | 1 << blot
             rows[hit * BASES + point] = steps.hit[opponent, then] * row_size if then >= 0 else -1
@@ -121,27 +121,27 @@ def fill_bases(rows: Array, sets: Array, size: int, nowhere: int, steps: Steps, 
 
 @kernel(borrows=True)
 def fill_traces(traces: Array, steps: Steps, opponent: int) -> None:
-    """Fills traces[level - 1, die - 1, blot] with points of `Steps.own` as bits: a checker on one of them shows that
+    """Fill traces[level - 1, die - 1, blot] with points of `Steps.own` as bits: a checker on one of them shows that
     the blot may have been hit, by a double that has `level` steps left or, at the first level, by another die. The last
     entry is the union over blots."""
     for level in range(1, 4):
         for die in range(1, 7):
             any_trace = 0
-            for blot in range(MOST_CHECKERS):
+            for blot in range(MAX_CHECKERS):
                 point, trace = int(steps.shifts[opponent, blot]), 0
                 for step in range(4 - level if point + die <= BAR else 1):
                     trace |= 1 << max(point - step * die, 0)
                 is_hit = point != NO_SHIFT and (level == 1 or point + die <= BAR)
                 traces[level - 1, die - 1, blot] = trace if is_hit else 0
                 any_trace |= traces[level - 1, die - 1, blot]
-            traces[level - 1, die - 1, MOST_CHECKERS] = any_trace
+            traces[level - 1, die - 1, MAX_CHECKERS] = any_trace
 
 
 @kernel(borrows=True)
 def blots_among(points: int, traces: Array) -> int:
     """The set of blots with a trace among some points."""
     found = 0
-    for blot in range(MOST_CHECKERS):
+    for blot in range(MAX_CHECKERS):
         found |= int(points & traces[blot] != 0) << blot
     return found
 
@@ -149,17 +149,17 @@ def blots_among(points: int, traces: Array) -> int:
 @kernel(borrows=True, inline=True)
 def fill_entries(
     left: Array, size: int, level: int, place: int, die: int, inside: int, others: int, rows: Array, sets: Array,
-    steps: Steps, worths: Array, slack: Array, unit: float, lanes: int,
+    steps: Steps, cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Fills the entries of `left` (see `fill_left`) for a level, place and die, for all sets of blots that contain
+    """Fill the entries of `left` (see `fill_left`) for a level, place and die, for all sets of blots that contain
     `inside` and any of `others`. Inlined, since a call takes longer than the work."""
-    step, first = (place * 6 + die) * MOST_CHECKERS, (level - 1) * SETS * size
+    step, first = (place * 6 + die) * MAX_CHECKERS, (level - 1) * SETS * size
     entry = first + ((place & (steps.ring - 1)) * 6 + die) * lanes
     more = others
     while more >= 0:
         hit = inside | more
-        if level == 1 and HITS[hit] < MOST_CHECKERS:  # each hit took a step
-            fill_worth(left, entry + hit * size, worths, slack, unit, steps, step, rows, hit * BASES, lanes)
+        if level == 1 and HITS[hit] < MAX_CHECKERS:  # each hit took a step
+            fill_worth(left, entry + hit * size, cube_values, slack, unit, steps, step, rows, hit * BASES, lanes)
         elif HITS[hit] <= 4 - level:
             before = first - SETS * size + die * lanes
             fill_die(left, entry + hit * size, left, before, steps, step, sets, hit * BASES, lanes)
@@ -169,9 +169,9 @@ def fill_entries(
 @kernel(borrows=True)
 def fill_left(
     left: Array, size: int, begin: int, end: int, traces: Array, rows: Array, sets: Array, opponent: int, steps: Steps,
-    worths: Array, slack: Array, unit: float, lanes: int,
+    cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Fills left[level - 1, hit, place % ring, die - 1, lane], flat, for places begin to end; `size` is the length of
+    """Fill left[level - 1, hit, place % ring, die - 1, lane], flat, for places begin to end; `size` is the length of
     one level and hit. An entry is the worth to the side that plays with 1 to 3 steps of a die left and a set of the
     opponent's blots hit; infinite if it cannot take all of them."""
     blots, made = steps.blots[opponent], steps.seen[opponent] & ~steps.blots[opponent]
@@ -183,24 +183,24 @@ def fill_left(
             # all were hit, unless both sides share a point
             inside = blots_among(own & blots, traces[2, 0]) if own & blots else 0
             for die in range(6):
-                is_any = own & traces[level - 1, die, MOST_CHECKERS]
+                is_any = own & traces[level - 1, die, MAX_CHECKERS]
                 others = blots_among(own, traces[level - 1, die]) & ~inside if is_any else 0
                 fill_entries(
-                    left, size, level, place, die, inside, others, rows, sets, steps, worths, slack, unit, lanes
+                    left, size, level, place, die, inside, others, rows, sets, steps, cube_values, slack, unit, lanes
                 )
 
 
 @kernel(borrows=True)
 def add_rolls(
     totals: Array, rolls: Array, left: Array, size: int, sets: Array, opponent: int, place: int, steps: Steps,
-    worths: Array, slack: Array, unit: float, lanes: int,
+    cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Fills totals[lane] with the sum over 36 rolls of the lowest worth after a play of a place.
+    """Fill totals[lane] with the sum over 36 rolls of the lowest worth after a play of a place.
     rolls[die, other, lane] and then [die, lane] are scratch."""
     totals[:] = 0
     last = 2 * SETS * size  # last level of `left`
     for die in range(6):
-        step = (place * 6 + die) * MOST_CHECKERS
+        step = (place * 6 + die) * MAX_CHECKERS
         fill_dice(rolls, die * 6 * lanes, left, 0, steps, step, sets, 0, lanes)
         fill_die(rolls, (36 + die) * lanes, left, last + die * lanes, steps, step, sets, 0, lanes)
     for die in range(6):
@@ -213,7 +213,7 @@ def add_rolls(
                 add_lower(totals, 2.0, left, own, own, lanes)
             else:
                 own_other = own + (other - die) * lanes
-                add_single(totals, 2.0, rolls, left, own_other, opponent, place, steps, worths, slack, unit, lanes)
+                add_single(totals, 2.0, rolls, left, own_other, opponent, place, steps, cube_values, slack, unit, lanes)
         twice, double = die * 7 * lanes, (36 + die) * lanes
         if rolls[double] < np.inf:
             add_lower(totals, 1.0, rolls, double, double, lanes)
@@ -222,22 +222,22 @@ def add_rolls(
         elif rolls[twice] < np.inf:
             add_lower(totals, 1.0, rolls, twice, twice, lanes)
         else:
-            add_single(totals, 1.0, rolls, left, own, opponent, place, steps, worths, slack, unit, lanes)
+            add_single(totals, 1.0, rolls, left, own, opponent, place, steps, cube_values, slack, unit, lanes)
 
 
 @kernel(borrows=True)
 def add_single(
     totals: Array, weight: float, rolls: Array, left: Array, item: int, opponent: int, place: int, steps: Steps,
-    worths: Array, slack: Array, unit: float, lanes: int,
+    cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Adds weight x the worth of one step, left[item + lane], to totals[lane], or the worth of no step if none is
+    """Add weight x the worth of one step, left[item + lane], to totals[lane], or the worth of no step if none is
     possible. Overwrites the first rolls[lane], which are not needed afterwards."""
     if left[item] < np.inf:
         add_lower(totals, weight, left, item, item, lanes)
         return
     pair, columns = opponent * len(steps.pips) + place, lanes if len(slack) == 0 else lanes // 2
     for lane in range(lanes):
-        rolls[lane] = worths[pair * columns + lane % columns]
+        rolls[lane] = cube_values[pair * columns + lane % columns]
         if len(slack) > 0:
             by = unit * slack[pair * lanes + lane]
             rolls[lane] += by if lane >= columns else -by
@@ -246,41 +246,41 @@ def add_single(
 
 @kernel(borrows=True)
 def fill_values(values: Array, totals: Array, has_bounds: bool) -> None:
-    """Fills values[lane], the value of a pair to the player on roll, from sums of the lowest worths of 36 rolls. With
-    bounds (lower lanes, then upper ones), each bound follows from the other side's opposite bound."""
+    """Fill values[lane], the value of a pair to the player on roll, from sums of the lowest cube values of 36 rolls.
+    With bounds (lower lanes, then upper ones), each bound follows from the other side's opposite bound."""
     lanes, shift = len(totals), len(totals) // 2 if has_bounds else 0
     for lane in range(lanes):
         values[lane] = np.float32(-totals[(lane + shift) % lanes] / 36.0)
 
 
 @kernel(borrows=True)
-def fill_worths(worths: Array, values: Array, half: int) -> None:
-    """Fills worths[lane], by the columns of the side that played to a pair, from values[lane] by `COLUMNS`, for each
-    group of `half` lanes."""
+def fill_cube_values(cube_values: Array, values: Array, half: int) -> None:
+    """Fill cube_values[lane], by the columns of the side that played to a pair, from values[lane] by `COLUMNS`, for
+    each group of `half` lanes."""
     for first in range(0, len(values), half):
         opponent_owned = values[first + 3]
         twice = opponent_owned + opponent_owned
         doubled = twice if twice < np.float32(1.0) else np.float32(1.0)
-        worths[first] = values[first]
-        worths[first + 1] = opponent_owned
-        worths[first + 2] = max(values[first + 2], doubled)
-        worths[first + 3] = max(values[first + 1], doubled)
+        cube_values[first] = values[first]
+        cube_values[first + 1] = opponent_owned
+        cube_values[first + 2] = max(values[first + 2], doubled)
+        cube_values[first + 3] = max(values[first + 1], doubled)
         if half > 4:
-            worths[first + 4] = max(values[first + 4], doubled)
+            cube_values[first + 4] = max(values[first + 4], doubled)
 
 
 @kernel()
 def solve_opponents(
-    begin: int, end: int, first: int, last: int, steps: Steps, worths: Array, slack: Array, unit: float, lanes: int,
-    lefts: Array, values: Array,
+    begin: int, end: int, first: int, last: int, steps: Steps, cube_values: Array, slack: Array, unit: float,
+    lanes: int, lefts: Array, values: Array,
 ) -> None:  # fmt: skip
-    """Fills values[opponent - first, place, lane] of the opponents first to last, for shares begin to end. Each share
+    """Fill values[opponent - first, place, lane] of the opponents first to last, for shares begin to end. Each share
     has its own scratch lefts[share]. Impossible pairs are not changed."""
     count = len(steps.pips)
     size = steps.ring * 6 * lanes
     nowhere, row_size = 3 * SETS * size, count * (lanes if len(slack) == 0 else lanes // 2)
     rolls, totals = np.empty(42 * lanes, np.float32), np.empty(lanes)
-    traces = np.empty((3, 6, MOST_CHECKERS + 1), np.int64)
+    traces = np.empty((3, 6, MAX_CHECKERS + 1), np.int64)
     rows, sets = np.empty(SETS * BASES, np.int64), np.empty(SETS * BASES, np.int64)
     for share in range(begin, end):
         left = lefts[share]
@@ -290,18 +290,22 @@ def solve_opponents(
             fill_bases(rows, sets, size, nowhere, steps, opponent, row_size)
             for block in range(0, count, BLOCK):
                 end_block = min(block + BLOCK, count)
-                fill_left(left, size, block, end_block, traces, rows, sets, opponent, steps, worths, slack, unit, lanes)
+                fill_left(
+                    left, size, block, end_block, traces, rows, sets, opponent, steps, cube_values, slack, unit, lanes
+                )
                 for place in range(max(1, block), end_block):
                     if steps.own[place] & steps.seen[opponent] == 0:
-                        add_rolls(totals, rolls, left, size, sets, opponent, place, steps, worths, slack, unit, lanes)
+                        add_rolls(
+                            totals, rolls, left, size, sets, opponent, place, steps, cube_values, slack, unit, lanes
+                        )
                         fill_values(values[opponent - first, place], totals, len(slack) > 0)
 
 
 @kernel()
-def keep_worths(
-    begin: int, end: int, first: int, steps: Steps, values: Array, worths: Array, lanes: int, moves: Array
+def keep_cube_values(
+    begin: int, end: int, first: int, steps: Steps, values: Array, cube_values: Array, lanes: int, moves: Array
 ) -> None:
-    """Fills worths[place, opponent, lane] of places begin to end from values[opponent - first, place, lane], and
+    """Fill cube_values[place, opponent, lane] of places begin to end from values[opponent - first, place, lane], and
     moves[place] with the largest change of a worth."""
     count = len(steps.pips)
     found = np.zeros(lanes, np.float32)  # lanes beyond the last column stay 0
@@ -309,19 +313,19 @@ def keep_worths(
         for opponent in range(first, first + len(values)):
             if steps.own[place] & steps.seen[opponent]:
                 continue
-            fill_worths(found, values[opponent - first, place], lanes)
+            fill_cube_values(found, values[opponent - first, place], lanes)
             pair = (place * count + opponent) * lanes
             for lane in range(lanes):
-                moves[place] = max(moves[place], abs(found[lane] - worths[pair + lane]))
-                worths[pair + lane] = found[lane]
+                moves[place] = max(moves[place], abs(found[lane] - cube_values[pair + lane]))
+                cube_values[pair + lane] = found[lane]
 
 
 @kernel()
 def keep_slack(
-    begin: int, end: int, first: int, steps: Steps, values: Array, worths: Array, lanes: int, moves: Array,
+    begin: int, end: int, first: int, steps: Steps, values: Array, cube_values: Array, lanes: int, moves: Array,
     slack: Array, unit: float,
 ) -> None:  # fmt: skip
-    """Like `keep_worths` for bounds: fills slack[place, opponent, bound, lane], and moves[place] with the largest
+    """Like `keep_cube_values` for bounds: fill slack[place, opponent, bound, lane], and moves[place] with the largest
     growth of a bound in units, infinite if it stopped being a bound."""
     count = len(steps.pips)
     found = np.zeros(2 * lanes, np.float32)
@@ -329,14 +333,14 @@ def keep_slack(
         for opponent in range(first, first + len(values)):
             if steps.own[place] & steps.seen[opponent]:
                 continue
-            fill_worths(found, values[opponent - first, place], lanes)
+            fill_cube_values(found, values[opponent - first, place], lanes)
             pair = place * count + opponent
             for lane in range(2 * lanes):
-                off_by = found[lane] - worths[pair * lanes + lane % lanes]
+                off_by = found[lane] - cube_values[pair * lanes + lane % lanes]
                 units = max(np.ceil((off_by if lane >= lanes else -off_by) / unit), 0.0)
                 item = pair * 2 * lanes + lane
-                moves[place] = max(moves[place], units - slack[item] if units <= MOST_SLACK else np.inf)
-                slack[item] = np.uint8(min(units, MOST_SLACK))
+                moves[place] = max(moves[place], units - slack[item] if units <= MAX_SLACK else np.inf)
+                slack[item] = np.uint8(min(units, MAX_SLACK))
 
 
 def scratch_of(bounds: Bounds) -> NDArray[np.float32]:
@@ -347,12 +351,12 @@ def scratch_of(bounds: Bounds) -> NDArray[np.float32]:
 
 def values_of(bounds: Bounds, lefts: NDArray[np.float32], first: int, last: int) -> NDArray[np.float32]:
     """float32[opponent, place, lane]: values, or their bounds, of all pairs with the opponents first to last, from the
-    current worths."""
+    current cube values."""
     lanes = bounds.lanes * (2 if len(bounds.slack) else 1)
     values = np.empty((last - first, len(bounds.layouts), lanes), np.float32)
     in_threads(
-        solve_opponents, len(lefts), first, last, bounds.steps, bounds.worths, bounds.slack, bounds.unit, lanes, lefts,
-        values,
+        solve_opponents, len(lefts), first, last, bounds.steps, bounds.cube_values, bounds.slack, bounds.unit, lanes,
+        lefts, values,
     )  # fmt: skip
     return values
 
@@ -363,30 +367,30 @@ def layers_of(steps: Steps) -> Iterator[tuple[int, int]]:
 
 
 def solve_round(bounds: Bounds) -> float:
-    """Solves all pairs again. Returns the largest change of a worth, or the largest growth of a bound in units."""
+    """Solve all pairs again. Returns the largest change of a worth, or the largest growth of a bound in units."""
     steps, most, count, lefts = bounds.steps, 0.0, len(bounds.layouts), scratch_of(bounds)
     for first, last in layers_of(steps):
         values, moves = values_of(bounds, lefts, first, last), np.zeros(count)
-        keep, more = (keep_slack, (bounds.slack, bounds.unit)) if len(bounds.slack) else (keep_worths, ())
+        keep, more = (keep_slack, (bounds.slack, bounds.unit)) if len(bounds.slack) else (keep_cube_values, ())
         in_threads(
-            keep, count, first, steps, values, bounds.worths, bounds.lanes, moves, *more,
-            least=1 + LEAST_PAIRS // (last - first),
+            keep, count, first, steps, values, bounds.cube_values, bounds.lanes, moves, *more,
+            least=1 + MIN_PAIRS // (last - first),
         )  # fmt: skip
         most = max(most, float(moves.max()))
     return most
 
 
 def extrapolate(bounds: Bounds, before: NDArray[np.float32], ratio: float) -> None:
-    """Extrapolates the worths of unfinished games to their limit if each round changes them by `ratio` of the previous
-    change. `before` are the worths before the last round, and are overwritten."""
+    """Extrapolate the cube values of unfinished games to their limit if each round changes them by `ratio` of the
+    previous change. `before` are the cube values before the last round, and are overwritten."""
     pairs = slice(bounds.lanes, None)  # without the first, which is not a pair
-    rest = np.subtract(bounds.worths[pairs], before[pairs], out=before[pairs])
+    rest = np.subtract(bounds.cube_values[pairs], before[pairs], out=before[pairs])
     rest *= np.float32(ratio / (1 - ratio))
-    bounds.worths[pairs] += rest
+    bounds.cube_values[pairs] += rest
 
 
 def widen(bounds: Bounds) -> None:
-    """Gives the worths of unfinished games bounds of `START_SLACK` units."""
+    """Give the cube values of unfinished games bounds of `START_SLACK` units."""
     count = len(bounds.layouts)
     bounds.slack[...] = START_SLACK
     bounds.slack.reshape(count, count, -1)[:, 0] = 0
@@ -396,7 +400,7 @@ def widen(bounds: Bounds) -> None:
 def keep_equities(
     begin: int, end: int, first: int, steps: Steps, values: Array, columns: Array, equities: Array
 ) -> None:
-    """Fills equities[on roll, opponent, column], sides by layout, of places begin to end on roll from
+    """Fill equities[on roll, opponent, column], sides by layout, of places begin to end on roll from
     values[opponent - first, place, lane]."""
     for place in range(max(1, begin), end):
         for n in range(len(values)):
@@ -409,7 +413,7 @@ def keep_equities(
 def fill_equities(
     bounds: Bounds, equities: NDArray[np.float32], columns: Sequence[int], lost: NDArray[np.int8]
 ) -> None:
-    """Fills equities[on roll, opponent, column], sides by layout, with the values of the given columns.
+    """Fill equities[on roll, opponent, column], sides by layout, with the values of the given columns.
 
     They are NaN where two sides share a point or neither has checkers. Where one side has borne off it has won the
     points that the other one has lost.
@@ -422,5 +426,5 @@ def fill_equities(
         values = values_of(bounds, lefts, first, last)
         in_threads(
             keep_equities, len(steps.pips), first, steps, values, chosen, equities,
-            least=1 + LEAST_PAIRS // (last - first),
+            least=1 + MIN_PAIRS // (last - first),
         )  # fmt: skip

@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from bgdata.endgames.layouts import MOST_CHECKERS
+from bgdata.endgames.layouts import MAX_CHECKERS
 from bgdata.endgames.plays import NOWHERE
 from bgdata.kernel import Array, kernel
 from bgdata.vectors import splat, unpack, vector_at
@@ -37,7 +37,7 @@ def items_after(builder: Any, given: list[Any], offset: Any, stride: int) -> lis
     after, point, step, bases, first = given
     nowhere = builder.load(builder.gep(bases.data, [builder.add(first, _INDEX(NOWHERE))]))
     found = []
-    for n in range(MOST_CHECKERS):
+    for n in range(MAX_CHECKERS):
         item = builder.add(step, _INDEX(n))
         met = builder.zext(builder.load(builder.gep(point.data, [item])), _INDEX)
         base = builder.load(builder.gep(bases.data, [builder.add(first, met)]))
@@ -71,23 +71,23 @@ def make_store_lowest(lanes: int, width: int) -> Any:
 
 
 def make_store_lowest_bounds(lanes: int) -> Any:
-    """The intrinsic for worths of this number of lanes."""
+    """The intrinsic for cube values of this number of lanes."""
 
     @intrinsic
     def store_lowest_bounds(
-        _context: Any, target: Any, _at: Any, worths: Any, slack: Any, _unit: Any, after: Any, point: Any, _step: Any,
-        bases: Any, _first: Any,
+        _context: Any, target: Any, _at: Any, cube_values: Any, slack: Any, _unit: Any, after: Any, point: Any,
+        _step: Any, bases: Any, _first: Any,
     ) -> Any:  # fmt: skip
-        """Fills 2 x lanes from target[at] on, for four items (see `items_after`). The first lanes are the lowest of
-        worths[item + lane] - unit x slack[2 x item + lane], the others of worths[item + lane] + unit x
+        """Fill 2 x lanes from target[at] on, for four items (see `items_after`). The first lanes are the lowest of
+        cube_values[item + lane] - unit x slack[2 x item + lane], the others of cube_values[item + lane] + unit x
         slack[2 x item + lanes + lane]. slack is uint8."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            target_, at_, worths_, slack_, unit_, *given = unpack(context, builder, signature, arguments)
+            target_, at_, cube_values_, slack_, unit_, *given = unpack(context, builder, signature, arguments)
             wide = ir.VectorType(_FLOAT, lanes)
             units = splat(builder, unit_, wide)
             items = items_after(builder, given, _INDEX(0), lanes)
-            values = [builder.load(vector_at(builder, worths_, each, _FLOAT, lanes), align=4) for each in items]
+            values = [builder.load(vector_at(builder, cube_values_, each, _FLOAT, lanes), align=4) for each in items]
             for bound, moved in enumerate((builder.fsub, builder.fadd)):
                 found = []
                 for item, value in zip(items, values, strict=True):
@@ -99,7 +99,7 @@ def make_store_lowest_bounds(lanes: int) -> Any:
             return context.get_dummy_value()
 
         intp = types.intp
-        given = (target, intp, worths, slack, types.float32, after, point, intp, bases, intp)
+        given = (target, intp, cube_values, slack, types.float32, after, point, intp, bases, intp)
         return types.void(*given), emit
 
     return store_lowest_bounds
@@ -137,27 +137,28 @@ _add_4, _add_8, _add_16 = map(make_add_lanes, (4, 8, 16))
 
 @kernel(borrows=True)
 def fill_worth(
-    target: Array, at: int, worths: Array, slack: Array, unit: float, steps: Any, step: int, bases: Array, first: int,
-    lanes: int,
+    target: Array, at: int, cube_values: Array, slack: Array, unit: float, steps: Any, step: int, bases: Array,
+    first: int, lanes: int,
 ) -> None:  # fmt: skip
-    """Fills target[at + lane] with the lowest worths[item + lane] after four steps; bases[first + point] are offsets of
-    rows of worths; 4 or 8 lanes. With slack, fills 4 or 8 lower bounds and then as many upper bounds."""
+    """Fill target[at + lane] with the lowest cube_values[item + lane] after four steps; bases[first + point] are
+    offsets of rows of cube values; 4 or 8 lanes. With slack, fill 4 or 8 lower bounds and then as many upper
+    bounds."""
     if len(slack) == 0:
         if lanes == 4:
-            _lowest_of_4(target, at, worths, 0, steps.after, steps.point, step, bases, first)
+            _lowest_of_4(target, at, cube_values, 0, steps.after, steps.point, step, bases, first)
         else:
-            _lowest_of_8(target, at, worths, 0, steps.after, steps.point, step, bases, first)
+            _lowest_of_8(target, at, cube_values, 0, steps.after, steps.point, step, bases, first)
     elif lanes == 8:
-        _lowest_bounds_of_4(target, at, worths, slack, unit, steps.after, steps.point, step, bases, first)
+        _lowest_bounds_of_4(target, at, cube_values, slack, unit, steps.after, steps.point, step, bases, first)
     else:
-        _lowest_bounds_of_8(target, at, worths, slack, unit, steps.after, steps.point, step, bases, first)
+        _lowest_bounds_of_8(target, at, cube_values, slack, unit, steps.after, steps.point, step, bases, first)
 
 
 @kernel(borrows=True)
 def fill_die(
     target: Array, at: int, source: Array, offset: int, steps: Any, step: int, bases: Array, first: int, lanes: int
 ) -> None:
-    """Fills target[at + lane] with the lowest source[offset + item + lane] after four steps. bases[first + point] are
+    """Fill target[at + lane] with the lowest source[offset + item + lane] after four steps. bases[first + point] are
     offsets of arrays [place % steps.ring, die, lane], and `offset` selects the die; 4, 8 or 16 lanes."""
     if lanes == 4:
         _die_of_4(target, at, source, offset, steps.near, steps.point, step, bases, first)
@@ -182,7 +183,7 @@ def fill_dice(
 
 @kernel(borrows=True)
 def add_lower(totals: Array, weight: float, source: Array, item: int, other: int, lanes: int) -> None:
-    """Adds weight x the lower of source[item + lane] and source[other + lane] to float64 totals[lane]."""
+    """Add weight x the lower of source[item + lane] and source[other + lane] to float64 totals[lane]."""
     if lanes == 4:
         _add_4(totals, weight, source, item, other)
     elif lanes == 8:

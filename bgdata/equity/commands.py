@@ -150,10 +150,10 @@ def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form
       bgdata met compare diverse-19-1ply-25 published-12 --length 6
     """
     one, two = find_met_or_file(warehouse, met), find_met_or_file(warehouse, other)
-    shown = min(length or MOST_SHOWN, one.length, two.length)
+    shown = min(length or MAX_SHOWN, one.length, two.length)
     own, others = (table.cells[:, 1 : shown + 1, 1 : shown + 1] for table in (one, two))
     lines = (
-        f"{one.name} less {two.name}, in percentage points, to {shown}-away\n",
+        f"{one.name} minus {two.name}, in percentage points, to {shown}-away\n",
         *grid_lines((own - others)[0], Quantity(2, 100, sign="+")),
         "",
         *difference_lines(100 * (own - others)),
@@ -186,7 +186,7 @@ def plot(warehouse: Warehouse, met: str, minus: str, length: int | None, output:
 
 
 SIDES = 1e-9  # chances of both sides that differ by less are equal
-MOST_SHOWN = 15  # default points to go of a comparison
+MAX_SHOWN = 15  # default points to go of a comparison
 
 
 def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
@@ -241,7 +241,7 @@ def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
 
 
 def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
-    """Writes a table as an XML file that gnubg loads; returns a line about the file. Raises the errors of
+    """Write a table as an XML file that gnubg loads; returns a line about the file. Raises the errors of
     `find_met_or_file`, UsageError for a table without post-Crawford chances, and StorageError."""
     met = find_met_or_file(warehouse, name)
     own, other = met.cells[1, 1:, 1], 1 - met.cells[1, 1, 1:]
@@ -257,11 +257,11 @@ def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
 
 DARK = 0.4  # text is white on colors darker than this
 SMALL = 7  # text size in cells, in points
-MOST_NUMBERED = 15  # most points to go for which cells show numbers
+MAX_NUMBERED = 15  # most points to go for which cells show numbers
 
 
 def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, path: Path) -> None:
-    """Draws a heat map of the chances of winning the match in percent, or of their differences from another table.
+    """Draw a heat map of the chances of winning the match in percent, or of their differences from another table.
 
     The row of the trailer after the Crawford game is below it. Raises StorageError.
     """
@@ -280,7 +280,7 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
             axes.set_xticks(range(most), range(1, most + 1))
             axes.tick_params(length=0, labelsize=8)
             axes.grid(visible=False)
-            for (row, column), value in np.ndenumerate(values) if most <= MOST_NUMBERED else ():
+            for (row, column), value in np.ndenumerate(values) if most <= MAX_NUMBERED else ():
                 if np.isfinite(value):
                     red, green, blue, _ = image.to_rgba(np.array(value))
                     colour = "black" if 0.3 * red + 0.6 * green + 0.1 * blue > DARK else "white"
@@ -290,6 +290,6 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
         below.set_yticks([0], ["post-\nCrawford"])
         below.set_xlabel("points that the trailer needs, against 1")
         what = "chance of winning the match (%)" if other is None else "difference in percentage points"
-        above.set_title(met.name if other is None else f"{met.name} less {other.name}")
+        above.set_title(met.name if other is None else f"{met.name} minus {other.name}")
         figure.colorbar(image, ax=[above, below], label=what, shrink=0.7)
         write_figure(figure, path)

@@ -201,14 +201,14 @@ _NO_DOUBLES = {"double_take": NOT_ALLOWED, "double_beaver": NOT_ALLOWED, "double
 
 
 def check_scores(met: MatchEquity, score: MatchScore, cube_value: int) -> None:
-    """Raises InvalidScoreError unless the table has all scores that a game may lead to. Kernels do not check this."""
+    """Raise InvalidScoreError unless the table has all scores that a game may lead to. Kernels do not check this."""
     while cube_value < max(score.away, score.opponent_away):
         met.game(score, cube_value)
         cube_value *= 2
 
 
 def check_rules(stakes: Stakes, rules: CubeRules) -> None:
-    """Raises InvalidParameterError for a match without a match equity table, or for money rules in a match."""
+    """Raise InvalidParameterError for a match without a match equity table, or for money rules in a match."""
     if isinstance(stakes.score, Money):
         return
     if rules.has_beavers:
@@ -265,12 +265,12 @@ def describe_model(rules: CubeRules) -> str:
     return f"Janowski's model{first}, cube life index {indexes}{table}"
 
 
-Worths = NDArray[np.float64]
-Value = TypeVar("Value", float, Worths)
+Values = NDArray[np.float64]
+Value = TypeVar("Value", float, Values)
 
 
-def worths(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> Worths:
-    """float64[n]: worths of float[n, 5] chances of the player on roll before the roll, as mwc or points.
+def position_values(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> Values:
+    """float64[n]: values of float[n, 5] chances of the player on roll before the roll, as mwc or points.
 
     Raises InvalidParameterError for chances out of order, a match without a match equity table, or a model that does
     not support the Jacoby rule when it holds; and InvalidScoreError for a score that the table lacks.
@@ -289,7 +289,7 @@ def worths(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> W
 
 
 def seen_by_other(value: Value, stakes: Stakes) -> Value:
-    """A worth of one side as seen by the other: mwc of both sum to 1, points to 0."""
+    """A value for one side, turned into that for the other: mwc of both sum to 1, points to 0."""
     return -value if isinstance(stakes.score, Money) else 1 - value
 
 

@@ -1,4 +1,4 @@
-"""The list of cube models for kernels, command options, recipes and documentation. Light to import; `doubling` computes
+"""The list of cube models for kernels, command options, recipes and documentation. Cheap to import; `doubling` computes
 them."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from bgdata.errors import InvalidParameterError
 class CubeModel(NamedTuple):
     """A model of the cube. Kernels use its index in CUBE_MODELS."""
 
-    name: str  # of the option --model, and of the method of a decision
+    name: str  # name in the option --model, and in the method of a decision
     setting: str  # meaning of its number
     prefix: str  # before the number in recipes: jump:0.08
     knows_matches: bool = True  # supports match scores
@@ -31,6 +31,6 @@ DEFAULT_INDEX = 0.7  # the best constant index in self-play by the blog Computat
 
 
 def check_cube_life_index(index: float) -> None:
-    """Raises InvalidParameterError unless the index is from 0 (dead) to 1 (live)."""
+    """Raise InvalidParameterError unless the index is from 0 (dead) to 1 (live)."""
     if not 0 <= index <= 1:
         raise InvalidParameterError(f"expected a cube life index from 0 to 1, got {index}")

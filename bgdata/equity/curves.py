@@ -47,9 +47,9 @@ These are the corrected formulas (post "Jump model revisited" of 5 April 2012 an
 the author withdrew those of March 2012. `numeric` solves the model without the approximation. The approximation is not
 the limit for small jumps: the overshoot depends on their distribution, and double-exponential jumps cost the owner of a
 cube half as much again. The model was published without the Jacoby rule. With it, the live curve of a centered cube is
-flat beyond its knots, as gammons do not count, so jumps cost more there by the same formula. Its equities then differ
-from the numeric solution by up to 0.08 points at the default volatility, twice as much as without the rule, and its
-double points by up to 0.035.
+flat beyond its knots, because gammons do not count, so jumps cost more there by the same formula. Its equities then
+differ from the numeric solution by up to 0.08 points at the default volatility, twice as much as without the rule, and
+its double points by up to 0.035.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ CENTERED, ON_ROLL, OPPONENT = 0, 1, 2
 OWNER_CODES = {CubeOwner.CENTERED: CENTERED, CubeOwner.ON_ROLL: ON_ROLL, CubeOwner.OPPONENT: OPPONENT}
 NEVER = 2.0  # a winning chance that is never reached
 DEFAULT_VOLATILITY = 0.113  # implies a cube life index of 0.7 if wins and losses are worth 1.25 points
-MOST_VOLATILITY = 0.25  # above it, equities can fall with the winning chance if mean points are far apart
+MAX_VOLATILITY = 0.25  # above it, equities can fall with the winning chance if mean points are far apart
 
 
 class Curve(NamedTuple):
@@ -143,7 +143,7 @@ def scale(curve: Curve, factor: float) -> Curve:
 
 @kernel()
 def mirror(curve: Curve) -> Curve:
-    """The curve seen by the opponent, with the sign of equities reversed."""
+    """The curve from the opponent's point of view, with the sign of equities reversed."""
     return Curve(1.0 - curve.high, 1.0 - curve.low, -curve.win, -curve.at_high, -curve.at_low, -curve.lose)
 
 
@@ -262,7 +262,7 @@ def fill_janowski(
     situations: NDArray[np.float64], owner: int, own_index: float, opponent_index: float, is_jacoby: bool,
     equities: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """Fills equities[row] from situations[row, 0:3]: winning chance, mean points of a win and of a loss."""
+    """Fill equities[row] from situations[row, 0:3]: winning chance, mean points of a win and of a loss."""
     for row in range(len(situations)):
         win, mean_win, mean_loss = situations[row, 0], situations[row, 1], situations[row, 2]
         curve = janowski_curve(mean_win, mean_loss, owner, own_index, opponent_index, is_jacoby)

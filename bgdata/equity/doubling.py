@@ -84,16 +84,16 @@ def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None 
     InvalidParameterError."""
     local = volatility if local_volatility is None else local_volatility
     for given in (volatility, local):
-        if not 0 <= given <= curves.MOST_VOLATILITY:
+        if not 0 <= given <= curves.MAX_VOLATILITY:
             raise InvalidParameterError(
-                f"expected a jump volatility from 0 to {curves.MOST_VOLATILITY:g}, got {given:g}"
+                f"expected a jump volatility from 0 to {curves.MAX_VOLATILITY:g}, got {given:g}"
             )
     return Strategy(JUMP, volatility=float(volatility), local_volatility=float(local))
 
 
 @kernel()
 def turned_strategy(strategy: Strategy) -> Strategy:
-    """The strategy as seen by the opponent."""
+    """The strategy from the opponent's point of view."""
     model, own, other, mean, local = strategy
     return Strategy(model, other, own, mean, local)
 
@@ -194,7 +194,7 @@ def money_points_of(
 def fill_money_equities(
     strategy: Strategy, chances: Array, owner: int, is_jacoby: bool, has_beavers: bool, equities: Array
 ) -> None:
-    """Fills equities[row] with the worth of chances[row, 0:5] if both sides choose their best actions."""
+    """Fill equities[row] with the worth of chances[row, 0:5] if both sides choose their best actions."""
     for row in range(len(chances)):
         equities[row] = best_equity(money_equities(strategy, chances[row], owner, is_jacoby, has_beavers))
 

@@ -1,4 +1,4 @@
-"""The cube in a match by Janowski's mixture or the jump model, with the worths of wins and losses from a match equity
+"""The cube in a match by Janowski's mixture or the jump model, with the values of wins and losses from a match equity
 table. Decisions are in mwc.
 
 As in money play, a live cube is turned where taking and passing are equal. But every cube value has its own curve: they
@@ -40,7 +40,7 @@ Cells = NDArray[np.float64]
 
 
 class MatchGame(NamedTuple):
-    """A game of a match, seen by the player on roll: points that both sides need, and whether it is the Crawford
+    """A game of a match, for the player on roll: points that both sides need, and whether it is the Crawford
     game."""
 
     away: int
@@ -229,6 +229,6 @@ def fill_match_equities(
     strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, owner: int, chances: NDArray[np.floating],
     equities: Cells,
 ) -> None:  # fmt: skip
-    """Fills equities[row] with the mwc of chances[row, 0:5] if both sides choose their best actions."""
+    """Fill equities[row] with the mwc of chances[row, 0:5] if both sides choose their best actions."""
     for row in range(len(chances)):
         equities[row] = best_equity(match_equities(strategy, cells, game, cube_value, owner, chances[row]))

@@ -22,10 +22,11 @@ from bgdata.game.integers import plain_integers
 from bgdata.game.match import MatchScore
 from bgdata.store.versions import Versions
 
-MOST_AWAY = 64  # most points to go of a table, as in gnubg
+MAX_AWAY = 64  # most points to go of a table, as in gnubg
 SHOWN = 15  # points to go that a notebook shows
 KINDS = ("match_equity", "met_xml")  # built and imported; the first table with a name is used
-TYPES = {"met": "u2", "is_post_crawford": "u1", "away": "u1", "opponent_away": "u1", "mwc": "f8"}  # of `row_arrays`
+# types of `row_arrays`
+TYPES = {"met": "u2", "is_post_crawford": "u1", "away": "u1", "opponent_away": "u1", "mwc": "f8"}
 Arrays = Mapping[str, NDArray[Any]]
 SYMMETRY_TOLERANCE = 1e-9  # tolerance for the chances of both sides of a symmetric table to sum to 1
 
@@ -53,8 +54,8 @@ class GameMwc(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatchEquity:
-    """A match equity table seen by one player. `cells`, a read-only float64[2, n + 1, n + 1], is its mwc by (is
-    post-Crawford, away, opponent_away). At 0-away the match is over; missing scores are NaN.
+    """A match equity table from one player's point of view. `cells`, a read-only float64[2, n + 1, n + 1], is its mwc
+    by (is post-Crawford, away, opponent_away). At 0-away the match is over; missing scores are NaN.
 
     A score with one side 1-away that is not post-Crawford is the Crawford game.
     """
@@ -138,7 +139,7 @@ class MatchEquity:
         return f"{here:.6g} at {away}-away {opponent_away}-away{when} and {there:.6g} the other way round"
 
     def flip(self) -> MatchEquity:
-        """The table seen by the other player, which differs only if the table favours a side."""
+        """The table from the other player's point of view, which differs only if the table favours a side."""
         cells = 1 - self.cells.transpose(0, 2, 1)
         cells.flags.writeable = False
         return MatchEquity(self.name, cells)
@@ -203,11 +204,10 @@ def decided_cells(length: int) -> NDArray[np.float64]:
 
 
 def check_table(name: str, before: NDArray[np.float64], own: NDArray[np.float64], other: NDArray[np.float64]) -> None:
-    """Raises InvalidParameterError unless the values are chances and the sizes match."""
-    if before.ndim != 2 or before.shape[0] != before.shape[1] or not 1 <= len(before) <= MOST_AWAY:
+    """Raise InvalidParameterError unless the values are chances and the sizes match."""
+    if before.ndim != 2 or before.shape[0] != before.shape[1] or not 1 <= len(before) <= MAX_AWAY:
         raise InvalidParameterError(
-            f"expected a square table of 1 to {MOST_AWAY} points to go, "
-            f"got {name} of {'x'.join(map(str, before.shape))}"
+            f"expected a square table of 1 to {MAX_AWAY} points to go, got {name} of {'x'.join(map(str, before.shape))}"
         )
     for row in (own, other):
         if row.ndim != 1 or not 1 <= len(row) <= len(before):
@@ -229,7 +229,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def check_gammon_rate(rate: float) -> None:
-    """Raises InvalidParameterError unless the rate is from 0 to 1."""
+    """Raise InvalidParameterError unless the rate is from 0 to 1."""
     if not 0 <= rate <= 1:
         raise InvalidParameterError(f"expected a gammon rate from 0 to 1, got {rate}")
 

@@ -27,8 +27,8 @@ WIN, WIN_GAMMON, WIN_BACKGAMMON, LOSE_GAMMON, LOSE_BACKGAMMON = range(5)
 
 
 class OpeningStates(NamedTuple):
-    """The positions in which the trailer can first double, seen by the leader, who is not on roll: the frequency of
-    each, float64[n], and its five cumulative chances, float64[n, 5]."""
+    """The positions in which the trailer can first double, from the point of view of the leader, who is not on roll:
+    the frequency of each, float64[n], and its five cumulative chances, float64[n, 5]."""
 
     weights: NDArray[np.float64]
     chances: NDArray[np.float64]

@@ -45,8 +45,8 @@ from bgdata.kernel import kernel
 
 OWNED, CENTERED, OPPONENT_OWNED = range(3)  # rows of equities
 POINTS = 200  # intervals of the grid
-MOST_POINTS = 10_000
-MOST_ROUNDS, SETTLED = 100_000, 1e-12
+MAX_POINTS = 10_000
+MAX_ROUNDS, SETTLED = 100_000, 1e-12
 JUMPS = ("double-exponential", "normal")
 Equities = NDArray[np.float64]
 Sides = Equities
@@ -68,7 +68,7 @@ class Turn(NamedTuple):
 def drifting_money(mean_win: float = 1.0, mean_loss: float = 1.0, points: int = POINTS) -> Sides:
     """Equities in money play, in points per unit cube, from mean points of a win and of a loss.
 
-    Raises InvalidParameterError for mean points outside 1 to 3, or a grid of fewer than 2 or more than MOST_POINTS
+    Raises InvalidParameterError for mean points outside 1 to 3, or a grid of fewer than 2 or more than MAX_POINTS
     intervals.
 
     >>> drifting_money(points=10)[:, 5].round(6).tolist()
@@ -102,18 +102,18 @@ def drifting_match(
 
 
 def check_grid(points: int) -> None:
-    """Raises InvalidParameterError for a grid of too few or too many intervals."""
-    if not 2 <= points <= MOST_POINTS:
-        raise InvalidParameterError(f"expected a grid of 2 to {MOST_POINTS:,} intervals, got {points:,}")
+    """Raise InvalidParameterError for a grid of too few or too many intervals."""
+    if not 2 <= points <= MAX_POINTS:
+        raise InvalidParameterError(f"expected a grid of 2 to {MAX_POINTS:,} intervals, got {points:,}")
 
 
 @kernel()
 def settle(sides: Sides, turned: Sides, turn: Turn) -> None:
-    """Fills sides[0:3, point] with the equities long before the end of time; the values at the ends are given.
+    """Fill sides[0:3, point] with the equities long before the end of time; the values at the ends are given.
     turned[0:3, point], which may be the same array, are the equities after the cube is turned."""
     last = sides.shape[1] - 1
     relaxation = 2.0 / (1.0 + np.sin(np.pi / last))
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         change = 0.0
         for point in range(1, last):
             doubled = min(turn.factor * turned[OPPONENT_OWNED, point], turn.passed)
@@ -209,7 +209,7 @@ def iterate(mean: Equities, decided: Callable[[Equities], Equities], start: Equi
     """float64[k, N + 1]: the fixed point at which equities equal the means of the decided equities, with given end
     values."""
     equities = start
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         after = decided(equities)
         after[:, [0, -1]] = ends
         following = after @ mean.T

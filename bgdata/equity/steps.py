@@ -40,7 +40,7 @@ def recipes(warehouse: Warehouse, plan: MatchEquityPlan) -> list[MatchEquityPara
 
 
 def build_met(warehouse: Warehouse, parameters: MatchEquityParameters, progress: Progress) -> Table:
-    """Builds one table."""
+    """Build one table."""
     return warehouse.build(DATASET.name, parameters, progress=progress)
 
 

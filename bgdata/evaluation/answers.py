@@ -5,8 +5,8 @@ of a network is updated from the nearest recent board. Later layers are computed
 are bit for bit those of a full computation.
 
 Plays are chosen by cubeless equity, or by cubeful equity: the value of the position before the roll and before
-doubling, if both sides handle the cube best. It is exact in money play where an exact table covers both sides, and
-elsewhere comes from a model of the cube and the five chances. Choosing by cubeful equity takes 1.01 to 1.11 times as
+doubling, if both sides handle the cube best. This value is exact in money play where an exact table covers both sides;
+elsewhere it comes from a model of the cube and the five chances. Choosing by cubeful equity takes 1.01 to 1.11 times as
 long.
 """
 
@@ -57,7 +57,7 @@ from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import class_of, outcome_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, check_boards, flip_into
-from bgdata.game.play_kernels import MOST_PLAYS
+from bgdata.game.play_kernels import MAX_PLAYS
 from bgdata.kernel import in_threads, kernel
 
 CUBELESS, MONEY, MATCH = 0, 1, 2  # units
@@ -68,12 +68,12 @@ _COLUMNS = np.array(
 
 
 class CubeStakes(NamedTuple):
-    """The stakes of a game, seen by the player on roll, and the model of its cube."""
+    """The stakes of a game, for the player on roll, and the model of its cube."""
 
     unit: int  # CUBELESS: cubeless equity for any cube; MONEY: points per unit cube; MATCH: mwc
     strategy: Strategy
     is_jacoby: bool  # in money play
-    cells: Cells  # of a match equity table; unused in money play
+    cells: Cells  # cells of a match equity table; unused in money play
     game: MatchGame  # used only in a match
     cube_value: int
     owner: int  # a code of `equity.curves`
@@ -113,14 +113,14 @@ def value_of(stakes: CubeStakes | None, tables: BearoffArrays, board: Boards, so
 
 @kernel(borrows=True)
 def turned_owner(owner: int) -> int:
-    """The owner code of the cube as seen by the other player."""
+    """The owner code of the cube from the other player's point of view."""
     if owner == CENTERED:
         return CENTERED
     return OPPONENT if owner == ON_ROLL else ON_ROLL
 
 
 NETWORK_CLASSES = ("race", "crashed", "contact")  # the class of position of each network, in this order everywhere
-LEAST = 256  # boards per thread: packing the weights of a network takes as long as 50 evaluations
+MIN_BOARDS = 256  # boards per thread: packing the weights of a network takes as long as 50 evaluations
 _NOT_SETTLED = -1  # not an `AnswerSource` number
 _FIRST_NETWORK, _SOURCE_OVER = int(AnswerSource.RACE_NETWORK), int(AnswerSource.OVER)
 _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(PositionClass.CRASHED)
@@ -146,9 +146,9 @@ class Scratch(NamedTuple):
     hidden: Units  # [lane, unit]
     later: Sums  # [lane, unit]
     outputs: Chances  # [lane, 5]
-    found: Chances  # [MOST_PLAYS, 5] of the OPPONENT after each play
-    sources: NDArray[np.int8]  # [MOST_PLAYS] their `AnswerSource` numbers
-    every: NDArray[np.int64]  # [MOST_PLAYS] 0, 1, 2, ...
+    found: Chances  # [MAX_PLAYS, 5] of the OPPONENT after each play
+    sources: NDArray[np.int8]  # [MAX_PLAYS] their `AnswerSource` numbers
+    every: NDArray[np.int64]  # [MAX_PLAYS] 0, 1, 2, ...
     chances: Chances  # [2, 5] of the best play and of another one
 
 
@@ -177,9 +177,9 @@ def new_scratch(networks: Networks) -> Scratch:
         np.zeros((LANES, most), np.int16),
         np.zeros((LANES, most), np.int32),
         np.empty((LANES, 5), np.float32),
-        np.empty((MOST_PLAYS, 5), np.float32),
-        np.empty(MOST_PLAYS, np.int8),
-        np.arange(MOST_PLAYS),
+        np.empty((MAX_PLAYS, 5), np.float32),
+        np.empty(MAX_PLAYS, np.int8),
+        np.arange(MAX_PLAYS),
         np.empty((2, 5), np.float32),
     )
 
@@ -192,13 +192,13 @@ def packed_size(networks: Networks, which: int) -> int:
 
 
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:
-    """Static evaluations of int8[n, 26] boards before the roll, seen by the player on roll.
+    """Static evaluations of int8[n, 26] boards before the roll, for the player on roll.
 
     Raises InvalidPositionError for another shape or type; whether each board is legal is not checked.
     """
     found = Evaluations(np.empty((len(check_boards(boards)), 5), np.float32), np.empty(len(boards), np.int8))
     arrays = np.ascontiguousarray(boards), found.chances, found.sources
-    in_threads(fill_evaluations, len(boards), networks, tables, *arrays, least=LEAST)
+    in_threads(fill_evaluations, len(boards), networks, tables, *arrays, least=MIN_BOARDS)
     return found
 
 
@@ -210,7 +210,7 @@ def network_of(position_class: int) -> int:
 
 @kernel(inline=True)
 def fill_settled(tables: BearoffArrays, position_class: int, board: Boards, chances: Chances) -> int:
-    """Fills chances[0:5] for board[slot] of this class if the rules or a table answer; returns the `AnswerSource`
+    """Fill chances[0:5] for board[slot] of this class if the rules or a table answer; returns the `AnswerSource`
     number, or _NOT_SETTLED if a network is needed."""
     if position_class == _OVER:
         fill_outcome_chances(outcome_of(board, CHECKERS), chances)
@@ -221,7 +221,7 @@ def fill_settled(tables: BearoffArrays, position_class: int, board: Boards, chan
 
 @kernel(borrows=True)
 def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scratch: Scratch, chances: Chances) -> int:
-    """Fills chances[0:5] for board[slot] with the player on roll before the roll; returns the `AnswerSource` number."""
+    """Fill chances[0:5] for board[slot] with the player on roll before the roll; returns the `AnswerSource` number."""
     position_class = class_of(board)
     source = fill_settled(tables, position_class, board, chances)
     if source != _NOT_SETTLED:
@@ -235,14 +235,14 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scrat
 
 @kernel(borrows=True)
 def set_lane(board: Boards, lane: int, scratch: Scratch) -> None:
-    """Fills scratch.boards[lane, slot] with board[slot]."""
+    """Fill scratch.boards[lane, slot] with board[slot]."""
     for slot in range(26):
         scratch.boards[lane, slot] = board[slot]
 
 
 @kernel(borrows=True)
 def set_chances(lane: int, scratch: Scratch, chances: Chances) -> None:
-    """Fills chances[0:5] with the outputs of `fill_lanes` for a lane, limited by the rules."""
+    """Fill chances[0:5] with the outputs of `fill_lanes` for a lane, limited by the rules."""
     for item in range(5):
         chances[item] = scratch.outputs[lane, item]
     limit_chances(possible_outcomes(scratch.boards[lane]), chances)
@@ -250,7 +250,7 @@ def set_chances(lane: int, scratch: Scratch, chances: Chances) -> None:
 
 @kernel(borrows=True)
 def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None:
-    """Fills scratch.outputs[lane, 0:5] for scratch.boards[lane, slot], for the lanes 0:n."""
+    """Fill scratch.outputs[lane, 0:5] for scratch.boards[lane, slot], for the lanes 0:n."""
     network, first = network_at(networks, which), int(scratch.next_rows[which])
     if not scratch.is_ready[which]:
         prepare_network(network, which, scratch)
@@ -269,7 +269,7 @@ def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None
 
 @kernel(borrows=True)
 def prepare_network(network: NetworkArrays, which: int, scratch: Scratch) -> None:
-    """Packs the later weights of a network, and fills all recent rows with zero inputs, whose sums are the biases."""
+    """Pack the later weights of a network, and fill all recent rows with zero inputs, whose sums are the biases."""
     pack_later(network, scratch.packed[scratch.packed_begins[which] :])
     for row in range(RECENT):
         inputs, sums = scratch.inputs[which, row], scratch.sums[which, row]
@@ -284,7 +284,7 @@ def prepare_network(network: NetworkArrays, which: int, scratch: Scratch) -> Non
 def fill_play_chances(
     networks: Networks, tables: BearoffArrays, after_play: Boards, scratch: Scratch, chances: Chances
 ) -> int:
-    """Fills chances[0:5] for after_play[slot], a position after a play seen by the player who moved. The chances are
+    """Fill chances[0:5] for after_play[slot], a position after a play, given for the player who moved. The chances are
     those of the OPPONENT, who is on roll. Returns the `AnswerSource` number."""
     flip_into(after_play, scratch.board)
     return fill_chances(networks, tables, scratch.board, scratch, chances)
@@ -302,7 +302,7 @@ def fill_all_chances(
     chances: Chances,
     sources: NDArray[np.int8],
 ) -> None:
-    """Fills chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end: like `fill_chances`, or
+    """Fill chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end: like `fill_chances`, or
     if `are_plays`, like `fill_play_chances`."""
     waiting, which = 0, 0  # number of boards in lanes, and their network
     for row in range(begin, end):
@@ -328,7 +328,7 @@ def fill_all_chances(
 
 @kernel(borrows=True)
 def fill_waiting(networks: Networks, which: int, waiting: int, scratch: Scratch, chances: Chances) -> None:
-    """Fills chances[row, 0:5] for the boards in the lanes 0:waiting; their rows are in scratch.lanes."""
+    """Fill chances[row, 0:5] for the boards in the lanes 0:waiting; their rows are in scratch.lanes."""
     if waiting > 0:
         fill_lanes(networks, which, waiting, scratch)
     for lane in range(waiting):
@@ -339,8 +339,8 @@ def fill_waiting(networks: Networks, which: int, waiting: int, scratch: Scratch,
 def choose_by_chances(
     networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch, stakes: CubeStakes | None = None
 ) -> tuple[int, int]:
-    """Fills scratch.chances[0, 0:5] with those of the OPPONENT, on roll after the best of the plays after[0:n, slot];
-    returns (row of the best play, its `AnswerSource` number).
+    """Fill scratch.chances[0, 0:5] with the chances of the OPPONENT, on roll after the best of the plays after[0:n,
+    slot]; returns (row of the best play, its `AnswerSource` number).
 
     The best play leaves the opponent the lowest value for these stakes, or without stakes the lowest cubeless equity.
     Equal values, such as after all plays that let the opponent cash, are decided by cubeless equity, then the first
@@ -385,5 +385,5 @@ def fill_evaluations(
     chances: Chances,
     sources: NDArray[np.int8],
 ) -> None:
-    """Fills chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
+    """Fill chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
     fill_all_chances(networks, tables, boards, begin, end, False, new_scratch(networks), chances, sources)

@@ -176,5 +176,5 @@ def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Ar
 
 
 def empty_array(dtype: DTypeLike) -> Array:
-    """An empty array, read-only like mapped ones, as kernels are compiled for one or the other."""
+    """An empty array, read-only like mapped ones, because kernels are compiled for one or the other."""
     return read_only(np.empty(0, dtype))

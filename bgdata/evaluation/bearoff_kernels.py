@@ -3,7 +3,7 @@
 Chances are exact where a two-sided or contact endgame table covers both sides. Elsewhere two one-sided distributions
 are combined as if each side just raced: the player on roll rolls first, so if it needs n rolls it wins against an
 opponent who needs n or more, and an opponent who needs n wins against n + 1 or more. A side with all 15 checkers may
-lose a gammon: for this its rolls until the first checker is off replace its rolls to the end. Backgammons are
+lose a gammon: for a gammon, the rolls until its first checker is off replace its rolls to the end. Backgammons are
 impossible: a checker on its own point p is on the other side's point 25 - p, in its home board only from p = 19 on, and
 no one-sided table reaches beyond point 18.
 """
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.layouts import BINOMIAL
-from bgdata.endgames.layouts import MOST_CHECKERS
+from bgdata.endgames.layouts import MAX_CHECKERS as MAX_ENDGAME_CHECKERS
 from bgdata.endgames.layouts import POINTS as ANYWHERE
 from bgdata.evaluation.chances import Chances
 from bgdata.game.classes import PASSED_PIPS, PositionClass
@@ -94,7 +94,7 @@ class RaceArrays(NamedTuple):
 
 @kernel(parallel=True)
 def fill_bearoff(tables: BearoffArrays, boards: Boards, chances: Chances, sources: NDArray[np.int8]) -> None:
-    """Fills chances[row, 0:5] of covered boards[row, slot], and every sources[row]."""
+    """Fill chances[row, 0:5] of covered boards[row, slot], and every sources[row]."""
     for block in prange((len(boards) + BLOCK - 1) // BLOCK):
         begin = block * BLOCK
         cells = np.empty(BLOCK, np.int64)
@@ -111,7 +111,7 @@ def fill_block(
     chances: Chances,
     sources: NDArray[np.int8],
 ) -> None:
-    """Fills chances and sources of the rows begin to end - 1. cells[0:end - begin] is scratch: all cells are located
+    """Fill chances and sources of the rows begin to end - 1. cells[0:end - begin] is scratch: all cells are located
     before any is read, so that waits for memory, which dominate, overlap."""
     for row in range(begin, end):
         source = bearoff_source(tables, boards[row])
@@ -127,7 +127,7 @@ def fill_block(
 
 @kernel(borrows=True)
 def fill_bearoff_chances(tables: BearoffArrays, board: Boards, chances: Chances) -> int:
-    """Fills chances[0:5] (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon of the player on roll) of
+    """Fill chances[0:5] (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon of the player on roll) of
     board[slot] if a table covers it; returns the `BearoffSource` number."""
     source = bearoff_source(tables, board)
     if source == _EXACT:
@@ -196,14 +196,14 @@ def exact_equity(tables: BearoffArrays, cell: int) -> float:
 
 @kernel(borrows=True)
 def fill_exact(tables: BearoffArrays, cell: int, chances: Chances) -> None:
-    """Fills chances[0:5] from a cubeless equity without gammons: winning chance minus losing chance."""
+    """Fill chances[0:5] from a cubeless equity without gammons: winning chance minus losing chance."""
     chances[0] = min(max(0.5 + 0.5 * exact_equity(tables, cell), 0.0), 1.0)
     chances[1:5] = 0.0
 
 
 @kernel(borrows=True)
 def fill_combined(tables: BearoffArrays, board: Boards, chances: Chances) -> None:
-    """Fills chances[0:5] of a covered board[slot] from both sides' distributions of rolls."""
+    """Fill chances[0:5] of a covered board[slot] from both sides' distributions of rolls."""
     on_roll, opponent = layout_indexes(board, tables.one_sided_points)
     all_off = RaceArrays(tables.one_sided_offsets, tables.one_sided_first_roll, tables.one_sided_chances)
     first_off = RaceArrays(tables.gammon_offsets, tables.gammon_first_roll, tables.gammon_chances)
@@ -260,7 +260,7 @@ def endgame_indexes(board: Boards) -> tuple[int, int, int, int]:
         if point < ANYWHERE:
             ours += max(int(board[point]), 0)
             theirs += max(-int(board[ANYWHERE - point]), 0)
-        if max(ours, theirs) > MOST_CHECKERS:
+        if max(ours, theirs) > MAX_ENDGAME_CHECKERS:
             return ours, theirs, 0, 0
         index += BINOMIAL[ours + column - 1, column]
         other += BINOMIAL[theirs + column - 1, column]

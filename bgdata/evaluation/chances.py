@@ -28,7 +28,7 @@ def cubeless_equities(chances: Chances) -> NDArray[np.float32]:
 
 
 def turned_chances(chances: Chances) -> Chances:
-    """float32[n, 5]: the same chances seen by the other player."""
+    """float32[n, 5]: the same chances from the other player's point of view."""
     turned = chances[:, [0, 3, 4, 1, 2]]
     turned[:, 0] = np.float32(1) - turned[:, 0]
     return turned
@@ -54,7 +54,7 @@ def equity_of(chances: Chances) -> float:
 
 @kernel(borrows=True)
 def fill_turned(chances: Chances, turned: Chances) -> None:
-    """Fills turned[0:5] with chances[0:5] as seen by the other player; the arrays must be different."""
+    """Fill turned[0:5] with chances[0:5] from the other player's point of view; the arrays must be different."""
     turned[0] = np.float32(1) - chances[0]
     turned[1], turned[2] = chances[3], chances[4]
     turned[3], turned[4] = chances[1], chances[2]
@@ -62,7 +62,7 @@ def fill_turned(chances: Chances, turned: Chances) -> None:
 
 @kernel(borrows=True)
 def fill_outcome_chances(outcome: int, chances: Chances) -> None:
-    """Fills chances[0:5] for a finished game, worth `outcome` points (-3 to 3, not 0) to the player."""
+    """Fill chances[0:5] for a finished game, worth `outcome` points (-3 to 3, not 0) to the player."""
     chances[0] = np.float32(outcome > 0)
     chances[1], chances[2] = np.float32(outcome > 1), np.float32(outcome > 2)
     chances[3], chances[4] = np.float32(outcome < -1), np.float32(outcome < -2)
@@ -96,7 +96,7 @@ def possible_outcomes(board: Boards) -> int:
 
 @kernel(borrows=True)
 def limit_chances(possible: int, chances: Chances) -> None:
-    """Limits chances[0:5] by the rules: impossible chances become 0, and none exceeds one that includes it."""
+    """Limit chances[0:5] by the rules: impossible chances become 0, and none exceeds one that includes it."""
     chances[1] = min(chances[1], chances[0]) if possible & 1 else np.float32(0)
     chances[2] = min(chances[2], chances[1]) if possible & 2 else np.float32(0)
     chances[3] = min(chances[3], np.float32(1) - chances[0]) if possible & 4 else np.float32(0)
@@ -126,7 +126,7 @@ LAST_FINAL = int(
 
 
 class Evaluations(NamedTuple):
-    """One row per position, seen by the player on roll, before the roll."""
+    """One row per position, for the player on roll, before the roll."""
 
     chances: Chances  # [n, 5] win, win_gammon, win_backgammon, lose_gammon, lose_backgammon
     sources: NDArray[np.int8]  # [n] `AnswerSource` numbers

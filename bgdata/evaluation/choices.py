@@ -17,7 +17,7 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
 from bgdata.evaluation.networks.inference import ACTIVATION, NO_NETWORKS, OUTPUTS, Activation, Networks, layer_sizes
 from bgdata.evaluation.pubeval import NO_SCORES, ScoreTables, choose_pubeval
 from bgdata.game.codec import Boards, check_legal_boards, flip_into
-from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, check_rolls, fill_plays
+from bgdata.game.play_kernels import MAX_NOTES, MAX_PLAYS, check_rolls, fill_plays
 from bgdata.game.random import low_below, random_bits, random_stream
 from bgdata.kernel import in_threads, kernel, read_only
 
@@ -86,7 +86,7 @@ def choice_scratch(chooser: Chooser) -> Scratch:
 
 @kernel(borrows=True)
 def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, turn: int, scratch: Scratch) -> int:
-    """The row of the chosen play among after[0:n, slot], positions after each play from board[slot], seen by the player
+    """The row of the chosen play among after[0:n, slot], positions after each play from board[slot], for the player
     who moved. A random player's choice depends on its seed, game and turn; others' on the board. `scratch` is from
     `choice_scratch`."""
     if n == 1:
@@ -126,9 +126,9 @@ def fill_chosen(
     turn: int,
     chosen: Boards,
 ) -> None:
-    """Fills chosen[row, slot], seen by the opponent, from boards[row, slot], dice[row, 0:2] and games[row], for the
+    """Fill chosen[row, slot], for the opponent, from boards[row, slot], dice[row, 0:2] and games[row], for the
     rows begin:end."""
-    after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
+    after, notes = np.empty((MAX_PLAYS, 26), np.int8), np.empty(MAX_NOTES, np.int64)
     scratch = choice_scratch(chooser)
     for row in range(begin, end):
         n = fill_plays(boards[row], dice[row, 0], dice[row, 1], after, notes)

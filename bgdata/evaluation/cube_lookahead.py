@@ -44,7 +44,7 @@ from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards, flip_into
 from bgdata.game.match import MatchScore, Money, Stakes
-from bgdata.game.play_kernels import MOST_PLAYS, batch_plays, fill_plays
+from bgdata.game.play_kernels import MAX_PLAYS, batch_plays, fill_plays
 from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kernel import in_threads, kernel
 
@@ -63,10 +63,10 @@ class CubeTree(NamedTuple):
     """Scratch of one thread. Depth is the number of rolls from the root position."""
 
     rolls: RollScratch
-    after: Boards  # [MOST_PLAYS, 26] after the plays of the root's roll, the OPPONENT on roll
-    worths: Values  # [MOST_PLAYS] of the opponent, as equity of this game
-    equities: Values  # [MOST_PLAYS] static cubeless equities of the opponent
-    rows: NDArray[np.int64]  # [MOST_PLAYS] the remaining plays, best first
+    after: Boards  # [MAX_PLAYS, 26] after the plays of the root's roll, the OPPONENT on roll
+    play_values: Values  # [MAX_PLAYS] of the opponent, as equity of this game
+    equities: Values  # [MAX_PLAYS] static cubeless equities of the opponent
+    rows: NDArray[np.int64]  # [MAX_PLAYS] the remaining plays, best first
     replies: Boards  # [depth, 21, 26] after the best play of each roll, the opponent on roll
     places: NDArray[np.int64]  # [depth] number of finished rolls
     totals: Values  # [depth, level, owner code] mean over those rolls
@@ -80,10 +80,10 @@ def new_cube_tree(networks: Networks, ply: int) -> CubeTree:
     """Scratch for one thread and lookahead to `ply`."""
     return CubeTree(
         new_roll_scratch(networks),
-        np.empty((MOST_PLAYS, 26), np.int8),
-        np.empty(MOST_PLAYS, np.float64),
-        np.empty(MOST_PLAYS, np.float64),
-        np.empty(MOST_PLAYS, np.int64),
+        np.empty((MAX_PLAYS, 26), np.int8),
+        np.empty(MAX_PLAYS, np.float64),
+        np.empty(MAX_PLAYS, np.float64),
+        np.empty(MAX_PLAYS, np.int64),
         np.empty((ply, len(CHANCES), 26), np.int8),
         np.empty(ply, np.int64),
         np.empty((ply, _LEVELS, OWNERS), np.float64),
@@ -95,7 +95,7 @@ def new_cube_tree(networks: Networks, ply: int) -> CubeTree:
 
 @kernel(borrows=True)
 def turned_stakes(stakes: CubeStakes) -> CubeStakes:
-    """The stakes as seen by the opponent."""
+    """The stakes from the opponent's point of view."""
     game = MatchGame(stakes.game.opponent_away, stakes.game.away, stakes.game.is_crawford)
     strategy, owner = turned_strategy(stakes.strategy), turned_owner(stakes.owner)
     return CubeStakes(stakes.unit, strategy, stakes.is_jacoby, stakes.cells, game, stakes.cube_value, owner)
@@ -123,7 +123,7 @@ def level_count(stakes: CubeStakes) -> int:
 def fill_static(
     tables: BearoffArrays, stakes: CubeStakes, board: Boards, chances: Chances, is_over: bool, values: Values
 ) -> bool:
-    """Fills values[level, owner code] for board[slot] from chances[0:5] by the model, or in money play from an exact
+    """Fill values[level, owner code] for board[slot] from chances[0:5] by the model, or in money play from an exact
     table; returns whether they are final, so that looking ahead would not improve them."""
     is_exact = not is_over and stakes.unit == MONEY and bearoff_source(tables, board) == _EXACT
     for level in range(values.shape[0]):
@@ -143,7 +143,7 @@ def fill_static(
 
 @kernel(borrows=True)
 def fill_decided(stakes: CubeStakes, values: Values) -> None:
-    """Replaces values[level, owner code] by those after the best cube actions of the player on roll and the
+    """Replace values[level, owner code] by those after the best cube actions of the player on roll and the
     opponent."""
     if stakes.unit == CUBELESS or (stakes.unit == MATCH and stakes.game.is_crawford):
         return
@@ -171,10 +171,10 @@ def fill_play_ahead(
     tree: CubeTree,
     chosen: Boards,
 ) -> None:
-    """Fills chosen[slot] with the best play of dice (die, other_die) from board[slot] at a ply of 1 or more, the choice
+    """Fill chosen[slot] with the best play of dice (die, other_die) from board[slot] at a ply of 1 or more, the choice
     of `lookahead.rank_all` by cubeful values; of equal plays the statically best. The opponent sees `stakes`."""
     sight = Sight(networks, tables, likely)
-    n, rows = fill_worths(networks, tables, stakes, board, dice, tree), tree.rows
+    n, rows = fill_play_values(networks, tables, stakes, board, dice, tree), tree.rows
     for depth in range(1, ply + 1):
         last = min(depth, len(_KEEP)) - 1
         n = keep_best(tree, n, _KEEP[last], _WINDOWS[last])
@@ -182,16 +182,16 @@ def fill_play_ahead(
             break
         for place in range(n):
             after = tree.after[rows[place]]
-            tree.worths[rows[place]] = worth_ahead(sight, stakes, depth, after, tree)
+            tree.play_values[rows[place]] = worth_ahead(sight, stakes, depth, after, tree)
     keep_best(tree, n, 1, 0.0)
     flip_into(tree.after[rows[0]], chosen)
 
 
 @kernel(borrows=True)
-def fill_worths(
+def fill_play_values(
     networks: Networks, tables: BearoffArrays, stakes: CubeStakes, board: Boards, dice: tuple[int, int], tree: CubeTree
 ) -> int:
-    """Fills tree.after, tree.worths, tree.equities and tree.rows with the static values of all plays of dice from
+    """Fill tree.after, tree.play_values, tree.equities and tree.rows with the static values of all plays of dice from
     board[slot]; returns their number."""
     evaluation, plays = tree.rolls.evaluation, tree.rolls.after
     n = fill_plays(board, max(dice[0], dice[1]), min(dice[0], dice[1]), plays, tree.rolls.notes)
@@ -199,31 +199,31 @@ def fill_worths(
     for play in range(n):
         chances, source = evaluation.found[play], evaluation.sources[play]
         flip_into(plays[play], tree.after[play])
-        tree.worths[play] = normalized_to_game(stakes, value_of(stakes, tables, tree.after[play], source, chances))
+        tree.play_values[play] = normalized_to_game(stakes, value_of(stakes, tables, tree.after[play], source, chances))
         tree.equities[play], tree.rows[play] = equity_of(chances), play
     return n
 
 
 @kernel(borrows=True)
 def normalized_to_game(stakes: CubeStakes, value: float) -> float:
-    """Normalizes a value to this game: -1 is a lost single game and 1 a won one."""
+    """Normalize a value to this game: -1 is a lost single game and 1 a won one."""
     lose, win = single_games(stakes)
     return 2.0 * (value - lose) / (win - lose) - 1.0
 
 
 @kernel(borrows=True)
 def keep_best(tree: CubeTree, n: int, most: int, window: float) -> int:
-    """Partially sorts tree.rows[0:n] so that the best plays come first: at most `most`, each within `window` of the
-    best for the opponent; returns their number."""
+    """Partially sort tree.rows[0:n] so that the best plays come first: at most `most`, each within `window` of the best
+    for the opponent; returns their number."""
     rows = tree.rows
     for place in range(min(n, most)):
         best = place
         for other in range(place + 1, n):
-            gap = tree.worths[rows[other]] - tree.worths[rows[best]]
+            gap = tree.play_values[rows[other]] - tree.play_values[rows[best]]
             if gap < 0.0 or (gap == 0.0 and tree.equities[rows[other]] < tree.equities[rows[best]]):
                 best = other
         rows[place], rows[best] = rows[best], rows[place]
-        if tree.worths[rows[place]] - tree.worths[rows[0]] > window:
+        if tree.play_values[rows[place]] - tree.play_values[rows[0]] > window:
             return place
     return min(n, most)
 
@@ -243,7 +243,7 @@ def worth_ahead(sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree:
 def fill_values_ahead(
     sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree: CubeTree, values: Values
 ) -> None:
-    """Fills values[level, owner code] for board[slot], whose static values are not final: depth first, without
+    """Fill values[level, owner code] for board[slot], whose static values are not final: depth first, without
     recursion."""
     enter(sight, stakes, board, 0, ply, tree, values)
     depth = 0
@@ -270,7 +270,7 @@ def fill_values_ahead(
 
 @kernel(borrows=True)
 def stakes_at_depth(stakes: CubeStakes, depth: int) -> CubeStakes:
-    """The stakes as seen by the player on roll at a depth."""
+    """The stakes for the player on roll at a depth."""
     return stakes if depth % 2 == 0 else turned_stakes(stakes)
 
 
@@ -278,8 +278,8 @@ def stakes_at_depth(stakes: CubeStakes, depth: int) -> CubeStakes:
 def enter(
     sight: Sight, stakes: CubeStakes, board: Boards, depth: int, ply: int, tree: CubeTree, values: Values
 ) -> None:
-    """Fills tree.replies[depth, roll, slot] from board[slot] and resets the finished rolls; at the last depth also
-    fills tree.totals[depth, level, owner code] for all rolls. values[level, owner code] is scratch."""
+    """Fill tree.replies[depth, roll, slot] from board[slot] and reset the finished rolls; at the last depth also
+    fill tree.totals[depth, level, owner code] for all rolls. values[level, owner code] is scratch."""
     rolls, theirs = tree.rolls, stakes_at_depth(stakes, depth + 1)
     fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls, theirs)
     tree.totals[depth] = 0.0
@@ -295,8 +295,8 @@ def enter(
 
 @kernel(borrows=True)
 def add_reply(stakes: CubeStakes, depth: int, tree: CubeTree, values: Values) -> None:
-    """Adds the value of the next roll, after which the opponent has these values, to tree.totals[depth, level, owner
-    code]; counts the roll as finished."""
+    """Add the value of the next roll, after which the opponent has these values, to tree.totals[depth, level, owner
+    code]; count the roll as finished."""
     theirs, chance = stakes_at_depth(stakes, depth + 1), CHANCES[tree.places[depth]]
     fill_decided(theirs, values)
     for level in range(values.shape[0]):
@@ -333,8 +333,8 @@ def cubeful_values(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards
 
 
 def play_worth(look: Look, tables: BearoffArrays, theirs: CubeStakes) -> Worth:
-    """Values of plays for `lookahead.rank_all`, by stakes seen by the opponent, who is on roll after them: points per
-    unit cube, or in a match normalized to this game (-1 a lost single game, 1 a won one)."""
+    """Values of plays for `lookahead.rank_all`, by stakes from the point of view of the opponent, who is on roll after
+    them: points per unit cube, or in a match normalized to this game (-1 a lost single game, 1 a won one)."""
     own = turned_stakes(theirs)
 
     def worth(boards: Boards, _found: Evaluations, ply: int) -> Values:
@@ -357,7 +357,7 @@ def cubeful_figures(stakes: CubeStakes, equity: float) -> tuple[float, float | N
 
 
 def turned_values(stakes: CubeStakes, values: Value) -> Value:
-    """Values as seen by the other side."""
+    """Values from the other side's point of view."""
     return 1 - values if stakes.unit == MATCH else -values
 
 
@@ -416,7 +416,7 @@ def fill_static_values(
     values: Values,
     is_final: NDArray[np.bool_],
 ) -> None:
-    """Fills values[row, level, owner code] and is_final[row] from boards[row, slot], chances[row, 0:5] and
+    """Fill values[row, level, owner code] and is_final[row] from boards[row, slot], chances[row, 0:5] and
     sources[row], for the rows begin:end."""
     for row in range(begin, end):
         is_over = sources[row] == _SOURCE_OVER
@@ -432,6 +432,6 @@ def after_decisions(stakes: CubeStakes, values: Values) -> Values:
 
 @kernel()
 def fill_all_decided(begin: int, end: int, stakes: CubeStakes, values: Values) -> None:
-    """Applies `fill_decided` to values[row, level, owner code], for the rows begin:end."""
+    """Apply `fill_decided` to values[row, level, owner code], for the rows begin:end."""
     for row in range(begin, end):
         fill_decided(stakes, values[row])

@@ -18,7 +18,7 @@ from bgdata.bearoff.match_table import (
     reachable_states,
     start_states,
 )
-from bgdata.bearoff.match_two_sided import MOST_CELLS, Layout, SolvedRace, highest, solve_position
+from bgdata.bearoff.match_two_sided import MAX_CELLS, Layout, SolvedRace, highest, solve_position
 from bgdata.bearoff.remote import open_pairs
 from bgdata.bearoff.tables import Equities, TwoSidedTable
 from bgdata.endgames.tables import EndgameTable
@@ -30,12 +30,12 @@ from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 
-KEPT_CELLS = 2 * MOST_CELLS  # cells of cached races: 256 MB
+KEPT_CELLS = 2 * MAX_CELLS  # cells of cached races: 256 MB
 SAME_MWC = 1e-9  # tolerance of mwc for the same match equity table: tables of one name may be rebuilt or files
 
 
 class _TableCube:
-    """Exact cube decisions from a table, which opens on first use; a pickle only has the table."""
+    """Exact cube decisions from a table, which opens on first use; a pickle contains only the table."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -54,7 +54,7 @@ class MoneyBearoff(_TableCube):
 
     @cached_property
     def accuracy(self) -> str:
-        """The error bound of its equities, in words. Raises ManifestFormatError."""
+        """The error bound of the table's equities, in words. Raises ManifestFormatError."""
         bound = self.table.manifest.statistics["cubeless_error_bound"]
         return f"exact, {self.table.name}: each equity within {2 * bound:.2g}"
 
@@ -65,7 +65,7 @@ class MoneyBearoff(_TableCube):
         met: MatchEquity | None = None,  # noqa: ARG002
     ) -> CubeEquities | None:
         """Points per unit cube. None for a match, for a position outside the table, and for a centered cube under the
-        Jacoby rule while a gammon is possible, as the table lacks these equities."""
+        Jacoby rule while a gammon is possible, because the table lacks these equities."""
         owner = stakes.cube.owner
         if not isinstance(stakes.score, Money):
             return None
@@ -116,7 +116,7 @@ class MatchBearoff(_TableCube):
 
     @cached_property
     def accuracy(self) -> str:
-        """The error bound of its mwc, in words. Raises ManifestFormatError."""
+        """The error bound of the table's mwc, in words. Raises ManifestFormatError."""
         return f"exact, {self.table.name}: each mwc within {self.table.manifest.statistics['mwc_error_bound']:.2g}"
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
@@ -151,7 +151,7 @@ class SolvedRaces:
 
     accuracy = "exact, solved for this position"
 
-    def __init__(self, most_cells: int = MOST_CELLS) -> None:
+    def __init__(self, most_cells: int = MAX_CELLS) -> None:
         self.most_cells = most_cells
         self.kept: list[_Solved] = []  # most recent first
 
@@ -187,7 +187,7 @@ class SolvedRaces:
 
 
 class _Solved(NamedTuple):
-    """A race solved for stakes, seen by side 0."""
+    """A race solved for stakes, from side 0's point of view."""
 
     race: SolvedRace
     stakes: Stakes
@@ -195,7 +195,7 @@ class _Solved(NamedTuple):
     cube: MatchCube | None  # None for money
 
     def knows(self, stakes: Stakes, met: MatchEquity | None) -> bool:
-        """Whether its values apply to these stakes."""
+        """Whether the values of this table apply to these stakes."""
         if self.cube is None:
             return not isinstance(stakes.score, MatchScore)
         if met is not self.met or not isinstance(stakes.score, MatchScore):

@@ -22,10 +22,10 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.rolls import DICE
 
 REVISION = 2  # raised when an answer may change
-MOST_PLY = 3
+MAX_PLY = 3
 LIKELY = 18  # plays of a roll that networks evaluate: those with the highest PubEval scores
 BATCH = 128  # positions at a time: bounds the memory
-MOST_ANSWERS = 1 << 16  # of a cache: some 20 MB
+MAX_ANSWERS = 1 << 16  # positions in a cache: some 20 MB
 
 Number = TypeVar("Number", bound=np.generic)
 Look = Callable[[Boards, int], Evaluations]  # evaluations of legal int8[n, 26] boards at a ply
@@ -40,12 +40,12 @@ class PlayFilter(NamedTuple):
     window: float
 
 
-# of the static evaluations for ply 1, of ply 1 for ply 2, ...
+# filters of the static evaluations for ply 1, of ply 1 for ply 2, ...
 FILTERS = (PlayFilter(8, 0.16), PlayFilter(4, 0.08), PlayFilter(2, 0.04))
 
 
 class Ranked(NamedTuple):
-    """The plays of several decisions; decision i has the rows offsets[i] to offsets[i + 1], in the order of
+    """The plays of several decisions; rows offsets[i] to offsets[i + 1] belong to decision i, in the order of
     `plays.legal_plays`."""
 
     offsets: NDArray[np.int64]  # [n + 1]
@@ -54,20 +54,18 @@ class Ranked(NamedTuple):
     sources: NDArray[np.int8]  # [k]
     plies: NDArray[np.int8]  # [k] ply of each evaluation
     losses: NDArray[np.float32]  # [k] points behind the best play of the decision at that ply, 0 and up
-    worths: NDArray[
-        np.float32
-    ]  # [k] values by which plays are ranked, of the player who moved: cubeless equity by default
+    values: NDArray[np.float32]  # [k] what plays are ranked by, for the player who moved: cubeless equity by default
 
     def best(self) -> NDArray[np.int64]:
         """int64[n]: the best play of each decision at the deepest ply; ties go to the first."""
         return first_largest(self._equities_at(largest_of(self.plies, self.offsets)), self.offsets)
 
     def _equities_at(self, plies: NDArray[np.int8]) -> NDArray[np.float32]:
-        """float32[k]: worths of the plays evaluated at ply plies[k]; minus infinity for the others."""
-        return np.where(self.plies == plies, self.worths, np.float32(-np.inf))
+        """float32[k]: values of the plays evaluated at ply plies[k]; minus infinity for the others."""
+        return np.where(self.plies == plies, self.values, np.float32(-np.inf))
 
     def fill_losses(self) -> None:
-        """Fills losses[k] of the plays at the deepest ply of their decision; the others keep theirs."""
+        """Fill losses[k] of the plays at the deepest ply of their decision; the others keep theirs."""
         values = self._equities_at(largest_of(self.plies, self.offsets))
         np.subtract(largest_of(values, self.offsets), values, out=self.losses, where=values > -np.inf)
 
@@ -98,7 +96,7 @@ class EvaluationCache:
     An evaluator's answer depends only on the board, to the last bit, so a cached answer equals a new one.
     """
 
-    def __init__(self, evaluator: Evaluator, most: int = MOST_ANSWERS) -> None:
+    def __init__(self, evaluator: Evaluator, most: int = MAX_ANSWERS) -> None:
         self.evaluator, self.most = evaluator, most
         self._answers: dict[bytes, tuple[NDArray[np.float32], int]] = {}
 
@@ -137,7 +135,7 @@ def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances
     turned = turned_chances(chances if ply == 1 else look(replies, ply - 1).chances)
     own = turned.astype(np.float64).reshape(len(boards), len(DICE), 5)
     total = np.zeros((len(boards), 5))
-    for number, roll in enumerate(ROLLS):  # fixed order, as sums of rounded numbers depend on it
+    for number, roll in enumerate(ROLLS):  # fixed order, because sums of rounded numbers depend on it
         total += roll.weight * own[:, number]
     return (total / 36).astype(np.float32)
 
@@ -164,13 +162,13 @@ def rank_all(
     after = flip_boards(after_play)
     found = look(after, 0)
     plies, losses = np.zeros(len(after), np.int8), np.zeros(len(after), np.float32)
-    worths = worth(after, found, 0).astype(np.float32)
-    ranked = Ranked(offsets, after, found.chances.copy(), found.sources, plies, losses, worths)
+    values = worth(after, found, 0).astype(np.float32)
+    ranked = Ranked(offsets, after, found.chances.copy(), found.sources, plies, losses, values)
     ranked.fill_losses()
     for depth in range(1, ply + 1):
         rows = passing_plays(ranked, filters[min(depth, len(filters)) - 1], depth)
         found = look(after[rows], depth)
-        ranked.chances[rows], ranked.worths[rows] = found.chances, worth(after[rows], found, depth)
+        ranked.chances[rows], ranked.values[rows] = found.chances, worth(after[rows], found, depth)
         ranked.plies[rows] = depth
         ranked.fill_losses()
     return ranked
@@ -178,7 +176,7 @@ def rank_all(
 
 def passing_plays(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.int64]:
     """int64[m]: the plays that pass the filter to ply `depth`, among those evaluated at depth - 1; ties go to the
-    higher cubeless equity. None of a decision with only one play."""
+    higher cubeless equity. No play of a decision with only one play passes."""
     counts = np.diff(ranked.offsets)
     came = (ranked.plies == depth - 1) & np.repeat(counts > 1, counts)
     losses = np.where(came, ranked.losses, np.float32(np.inf))

@@ -26,7 +26,7 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import AnswerSource, Evaluations, Evaluator, cubeless_equities, turned_chances
 from bgdata.evaluation.lookahead import (
     FILTERS,
-    MOST_PLY,
+    MAX_PLY,
     REVISION,
     EvaluationCache,
     PlayFilter,
@@ -66,7 +66,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class RankedPlay:
-    """A play and its evaluation, seen by the player who moves. If plays are ranked for stakes, `cubeful_equity` is in
+    """A play and its evaluation, for the player who moves. If plays are ranked for stakes, `cubeful_equity` is in
     points per unit cube, or in a match normalized to this game (-1 a lost single game, 1 a won one) with its `mwc`."""
 
     play: Play
@@ -77,12 +77,12 @@ class RankedPlay:
 
 
 class LookaheadPlayer:
-    """Evaluates positions and chooses plays, `ply` rolls ahead, with any evaluator. Positions are seen by the player on
-    roll, before the roll, in any notation that `Position` accepts. The same question always has the same answer. A
-    pickle only has the settings and the paths of mapped files.
+    """Evaluates positions and chooses plays, `ply` rolls ahead, with any evaluator. Positions are for the player on
+    roll, before the roll, in any notation that `Position` accepts. The same question always gets the same answer. A
+    pickle contains only the settings and the paths of mapped files.
 
     The first table of `cubes` that covers a position answers cube decisions. Raises UsageError for a ply outside 0 to
-    MOST_PLY, and for a player that only chooses plays.
+    MAX_PLY, and for a player that only chooses plays.
     """
 
     def __init__(
@@ -130,8 +130,8 @@ class LookaheadPlayer:
         return self.evaluator.accuracy
 
     def evaluate(self, position: PositionLike) -> Evaluation:
-        """The five chances and cubeless equity of a position, for the player on roll before the roll. A finished game
-        has the chances of its result. Raises InvalidPositionError."""
+        """The five chances and cubeless equity of a position, for the player on roll before the roll. For a finished
+        game they are the chances of its result. Raises InvalidPositionError."""
         board = np.array([check_has_checkers(Position(position)).board], np.int8)
         chances, sources = self._evaluate(board)
         return self._evaluation(chances[0], int(sources[0]), self.ply)
@@ -163,9 +163,9 @@ class LookaheadPlayer:
         ranked = self._rank(np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8), worth)
         if len(ranked.boards) == 1:
             found = self._evaluate(ranked.boards)
-            worths = worth(ranked.boards, found, self.ply).astype(np.float32)
+            values = worth(ranked.boards, found, self.ply).astype(np.float32)
             ranked = ranked._replace(
-                chances=found.chances, sources=found.sources, plies=np.full(1, self.ply, np.int8), worths=worths
+                chances=found.chances, sources=found.sources, plies=np.full(1, self.ply, np.int8), values=values
             )
         own, plays = turned_chances(ranked.chances), legal_plays(position, roll)
         cubeless = cubeless_equities(ranked.chances)
@@ -174,7 +174,7 @@ class LookaheadPlayer:
                 plays[row],
                 self._evaluation(own[row], int(ranked.sources[row]), int(ranked.plies[row])),
                 float(ranked.losses[row]),
-                *(cubeful_figures(own_stakes, float(ranked.worths[row])) if own_stakes else ()),
+                *(cubeful_figures(own_stakes, float(ranked.values[row])) if own_stakes else ()),
             )
             for row in np.lexsort((cubeless, ranked.losses, -ranked.plies)).tolist()
         ]
@@ -182,7 +182,7 @@ class LookaheadPlayer:
     def best_play(
         self, position: PositionLike, roll: RollLike, stakes: Stakes | None = None, rules: CubeRules = DEFAULT_RULES
     ) -> RankedPlay:
-        """The best legal play of a roll: the first of `rank_plays`, with the same errors."""
+        """The best legal play of a roll: the first of `rank_plays`. Raises the same exceptions."""
         return self.rank_plays(position, roll, stakes, rules)[0]
 
     def decide_cube(
@@ -285,7 +285,7 @@ class LookaheadPlayer:
 
 
 def threads_for(boards: Boards) -> AbstractContextManager[None]:
-    """Uses one thread for a single position: on busy cores, threads would wait for each other much longer than they
+    """Use one thread for a single position: on busy cores, threads would wait for each other much longer than they
     compute."""
     return threads(1 if len(boards) == 1 else None)
 
@@ -294,9 +294,9 @@ def checked_ply(ply: int) -> int:
     """The ply as a Python int. Raises UsageError."""
     with suppress(TypeError):
         (number,) = plain_integers([ply])
-        if 0 <= number <= MOST_PLY:
+        if 0 <= number <= MAX_PLY:
             return number
-    raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply!r}")
+    raise UsageError(f"expected a ply from 0 to {MAX_PLY}, got {ply!r}")
 
 
 def decision_rules(stakes: Stakes, rules: CubeRules) -> tuple[Stakes, CubeRules]:

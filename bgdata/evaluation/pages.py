@@ -13,7 +13,7 @@ import numpy as np
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from bgdata.bearoff.match_two_sided import MOST_CELLS
+from bgdata.bearoff.match_two_sided import MAX_CELLS
 from bgdata.equity.cube import CubeRules, Method
 from bgdata.equity.doubling import best_equity
 from bgdata.equity.pages import met_of, names_of
@@ -261,10 +261,10 @@ def go(_: Site, request: Request) -> Response:
     elif filled and text == filled.get("q"):  # the fields have the parts of this notation, perhaps edited
         text = parse_identifier(text)[0].id
     elif filled and parse_identifier(text or "start")[1] is not None:  # a new notation overrides untouched fields
-        said = ("roll", "own", "theirs", *SHORT)
+        own_names = ("roll", "own", "theirs", *SHORT)
         given = {
             name: value for name, value in given.items()
-            if name not in said or name == "met" or value != filled.get(name, "")
+            if name not in own_names or name == "met" or value != filled.get(name, "")
         }  # fmt: skip
     own, theirs = given.get("own", ""), given.get("theirs", "")
     if own or theirs:
@@ -294,7 +294,7 @@ qualify row_number() over (partition by variant order by dataset, game) <= {FIRS
 
 
 def where(site: Site, request: Request) -> Page:
-    """Occurrences of a position, seen by the player on roll, in every table that has positions, with links to the first
+    """Occurrences of a position, for the player on roll, in every table that has positions, with links to the first
     games and rows."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     shapes = [shape for kind in site.warehouse.kinds.values() for shape in kind.tables]
@@ -345,7 +345,7 @@ def cube_map(site: Site, request: Request) -> Page:
     rules, rows = CubeRules(met=met), []
     with site.player(asked.ply) as shared:
         tables = [table for table in shared.cubes if not isinstance(table, SolvedRaces)]
-        solved = SolvedRaces(2 * MOST_CELLS // length**2)
+        solved = SolvedRaces(2 * MAX_CELLS // length**2)
         player = LookaheadPlayer(shared.evaluator, shared.ply, shared.filters, [*tables, solved])
         if player.evaluate(asked.position).source is AnswerSource.OVER:
             raise UsageError("expected a game in progress, got one that is over")
@@ -431,9 +431,9 @@ def side_by_side(
         }
         for row in probed
     ]
-    said = [(evaluation, "")] if evaluation.ply else []
-    said += [(bare, bare.accuracy.partition(":")[0])] if bare.source is not AnswerSource.OVER else []
-    for each, source in said:
+    sources = [(evaluation, "")] if evaluation.ply else []
+    sources += [(bare, bare.accuracy.partition(":")[0])] if bare.source is not AnswerSource.OVER else []
+    for each, source in sources:
         chances = {"win": each.win, "equity": each.cubeless_equity}
         rows.append({"who": source_words(each), "source": source, **chances, "bound": None, "cubeful": None})
     first = next((row["equity"] for row in rows if row["equity"] is not None), None)

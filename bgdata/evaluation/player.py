@@ -41,7 +41,7 @@ GROUP = "bgdata.players"
 
 class CallableEvaluator(ProgramEvaluator):
     """A Python callable as an evaluator: `module:name`, or a name from an entry point `bgdata.players` of a package.
-    The rules evaluate finished games. A pickle only has the names.
+    The rules evaluate finished games. A pickle contains only the names.
 
     The callable takes int8[n, 26] boards of the player on roll, before the roll, and returns float32[n, 5] chances in
     the order of `chances.CHANCES`; the same board must always have the same answer. Its attribute `version` is a text
@@ -104,7 +104,7 @@ BATCH = 1 << 14  # decisions at a time: bounds the memory
 
 
 class Player(Protocol):
-    """Chooses plays by cubeless equity; the same question always has the same answer."""
+    """Chooses plays by cubeless equity; the same question always gets the same answer."""
 
     @property
     def label(self) -> str:
@@ -172,7 +172,7 @@ class PubEval:
 
 @kernel(parallel=True)
 def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after_play: Boards, chosen: Boards) -> None:
-    """Fills chosen[row] with one of after_play[offsets[row]:offsets[row + 1]], chosen by (seed, first + row)."""
+    """Fill chosen[row] with one of after_play[offsets[row]:offsets[row + 1]], chosen by (seed, first + row)."""
     for row in prange(len(chosen)):
         count = np.uint64(offsets[row + 1] - offsets[row])
         number: Any = random_bits(random_stream(seed, first + row), 0) >> np.uint64(33)
@@ -200,7 +200,7 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
     if name not in PLAYERS:
         from importlib.metadata import entry_points
 
-        for added in entry_points(group=GROUP, name=name):  # of another package
+        for added in entry_points(group=GROUP, name=name):  # players from another package
             if is_callable(added.value):
                 return LookaheadPlayer(CallableEvaluator(added.value, name), ply)
         known = [*PLAYERS, *([NETWORK] if warehouse is not None else []), f"NAME{ONNX}", f"NAME{UBGI}"]
@@ -217,7 +217,7 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
 def open_player_of_version(
     name: str, ply: int, version: str, warehouse: Versions | None = None, *, tables: bool = True
 ) -> Player:
-    """The player of a recipe. Raises InvalidParameterError if its version here differs, and the errors of
+    """The player of a recipe. Raises InvalidParameterError if the version of the player here differs, and the errors of
     `open_named_player`."""
     player = open_named_player(name, ply, warehouse, tables=tables)
     if player.version != version:

@@ -19,13 +19,13 @@ from bgdata.game.position import Position
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
-COLUMNS = (  # of a probe as data
+COLUMNS = (  # columns of a probe as data
     *("position_id", "source", "method", "error_bound", "win", "win_gammon", "lose_gammon"),
     *("cubeless", "corrected", "owned", "centered", "opponent_owned", "cube_action"),
     *("mean_rolls", "sd_rolls", "opponent_mean_rolls", "opponent_sd_rolls"),
 )
 
-LEAST_CORRECTED = 5  # checkers of a side: with fewer, the combination without correction is more accurate
+MIN_CORRECTED = 5  # checkers of a side: with fewer, the combination without correction is more accurate
 
 Found = dict[str, Any]
 Tables = Callable[[str], Sequence[Table]]  # from a kind to its tables, smallest first: see `covering`
@@ -79,7 +79,7 @@ def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> I
         more = gammons.get("win_gammon", 0.0) - gammons.get("lose_gammon", 0.0)
         raced = 2 * win - 1
         equities = {"cubeless": raced + more}
-        if max(sum(on_roll), sum(opponent)) >= LEAST_CORRECTED:  # subtract the mean excess of the leader
+        if max(sum(on_roll), sum(opponent)) >= MIN_CORRECTED:  # subtract the mean excess of the leader
             excess = mean_excess(raced, reader.probe_wastage(on_roll), reader.probe_wastage(opponent))
             equities["corrected"] = raced - excess + more
         yield {

@@ -33,16 +33,16 @@ from bgdata.game.board_kernels import class_of, game_outcomes, outcome_of
 from bgdata.game.classes import PositionClass, check_in_progress
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.dice import ROLLS
-from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.game.play_kernels import MAX_NOTES, MAX_PLAYS, Notes, fill_plays
 from bgdata.game.position import Position
 from bgdata.game.position_hash import Hashes, board_hash
 from bgdata.game.rolls import CHANCES, DICE, WAYS
 from bgdata.kernel import in_threads, kernel
 
 OF_LUCK = 8  # likely plays for the luck of rolls in games
-BUCKETS = 4096  # of the hash table of positions that several rolls reach
+BUCKETS = 4096  # buckets in the hash table of positions that several rolls reach
 FULL = 2048  # positions after which the table is no longer searched
-MOST_LIKELY = 21  # maximum of likely plays in a recipe
+MAX_LIKELY = 21  # maximum of likely plays in a recipe
 _LOWEST, _HIGHEST, _RACE = -(1 << 62), 1 << 62, int(PositionClass.RACE)
 # by high * 6 + low - 7: the index in ROLLS
 _PLACES = np.zeros(36, np.int64)
@@ -61,7 +61,7 @@ ALL_PLAYS = LikelyPlays(0, NO_SCORES)
 
 
 class Sight(NamedTuple):
-    """The evaluator of a lookahead, and the plays it considers."""
+    """The evaluator of a lookahead, and the plays that it considers."""
 
     networks: Networks
     tables: BearoffArrays
@@ -69,9 +69,9 @@ class Sight(NamedTuple):
 
 
 def likely_plays(most: int = LIKELY) -> LikelyPlays:
-    """Selects the `most` likely plays of a roll, 0: all. Raises UsageError for a number out of range."""
-    if not 0 <= most <= MOST_LIKELY:
-        raise UsageError(f"expected 1 to {MOST_LIKELY} likely plays of a roll, or 0 for all, got {most}")
+    """Select the `most` likely plays of a roll, 0: all. Raises UsageError for a number out of range."""
+    if not 0 <= most <= MAX_LIKELY:
+        raise UsageError(f"expected 1 to {MAX_LIKELY} likely plays of a roll, or 0 for all, got {most}")
     return LikelyPlays(most, published_tables())
 
 
@@ -79,48 +79,49 @@ class RollScratch(NamedTuple):
     """Scratch of one thread, and the results for one position."""
 
     evaluation: Scratch
-    after: Boards  # [MOST_PLAYS, 26] plays of one roll
+    after: Boards  # [MAX_PLAYS, 26] plays of one roll
     notes: Notes
-    scores: NDArray[np.int64]  # [MOST_PLAYS] of PubEval
-    picked: NDArray[np.int64]  # [MOST_PLAYS] likely plays of one roll
-    plays: Boards  # [21 * MOST_PLAYS, 26] positions to evaluate, each once
-    hashes: Hashes  # [21 * MOST_PLAYS] hashes of `plays`
-    chances: Chances  # [21 * MOST_PLAYS, 5] of the OPPONENT after each
-    sources: NDArray[np.int8]  # [21 * MOST_PLAYS]
+    scores: NDArray[np.int64]  # [MAX_PLAYS] of PubEval
+    picked: NDArray[np.int64]  # [MAX_PLAYS] likely plays of one roll
+    plays: Boards  # [21 * MAX_PLAYS, 26] positions to evaluate, each once
+    hashes: Hashes  # [21 * MAX_PLAYS] hashes of `plays`
+    chances: Chances  # [21 * MAX_PLAYS, 5] of the OPPONENT after each
+    sources: NDArray[np.int8]  # [21 * MAX_PLAYS]
     buckets: NDArray[np.int16]  # [BUCKETS] by hash: row of a position plus 1, or 0
-    rows: NDArray[np.int64]  # [22 * MOST_PLAYS] of each roll's likely plays; then all plays of the played roll
+    rows: NDArray[np.int64]  # [22 * MAX_PLAYS] of each roll's likely plays; then all plays of the played roll
     ends: NDArray[np.int64]  # [22] end of each roll in `rows`
-    best: Boards  # [21, 26] after the best play of each roll, seen by the player who moved
+    best: Boards  # [21, 26] after the best play of each roll, for the player who moved
     values: Chances  # [21, 5] chances of that player after it
     mean: NDArray[np.float64]  # [5] over all rolls
-    played: Boards  # [26] after the best play of the played roll, seen by the player who moved
+    played: Boards  # [26] after the best play of the played roll, for the player who moved
     after_played: Chances  # [5] of the OPPONENT after `played`
 
 
 class Found(NamedTuple):
-    """The arrays of `RollScratch` that `row_of` needs. It is called often, and every array argument takes time."""
+    """The arrays of `RollScratch` that `row_of` needs. That function is called often, and every array argument takes
+    time."""
 
-    plays: Boards  # [21 * MOST_PLAYS, 26]
-    hashes: Hashes  # [21 * MOST_PLAYS]
+    plays: Boards  # [21 * MAX_PLAYS, 26]
+    hashes: Hashes  # [21 * MAX_PLAYS]
     buckets: NDArray[np.int16]  # [BUCKETS]
 
 
 @kernel()
 def new_roll_scratch(networks: Networks) -> RollScratch:
     """Scratch for one thread."""
-    most = len(DICE) * MOST_PLAYS
+    most = len(DICE) * MAX_PLAYS
     return RollScratch(
         new_scratch(networks),
-        np.empty((MOST_PLAYS, 26), np.int8),
-        np.empty(MOST_NOTES, np.int64),
-        np.empty(MOST_PLAYS, np.int64),
-        np.empty(MOST_PLAYS, np.int64),
+        np.empty((MAX_PLAYS, 26), np.int8),
+        np.empty(MAX_NOTES, np.int64),
+        np.empty(MAX_PLAYS, np.int64),
+        np.empty(MAX_PLAYS, np.int64),
         np.empty((most, 26), np.int8),
         np.empty(most, np.uint64),
         np.empty((most, 5), np.float32),
         np.empty(most, np.int8),
         np.empty(BUCKETS, np.int16),
-        np.empty(most + MOST_PLAYS, np.int64),
+        np.empty(most + MAX_PLAYS, np.int64),
         np.empty(len(DICE) + 1, np.int64),
         np.empty((len(DICE), 26), np.int8),
         np.empty((len(DICE), 5), np.float32),
@@ -146,9 +147,9 @@ def fill_roll_values(
     stakes: CubeStakes | None = None,
     played: int = -1,
 ) -> None:
-    """Fills scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for board[slot] before the roll,
+    """Fill scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for board[slot] before the roll,
     from all plays or the likely ones; the best play by these stakes as in `answers.choose_by_chances`. If `played` is
-    the index of a roll, also fills scratch.played[slot] and scratch.after_played[0:5] with the best of all its
+    the index of a roll, also fill scratch.played[slot] and scratch.after_played[0:5] with the best of all its
     plays."""
     n = collect_plays(likely, board, scratch, played)
     plays, chances, sources = scratch.plays, scratch.chances, scratch.sources
@@ -178,12 +179,12 @@ def fill_roll_values(
 
 @kernel(borrows=True)
 def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, played: int) -> int:
-    """Fills scratch.plays[0:n, slot] with the positions to evaluate from board[slot], and scratch.rows and scratch.ends
+    """Fill scratch.plays[0:n, slot] with the positions to evaluate from board[slot], and scratch.rows and scratch.ends
     with their rows for each roll; returns n."""
     for bucket in range(BUCKETS):
         scratch.buckets[bucket] = 0
     kind, can_finish, n, end, of_played = int(class_of(board) <= _RACE), is_nearly_off(board), 0, 0, 0
-    after, all_rows = scratch.after, scratch.rows[len(DICE) * MOST_PLAYS :]
+    after, all_rows = scratch.after, scratch.rows[len(DICE) * MAX_PLAYS :]
     found = Found(scratch.plays, scratch.hashes, scratch.buckets)
     for roll in range(len(DICE)):
         count = fill_plays(board, DICE[roll, 0], DICE[roll, 1], after, scratch.notes)
@@ -204,8 +205,8 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
 
 @kernel(borrows=True)
 def row_of(board: Boards, found: Found, n: int) -> tuple[int, int]:
-    """(row of board[slot] in found.plays[0:n, slot], number of rows now). Adds the board if it is missing; with many
-    rows, without searching."""
+    """(row of board[slot] in found.plays[0:n, slot], number of rows now). The board is added if it is missing; with
+    many rows, without searching."""
     its_hash = board_hash(board)
     bucket = int(np.int64(its_hash % np.uint64(BUCKETS)))
     while n < FULL and found.buckets[bucket] > 0:
@@ -240,7 +241,7 @@ def pick_likely(
     scores: NDArray[np.int64],
     picked: NDArray[np.int64],
 ) -> int:
-    """Fills picked[0:k] with plays among after[0:n, slot] and returns k: all of them if likely.most is 0 or at least n,
+    """Fill picked[0:k] with plays among after[0:n, slot] and return k: all of them if likely.most is 0 or at least n,
     otherwise those with the highest scores for contact (kind 0) or a race (1), the highest first; ties go to the first.
     A play that ends the game has the highest score."""
     most = likely.most
@@ -313,7 +314,7 @@ def evaluations_ahead(
 def fill_evaluations_ahead(
     begin: int, end: int, sight: Sight, ply: int, boards: Boards, chances: Chances, sources: NDArray[np.int8]
 ) -> None:
-    """Fills chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
+    """Fill chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
     scratch = new_tree_scratch(sight.networks, ply)
     for row in range(begin, end):
         sources[row] = fill_chances_at(sight, ply, boards[row], scratch, chances[row])
@@ -321,7 +322,7 @@ def fill_evaluations_ahead(
 
 @kernel(borrows=True)
 def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> int:
-    """Fills chances[0:5] for board[slot] at a ply of 0 or more; returns the `AnswerSource` number of the static
+    """Fill chances[0:5] for board[slot] at a ply of 0 or more; returns the `AnswerSource` number of the static
     answer."""
     source = fill_chances(sight.networks, sight.tables, board, scratch.rolls.evaluation, chances)
     if ply > 0 and source > LAST_FINAL:
@@ -331,7 +332,7 @@ def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch,
 
 @kernel(borrows=True)
 def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> None:
-    """Fills chances[0:5] for board[slot], whose static answer is not final: depth first, without recursion."""
+    """Fill chances[0:5] for board[slot], whose static answer is not final: depth first, without recursion."""
     enter(sight, board, 0, ply, scratch)
     depth = 0
     while True:
@@ -353,7 +354,7 @@ def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chan
 
 @kernel(borrows=True)
 def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratch) -> None:
-    """Fills scratch.replies[depth, roll, slot] from board[slot] and resets the finished rolls; at the last depth fills
+    """Fill scratch.replies[depth, roll, slot] from board[slot] and reset the finished rolls; at the last depth fill
     scratch.totals[depth, 0:5] for all rolls."""
     rolls, total = scratch.rolls, scratch.totals[depth]
     fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls)
@@ -370,7 +371,7 @@ def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratc
 
 @kernel(borrows=True)
 def add_reply(chances: Chances, depth: int, scratch: TreeScratch) -> None:
-    """Adds the value of the next roll, after which the opponent has chances[0:5], to scratch.totals[depth, 0:5]; counts
+    """Add the value of the next roll, after which the opponent has chances[0:5], to scratch.totals[depth, 0:5]; count
     the roll as finished."""
     fill_turned(chances, scratch.turned)
     ways = WAYS[scratch.places[depth]]

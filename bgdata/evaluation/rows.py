@@ -65,8 +65,8 @@ def is_cubeful(options: Mapping[str, Any]) -> bool:
 
 def left_out(match: MatchState | None, *used: str) -> str:
     """One line with the parts of an identifier that an answer does not use; empty if there are none. `used` are parts:
-    score, cube, jacoby, beavers, roll, offer, resignation. A centered cube of 1 in money play is not named, as it is
-    the default of a position without a game."""
+    score, cube, jacoby, beavers, roll, offer, resignation. A centered cube of 1 in money play is not named, because it
+    is the default of a position without a game."""
     if match is None:
         return ""
     cube = str(match.cube) if match.length or match.cube_value > 1 else ""
@@ -175,8 +175,8 @@ WORDS = {
 
 
 def check_offer(match: MatchState | None, text: str) -> None:
-    """Raise UsageError for a match, named by `text`, with an unanswered beaver or raccoon, as decisions are only about
-    doubles."""
+    """Raise UsageError for a match, named by `text`, with an unanswered beaver or raccoon, because decisions are only
+    about doubles."""
     if match is not None and match.offer not in (Offer.NONE, Offer.DOUBLE):
         raise UsageError(f"expected a position before a double or its answer, got a {match.offer} in {text}")
 
@@ -200,7 +200,7 @@ def cube_row(position: Position, decision: CubeDecision, stakes: Stakes, evaluat
         else {"away": score.away, "opponent_away": score.opponent_away, "is_crawford": score.is_crawford}
     )
     names = ("no_double", "double_take", "double_beaver", "double_pass", "unit", "method", "accuracy", "why_not")
-    own = ("source", "ply", "accuracy")  # of the chances
+    own = ("source", "ply", "accuracy")  # columns about the chances
     return {
         "position_id": position.id,
         **played_for,

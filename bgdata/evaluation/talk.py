@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from bgdata.errors import ExternalProgramError, InvalidMessageError, cite
 
-MOST_BYTES = 4096  # of a line
+MAX_BYTES = 4096  # longest line
 _CHUNK = 1 << 16
 _UNBLOCKED = 512  # bytes that a writable descriptor accepts without blocking
 
@@ -20,7 +20,7 @@ class Talk:
     `name` is the other side, for error messages.
     """
 
-    def __init__(self, reading: int, writing: int, name: str, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, reading: int, writing: int, name: str, most_bytes: int = MAX_BYTES) -> None:
         self._reading, self._writing, self.name, self._most_bytes = reading, writing, name, most_bytes
         self._unread = bytearray()
         self._is_ended = False
@@ -29,8 +29,8 @@ class Talk:
         self, patience_seconds: float | None = None, prompt: str = "", until: float | None = None
     ) -> str | None:
         """The next line without its end and without NUL bytes, or None if the other side has ended. A `prompt` counts
-        as a line although the other side does not end it. `until` is the time at which a wait of `patience_seconds`
-        ends that began before.
+        as a line although the other side does not end it. `until` is the end of a wait of `patience_seconds` that has
+        begun before.
 
         Raises InvalidMessageError for a line that is too long or not text; a long line is read to its end without
         keeping it. Raises ExternalProgramError if no whole line comes in time, or the last line is cut off.
@@ -50,7 +50,7 @@ class Talk:
                 return None
         end = self._unread.index(b"\n")
         line = bytes(self._unread[:end])
-        del self._unread[: end + 1]  # in place, as copying the rest for every line would take quadratic time
+        del self._unread[: end + 1]  # in place, because copying the rest for every line would take quadratic time
         if is_too_long or len(line) > self._most_bytes:
             raise InvalidMessageError(f"expected lines of at most {self._most_bytes} bytes, got a longer one")
         return _text(line)

@@ -26,8 +26,8 @@ BLANKS = 32  # the separator that is any run of spaces and tabs
 COMMA = 44
 NO_NUMBER = -128  # form of a text that is not a finite number
 PLAIN = 127  # form of a number with its shortest text
-_MOST_DIGITS, _MOST_POWER, _MOST_DECIMALS = 15, 22, 100
-_POWERS = np.array([float(10**power) for power in range(_MOST_POWER + 1)])
+_MAX_DIGITS, _MAX_POWER, _MAX_DECIMALS = 15, 22, 100
+_POWERS = np.array([float(10**power) for power in range(_MAX_POWER + 1)])
 _HASH, _SPACE, _TAB, _PLUS, _MINUS, _POINT, _ZERO, _NINE = (ord(letter) for letter in "# \t+-.09")
 _SMALL_E, _LARGE_E = ord("e"), ord("E")
 Bytes = NDArray[np.uint8]
@@ -249,7 +249,7 @@ def _fill_letters(data: Bytes, starts: Places, ends: Places, places: Places, let
 
 @kernel()
 def _fill_numbers(data: Bytes, starts: Places, ends: Places, places: Places, values: Numbers, forms: Forms) -> None:
-    """Fills values and forms; the caller parses the values of PLAIN numbers."""
+    """Fill values and forms; the caller parses the values of PLAIN numbers."""
     for row in range(len(places)):
         values[row], forms[row] = _number(data, starts[places[row]], ends[places[row]])
 
@@ -269,7 +269,7 @@ def _number(data: Bytes, start: int, end: int) -> tuple[float, int]:
             n_digits += 1
             n_decimals += has_point
             n_significant += n_significant > 0 or byte != _ZERO
-            if n_significant <= _MOST_DIGITS:
+            if n_significant <= _MAX_DIGITS:
                 mantissa = mantissa * 10 + (byte - _ZERO)
         else:
             break
@@ -282,7 +282,7 @@ def _number(data: Bytes, start: int, end: int) -> tuple[float, int]:
         if exponent == _NO_EXPONENT:
             return 0.0, NO_NUMBER
         power += exponent
-    if n_significant > _MOST_DIGITS or n_decimals > _MOST_DECIMALS or abs(power) > _MOST_POWER:
+    if n_significant > _MAX_DIGITS or n_decimals > _MAX_DECIMALS or abs(power) > _MAX_POWER:
         return 0.0, PLAIN
     value = mantissa * _POWERS[power] if power >= 0 else mantissa / _POWERS[-power]
     return (-value if is_negative else value), (-1 - n_decimals if has_exponent else n_decimals)

@@ -38,7 +38,7 @@ from bgdata.formats.matches import (
 from bgdata.formats.unpacking import BYTES_VARIABLE, limit
 from bgdata.game.position import START
 
-MOST_UNPACKED_BYTES = 1 << 27  # of a document in a file: the largest known have 2 MB
+MAX_UNPACKED_BYTES = 1 << 27  # of a document in a file: the largest known have 2 MB
 XG_RECORDS = 8232  # bytes before the picture of an .xg file, which comes before its packed records
 XG_PICTURE = slice(20, 24)  # the size of the picture
 XG_RECORD, XG_GAME, XG_GAME_END, XG_MATCH_END, XG_NONE = 2560, 1, 4, 5, 255  # bytes of a record, and kinds of records
@@ -103,7 +103,7 @@ def parse_document(content: bytes, name: str) -> MatchFile:
 def _unpacked(content: bytes, begin: int, form: str) -> bytes:
     """The content from `begin` on, unpacked if it is packed. Raises CorruptFileError for more than any match needs: the
     package would unpack all at once."""
-    most = limit(BYTES_VARIABLE, MOST_UNPACKED_BYTES)
+    most = limit(BYTES_VARIABLE, MAX_UNPACKED_BYTES)
     try:
         unpacked = zlib.decompressobj(wbits=32 + zlib.MAX_WBITS).decompress(content[begin:], most + 1)
     except zlib.error:  # not packed, or damaged, as the package then says

@@ -40,10 +40,10 @@ CHANCE_SCALE = 65535  # the sum of the counts of a distribution
 EQUITY_SCALE = 32767.5  # code 0 is equity -1, code 65535 is +1
 HYPERGAMMON_POINTS = 25  # 24 points and the bar
 HYPERGAMMON_EQUITIES = [1, 2, 4, 3]  # columns of `endgames.solver.COLUMNS`, in the order of a record
-_MOST_EQUITY = 3  # of hypergammon
+_MAX_EQUITY = 3  # largest equity of hypergammon
 _BLOCK = 1 << 16  # positions read at a time: bounds the memory
 _BLOCK_VALUES = 1 << 22  # values written at a time
-_MOST_COMPRESSED_VALUES = (1 << 32) - 1  # offsets have 32 bits
+_MAX_COMPRESSED_VALUES = (1 << 32) - 1  # offsets have 32 bits
 _SCALE_24_BIT = (1 << 24) - 1
 _WEIGHTS_24_BIT = np.array([1, 1 << 8, 1 << 16])
 
@@ -218,7 +218,7 @@ class GnubgOneSided(_BearoffFile):
         count, parts = len(self), 1 + header.has_gammon
         table = count * header.record_bytes if header.is_compressed else 0
         self._entries = data[:table].view(entry_dtype(header.has_gammon))
-        self._values = data[table:].view("<u2")  # of all distributions
+        self._values = data[table:].view("<u2")  # values of all distributions
         if header.is_normal:
             self._moments: NDArray[np.float32] = data.view("<f4").reshape(count, 4)
         elif not header.is_compressed:
@@ -245,7 +245,7 @@ class GnubgOneSided(_BearoffFile):
         return np.asarray(self._counts(slice(index, index + 1), int(is_gammon))[0])
 
     def probe_chances(self, position_index: int, *, is_gammon: bool = False) -> NDArray[np.float64]:
-        """float64[32]: the chances of `probe_counts`; raises the same errors.
+        """float64[32]: the chances of `probe_counts`. Raises the same exceptions.
 
         For the normal variant the chances equal those of gnubg 1.07: the normal density at the integers, not
         normalized, so values can exceed 1 and their sum can differ from 1; if the s.d. is 0, the mean has all the
@@ -473,7 +473,7 @@ def write_hypergammon(
 
     def records(chances: NDArray[np.float32], equities: NDArray[np.float32]) -> bytes:
         """The records of one position on roll: nine 24-bit numbers each, lowest byte first, and a zero byte."""
-        shares = np.concatenate([chances, equities / (2 * _MOST_EQUITY) + 0.5], axis=1).astype(np.float64)
+        shares = np.concatenate([chances, equities / (2 * _MAX_EQUITY) + 0.5], axis=1).astype(np.float64)
         numbers = np.rint(np.nan_to_num(np.clip(shares, 0, 1)) * _SCALE_24_BIT).astype("<u4")
         found = np.zeros((count, 28), np.uint8)
         found[:, :27] = numbers.view(np.uint8).reshape(count, 9, 4)[:, :, :3].reshape(count, 27)
@@ -502,9 +502,9 @@ def _compressed_chunks(parts: list[NDArray[np.uint16]]) -> Iterator[bytes]:
             length = ROLLS - is_stored[:, ::-1].argmax(axis=1) - first
             entries["window"][rows, number] = np.stack([length, first], axis=1)
     ends = entries["window"][:, :, 0].sum(axis=1, dtype=np.int64).cumsum()
-    if ends[-1] > _MOST_COMPRESSED_VALUES:
+    if ends[-1] > _MAX_COMPRESSED_VALUES:
         raise TooLargeError(
-            f"expected at most {_MOST_COMPRESSED_VALUES} values in a compressed file, got {ends[-1]}; do not compress"
+            f"expected at most {_MAX_COMPRESSED_VALUES} values in a compressed file, got {ends[-1]}; do not compress"
         )
     entries["offset"][0], entries["offset"][1:] = 0, ends[:-1]
     yield entries.tobytes()

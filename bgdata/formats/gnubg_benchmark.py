@@ -28,7 +28,7 @@ from bgdata.game.codec import Boards, format_key20s
 NO_SEED = int(np.iinfo(np.int64).min)  # no `r` line before a decision or evaluation
 TableName = Literal["decisions", "plays", "rollouts", "evaluations", "cube_rollouts", "best_plays", "seeds"]
 _ACTIONS = (b"TG", b"D/T", b"D/D", b"ND")
-_MOST_EQUITY = 3 + NOISY.range
+_MAX_EQUITY = 3 + NOISY.range
 _FIELD_COUNTS = {b"#R": 7, b"o": 7, b"e": 7, b"O": 7, b"c": 5, b"b": 10, b"r": 2}
 _KINDS = (b"m", b"s", *_FIELD_COUNTS)
 _USES_SEED = (b"m", b"o", b"c")
@@ -344,7 +344,7 @@ class _Reader(Fields):
         self.ledger.reject(lines[(forms == NO_NUMBER) & (ranks > 0)], "expected a number as loss")
         self.ledger.reject(lines[losses < 0], "expected losses of at least 0")
         self.ledger.reject(lines[np.diff(losses, prepend=0) * (ranks > 0) < 0], "expected ascending losses")
-        self.ledger.reject(lines[abs(equities) > _MOST_EQUITY], "expected equities from -3 to 3")
+        self.ledger.reject(lines[abs(equities) > _MAX_EQUITY], "expected equities from -3 to 3")
         self.ledger.reject(lines[_is_repeated(owners, boards)], "expected every play once")
         return BenchmarkPlays(owners, ranks, boards, equities, losses, forms, np.full(len(owners), -1))
 

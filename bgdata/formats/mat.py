@@ -33,8 +33,8 @@ from bgdata.formats.matches import (
 )
 
 _DOS_END = b"\x1a"
-_MOST_BYTES = 500  # of a line
-_MOST_INFO_BYTES = 1 << 16  # of a comment or info line
+_MAX_BYTES = 500  # longest line
+_MAX_INFO_BYTES = 1 << 16  # longest comment or info line
 _LEFT_WIDTH, _NAME_WIDTH = 27, 31
 _LEFT_END = 15  # in a line with one roll, the left column ends at the first gap from here on
 _RIGHT_BEGIN = 20  # a result from here on is in the right column
@@ -129,18 +129,18 @@ class _Reader:
         self.lines = split_lines(data)
         self.ledger = Ledger(self.lines)
         self.matches: list[Match] = []
-        self.games: list[Game] = []  # of the open match
-        self.players: tuple[str, str] | None = None  # of the open match, with the names of its first game
-        self.info: list[tuple[str, str]] = []  # of the next match
+        self.games: list[Game] = []  # games of the open match
+        self.players: tuple[str, str] | None = None  # players of the open match, with the names of its first game
+        self.info: list[tuple[str, str]] = []  # info of the next match
         self.heading: tuple[int, int] | None = None  # (number, line index) of a game whose names are expected next
         self.game: _OpenGame | None = None
-        self.flaw: Flaw | None = None  # of the next game
+        self.flaw: Flaw | None = None  # flaw of the next game
 
     def read(self) -> MatchFile:
         for index in range(len(self.lines)):
             try:
                 line = self.lines[index]
-                most = _MOST_INFO_BYTES if line[:1] == b";" else _MOST_BYTES
+                most = _MAX_INFO_BYTES if line[:1] == b";" else _MAX_BYTES
                 _expect(len(line) <= most, f"at most {most} bytes in a line")
                 self._read(index, decode_text(line).expandtabs())
             except ValueError as error:  # from us, or from Python's decoding and parsing
@@ -250,8 +250,8 @@ class _Reader:
             player = column ^ game.is_swapped
             if found := _RESULT.fullmatch(cell):
                 is_loss = found[1].lower() != "wins"
-                said = _Claim(index + 1, player ^ is_loss, int(found[2]), bool(found[3]), is_loss)
-                claim = said if claim is None else _merge_claims(claim, said, notes)
+                new = _Claim(index + 1, player ^ is_loss, int(found[2]), bool(found[3]), is_loss)
+                claim = new if claim is None else _merge_claims(claim, new, notes)
                 continue
             _expect(claim is None, "nothing behind a result")
             turns += [replace(turn, line=index + 1) for turn in _turns(cell, player, notes)]
@@ -280,16 +280,16 @@ def _expect(is_so: bool, words: str) -> None:
         raise ValueError(f"expected {words}")
 
 
-def _merge_claims(before: _Claim, said: _Claim, notes: list[str]) -> _Claim:
+def _merge_claims(before: _Claim, new: _Claim, notes: list[str]) -> _Claim:
     """Combine the results of two cells; if only the points differ, the winner's cell counts. Raises ValueError for
     contradictions."""
-    is_same = before.points == said.points
-    if before.winner != said.winner or not (is_same or before.is_loss != said.is_loss):
+    is_same = before.points == new.points
+    if before.winner != new.winner or not (is_same or before.is_loss != new.is_loss):
         raise ValueError(f"expected one result of the game, that of line {before.line}")
-    loss, win = (before, said) if before.is_loss else (said, before)
+    loss, win = (before, new) if before.is_loss else (new, before)
     if not is_same:
         notes.append(f"the loser loses {loss.points} points and the winner wins {win.points}: the latter are kept")
-    return win._replace(wins_match=before.wins_match or said.wins_match)
+    return win._replace(wins_match=before.wins_match or new.wins_match)
 
 
 def _without_unprintable(text: str) -> str:
@@ -372,7 +372,7 @@ def format_mat(match: Match) -> Iterator[bytes]:
     """Yield the lines of a .mat file in gnubg's layout; finished games that gnubg wrote are reproduced byte for byte.
 
     Leaves out what the format cannot express: set-ups, resignations, and winners of unknown points. A ROLL becomes a
-    roll without a play. Info is cut so that its line can be read. Raises UsageError for unreadable names of players,
+    roll without a play. Info is cut so that its line can be read. Raises UsageError for unreadable player names,
     such as empty ones or ones with colons, and for a game that begins with a cube above 1.
     """
     if match.games or any(match.players):
@@ -386,7 +386,7 @@ def format_mat(match: Match) -> Iterator[bytes]:
     for name, value in match.info:
         begin, end = f'; [{name} "'.encode(errors="replace"), b'"]\n'
         whole = " ".join(value.splitlines()).encode(errors="replace")
-        cut = whole[: _MOST_INFO_BYTES - len(begin) - len(end)]
+        cut = whole[: _MAX_INFO_BYTES - len(begin) - len(end)]
         yield begin + cut.decode(errors="ignore").encode() + end  # not cut inside a letter
     yield ("\n" * bool(match.info) + f" {match.length} point match\n\n").encode()
     for game in match.games:
@@ -413,7 +413,7 @@ def _game_text(players: tuple[str, str], game: Game) -> str:
     gap = " " * (len(names[0]) >= _NAME_WIDTH and names[1][0].isdigit())  # otherwise the score would run into the name
     text = f" Game {game.number}\n {names[0]:<{_NAME_WIDTH}}{gap}{names[1]}\n"
     turns = _written_turns(game)
-    column, row = 1, 0  # of the last cell written
+    column, row = 1, 0  # place of the last cell written
     for turn in turns:
         if turn.player <= column:
             row += 1

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from bgdata.errors import InvalidElementError, UsageError
 from bgdata.formats.lines import Intake, Ledger, Lines, decode_text, is_utf8, plain_text, split_lines
 
-MOST_AWAY = 64
-MOST_DEPTH = 100  # nested elements
+MAX_AWAY = 64
+MAX_DEPTH = 100  # nested elements
 ROUNDED = 0.0025  # tolerance of symmetry: printed tables are rounded
 SUM = 1e-9  # tolerance of a sum of 1, at 1-away 1-away
 FORMS = ("explicit", "zadeh", "mec")
@@ -55,7 +55,7 @@ class MetTable:
     name: str
     description: str
     length: int | None
-    form: str  # of the pre-Crawford table, one of FORMS
+    form: str  # form of the pre-Crawford table, one of FORMS
     before: NDArray[np.float64] | None
     post_crawford: NDArray[np.float64] | None
     opponent_post_crawford: NDArray[np.float64] | None
@@ -206,8 +206,8 @@ def parse_elements(data: bytes) -> tuple[list[Element], list[str]]:
 
     def start(name: str, attributes: dict[str, str]) -> None:
         element = Element(name, attributes, parser.CurrentLineNumber)
-        if len(ancestors) >= MOST_DEPTH:
-            raise InvalidElementError(f"expected at most {MOST_DEPTH} elements in one another", element.line)
+        if len(ancestors) >= MAX_DEPTH:
+            raise InvalidElementError(f"expected at most {MAX_DEPTH} elements in one another", element.line)
         if ancestors:
             ancestors[-1].children.append(element)
         ancestors.append(element)
@@ -245,8 +245,8 @@ def _xml_table(lines: Lines, begin: int, end: int) -> tuple[MetTable, set[int]]:
     posts = root.children_named("post-crawford-table")
     element = info.child("length")
     stated = int(element.text) if re.fullmatch(r"-1|[0-9]{1,4}", element.text) else 0
-    if stated != -1 and not 1 <= stated <= MOST_AWAY:
-        raise InvalidElementError(f"expected a length of 1 to {MOST_AWAY}, or -1 for a formula", element.line)
+    if stated != -1 and not 1 <= stated <= MAX_AWAY:
+        raise InvalidElementError(f"expected a length of 1 to {MAX_AWAY}, or -1 for a formula", element.line)
     length = None if stated == -1 else stated
     parameters: dict[str, Mapping[str, float]] = {}
     form, before = _pre_crawford(pre, length, parameters)
@@ -372,8 +372,8 @@ def _ini_table(lines: Lines) -> tuple[MetTable, set[int]]:
         first = min((number for number, _ in pre.values()), default=1)
         raise InvalidElementError("expected Size= in [PreCrawford]", first)
     number, text = pre["size"]
-    if not re.fullmatch(r"[0-9]{1,4}", text) or not 1 <= int(text) <= MOST_AWAY:
-        raise InvalidElementError(f"expected a size of 1 to {MOST_AWAY}", number)
+    if not re.fullmatch(r"[0-9]{1,4}", text) or not 1 <= int(text) <= MAX_AWAY:
+        raise InvalidElementError(f"expected a size of 1 to {MAX_AWAY}", number)
     length = int(text)
     before = np.empty((length, length))
     for row in range(1, length + 1):

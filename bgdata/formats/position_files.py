@@ -46,11 +46,11 @@ from bgdata.game.identifiers import parse_identifier
 
 HEADING = "position_id"
 WILDBG_HEADING = f"{HEADING},win,win_g,win_bg,lose_g,lose_bg"
-_SLOTS = 26  # of a board
+_SLOTS = 26  # slots of a board
 _BLOCK = 1 << 16  # rows written at a time: bounds the memory
 _HUGE = 1e300  # larger numbers are errors, and integers might not fit a double
 _INTEGER = re.compile(r"\s*-?\d+\s*", re.ASCII)
-_KEYS = ("board", "equity", "se", "probs")  # of JSON lines
+_KEYS = ("board", "equity", "se", "probs")  # keys of JSON lines
 _PLAIN = {  # allowed values, in lower case, of names that describe an entry
     "eval_level": ("rollout",),
     "tier": ("rollout",),

@@ -25,13 +25,13 @@ from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.plays import Play, after_move, checker_moves, find_play, legal_plays
 from bgdata.game.position import START, Position
 
-MOST_CUBE = 1 << 20  # larger cubes are errors
-MOST_POINTS = (1 << 15) - 1  # of a match; larger numbers are errors
+MAX_CUBE = 1 << 20  # larger cubes are errors
+MAX_POINTS = (1 << 15) - 1  # points of a match; larger numbers are errors
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTurn:
-    """A turn, and `position` and `cube` before it as seen by the player on roll.
+    """A turn, and `position` and `cube` before it for the player on roll.
 
     For a take or pass the player on roll is the one who doubled; for a resignation, the player to act.
     """
@@ -109,11 +109,11 @@ def _record_flaw(match: Match, game: Game) -> str | None:
     """The flaw of a game's record before any turn."""
     if match.variation:
         return f"expected backgammon, got a record of {cite(match.variation)}"
-    if max(game.number, match.length, *game.score, game.points or 0) > MOST_POINTS:
-        return f"expected numbers of games and points up to {MOST_POINTS:,}"
+    if max(game.number, match.length, *game.score, game.points or 0) > MAX_POINTS:
+        return f"expected numbers of games and points up to {MAX_POINTS:,}"
     if match.length and max(game.score) >= match.length:
         return f"expected scores below the {match.length} points of the match, got {game.score[0]}-{game.score[1]}"
-    value, most = game.cube_value, 1 if match.length else MOST_CUBE
+    value, most = game.cube_value, 1 if match.length else MAX_CUBE
     try:
         Cube(value)
     except InvalidScoreError as error:
@@ -129,7 +129,7 @@ class _State:
         self.position = START
         self.on_roll: int | None = None  # known from the first turn on
         self.cube = Cube(game.cube_value)
-        self.line = 0  # of the last error
+        self.line = 0  # line of the last error
         self.notes: list[Note] = []
         self.answers: int | None = None  # the player who answers a double or beaver
         self.is_beavered = False
@@ -227,8 +227,8 @@ class _State:
         """Check the offered stake; the other side answers next."""
         if turn.cube_value not in (None, stake):
             raise self.error(turn, f"expected a {turn.kind} to {stake}, got {turn.cube_value}")
-        if stake > MOST_CUBE:
-            raise self.error(turn, f"expected a cube of at most {MOST_CUBE}")
+        if stake > MAX_CUBE:
+            raise self.error(turn, f"expected a cube of at most {MAX_CUBE}")
         self.answers = 1 - turn.player
 
     def accept(self) -> None:

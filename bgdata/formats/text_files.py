@@ -23,9 +23,9 @@ from bgdata.errors import BgdataError, StorageError
 from bgdata.formats.lines import UTF8_MARK, UTF16_MARKS, Lines, check_is_text, split_lines
 from bgdata.formats.unpacking import FileFacts, cause, packing_of, unpack
 
-BLOCK_BYTES = 1 << 20  # of a block, unless a line is longer
+BLOCK_BYTES = 1 << 20  # size of a block, unless a line is longer
 MARK_BYTES = 1 << 22  # between marks, at least
-HELD_BYTES = 1 << 26  # of a spool in memory
+HELD_BYTES = 1 << 26  # size of a spool in memory
 _HEAD_BYTES = 16  # enough to know packed files
 
 
@@ -58,7 +58,7 @@ class Spool:
     that nothing is left behind."""
 
     def __init__(self, folder: Path) -> None:
-        self.file: IO[bytes] = SpooledTemporaryFile(HELD_BYTES, dir=str(folder))  # noqa: SIM115 (whoever opens it closes it)
+        self.file: IO[bytes] = SpooledTemporaryFile(HELD_BYTES, dir=str(folder))  # noqa: SIM115 (the opener closes it)
         self.folder, self.bytes = folder, 0
 
     def write(self, data: bytes) -> None:
@@ -78,7 +78,7 @@ class TextFile:
     """The content of a file: at its path, as long as it has this stamp, or from `begin` on in a spool."""
 
     path: Path
-    stamp: tuple[int, ...]  # of the file when it was marked
+    stamp: tuple[int, ...]  # stamp of the file when it was marked
     spool: Spool | None
     begin: int
     size: int  # in bytes
@@ -92,7 +92,7 @@ class TextFile:
         was changed since."""
         end = self.lines if end is None else end
         line, place, _ = self._mark(begin)
-        started = list[bytes]()  # of a line that goes on
+        started = list[bytes]()  # parts of a line that goes on
         with self._content() as file:
             while line < end:
                 file.seek(self.begin + place)
@@ -198,7 +198,7 @@ class _Scan:
         self.marks = [Mark(0, 0, b"")]
         self.bytes = self.line_feeds = self.returns = 0
         self.first_letter = self.comment = self.last = b""
-        self.started = list[bytes]()  # of a line that goes on
+        self.started = list[bytes]()  # parts of a line that goes on
         self.decoder: codecs.IncrementalDecoder | None = None
 
     def take(self, piece: bytes) -> None:

@@ -24,8 +24,8 @@ from bgdata.errors import BgdataError, CorruptFileError, StorageError, TooLargeE
 
 CHUNK_BYTES = 1 << 18
 FREE_BYTES = 1 << 24  # the ratio is not checked up to this size: short repetitive texts compress well
-MOST_BYTES = 1 << 32  # of content; the published training files have hundreds of megabytes
-MOST_RATIO = 200  # of content to file; published files have 3 to 10
+MAX_BYTES = 1 << 32  # size of the content; the published training files have hundreds of megabytes
+MAX_RATIO = 200  # ratio of content to file; published files have 3 to 10
 BYTES_VARIABLE, RATIO_VARIABLE = "BGDATA_MOST_UNPACKED_BYTES", "BGDATA_MOST_UNPACKED_RATIO"
 HEAD_BYTES = 512  # enough to recognize archives
 
@@ -178,7 +178,7 @@ def packing_of(head: bytes) -> str | None:
 
 def _limit_pieces(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
     """Pass on the pieces while their total is within the limits. Raises TooLargeError."""
-    most, ratio = limit(BYTES_VARIABLE, MOST_BYTES), limit(RATIO_VARIABLE, MOST_RATIO)
+    most, ratio = limit(BYTES_VARIABLE, MAX_BYTES), limit(RATIO_VARIABLE, MAX_RATIO)
     count = 0
     for piece in pieces:
         count += len(piece)
@@ -226,7 +226,7 @@ def unpack_archive(path: Path, into: Path) -> list[Path]:
     """
     folder = into / str(len(list(into.iterdir()))) / path.name
     folder.mkdir(parents=True)
-    most, ratio, count, found = limit(BYTES_VARIABLE, MOST_BYTES), limit(RATIO_VARIABLE, MOST_RATIO), 0, []
+    most, ratio, count, found = limit(BYTES_VARIABLE, MAX_BYTES), limit(RATIO_VARIABLE, MAX_RATIO), 0, []
     most = min(most, max(FREE_BYTES, ratio * path.stat().st_size))
     try:
         with _reading(path), ZipFile(path) as archive:

@@ -34,14 +34,14 @@ def position_classes(boards: Boards) -> NDArray[np.int8]:
 
 @kernel(borrows=True)
 def fill_outcomes(boards: Boards, checkers: int, outcomes: NDArray[np.int8]) -> None:
-    """Fills outcomes[row] from boards[row, slot]."""
+    """Fill outcomes[row] from boards[row, slot]."""
     for row in range(len(boards)):
         outcomes[row] = outcome_of(boards[row], checkers)
 
 
 @kernel(borrows=True)
 def fill_classes(boards: Boards, classes: NDArray[np.int8]) -> None:
-    """Fills classes[row] from boards[row, slot]."""
+    """Fill classes[row] from boards[row, slot]."""
     for row in range(len(boards)):
         classes[row] = class_of(boards[row])
 

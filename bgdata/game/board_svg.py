@@ -21,7 +21,7 @@ from bgdata.game.plays import OFF, Play, checker_paths
 if TYPE_CHECKING:
     from bgdata.game.position import Position
 
-WIDTH, HEIGHT = 660, 548  # of the picture, in SVG units
+WIDTH, HEIGHT = 660, 548  # size of the picture, in SVG units
 
 _POINT = 40  # width of a point
 _RADIUS = 19

@@ -109,14 +109,14 @@ def is_over(position: Position) -> bool:
 
 
 def check_has_checkers(position: Position) -> Position:
-    """Returns the position. Raises InvalidPositionError if neither side has checkers, which no game reaches."""
+    """Return the position. Raises InvalidPositionError if neither side has checkers, which no game reaches."""
     if not any(position.board):
         raise InvalidPositionError(f"expected a position with checkers, got {position.id}, which has none")
     return position
 
 
 def check_in_progress(position: Position) -> Position:
-    """Returns the position. Raises InvalidPositionError if a side has no checkers left."""
+    """Return the position. Raises InvalidPositionError if a side has no checkers left."""
     if is_over(check_has_checkers(position)):
         side = "the player on roll" if position.off == CHECKERS else "the opponent"
         raise InvalidPositionError(

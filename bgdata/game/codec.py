@@ -80,7 +80,7 @@ def board_flaws(boards: Boards) -> Bytes:
 
 
 def flip_boards(boards: Boards) -> Boards:
-    """int8[n, 26]: every board seen by the other player."""
+    """int8[n, 26]: every board from the other player's point of view."""
     flipped = np.empty_like(check_boards(boards))
     fill_flipped(boards, flipped)
     return flipped
@@ -94,14 +94,14 @@ def pip_counts(boards: Boards) -> NDArray[np.int16]:
 
 
 def check_boards(boards: Boards) -> Boards:
-    """Returns the array. Raises InvalidPositionError unless it is int8[n, 26]."""
+    """Return the array. Raises InvalidPositionError unless it is int8[n, 26]."""
     if boards.ndim != 2 or boards.shape[1] != 26 or boards.dtype != np.int8:
         raise InvalidPositionError(f"expected boards as int8[n, 26], got {boards.dtype}{list(boards.shape)}")
     return boards
 
 
 def check_legal_boards(boards: Boards) -> Boards:
-    """Returns the array. Raises InvalidPositionError unless it is int8[n, 26] and every board is legal."""
+    """Return the array. Raises InvalidPositionError unless it is int8[n, 26] and every board is legal."""
     flaws = board_flaws(boards)
     if flaws.any():
         row = int((flaws > 0).argmax())
@@ -126,7 +126,7 @@ def _boards(keys: Bytes, flaws: Bytes) -> tuple[Boards, Bytes]:
 
 @kernel()
 def fill_keys_of_ids(ids: Bytes, keys: Bytes, flaws: Bytes) -> None:
-    """Fills keys[row, byte] and flaws[row] from ids[row, character] (14 of them)."""
+    """Fill keys[row, byte] and flaws[row] from ids[row, character] (14 of them)."""
     for row in range(len(ids)):
         pending, seen = np.int64(0), np.int64(0)
         n_bits, byte = 0, 0
@@ -147,7 +147,7 @@ def fill_keys_of_ids(ids: Bytes, keys: Bytes, flaws: Bytes) -> None:
 
 @kernel()
 def fill_ids_of_keys(keys: Bytes, ids: Bytes) -> None:
-    """Fills ids[row, character] (14 of them) from keys[row, byte]."""
+    """Fill ids[row, character] (14 of them) from keys[row, byte]."""
     for row in range(len(keys)):
         pending = np.int64(0)
         n_bits, place = 0, 0
@@ -163,7 +163,7 @@ def fill_ids_of_keys(keys: Bytes, ids: Bytes) -> None:
 
 @kernel()
 def fill_boards_of_keys(keys: Bytes, boards: Boards, flaws: Bytes) -> None:
-    """Fills boards[row, slot] from keys[row, byte], and flaws[row]. Skips rows that have a flaw. Boards must be zero
+    """Fill boards[row, slot] from keys[row, byte], and flaws[row]. Skips rows that have a flaw. Boards must be zero
     before."""
     for row in range(len(keys)):
         if flaws[row] == 0:
@@ -174,7 +174,7 @@ def fill_boards_of_keys(keys: Bytes, boards: Boards, flaws: Bytes) -> None:
 
 @kernel()
 def _decode(key: Bytes, board: Boards) -> int:
-    """Fills board[slot], which must be zero before, from key[byte]. Returns its flaw."""
+    """Fill board[slot], which must be zero before, from key[byte]. Returns its flaw."""
     zeros, theirs, ours, shared = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for place in range(80):
         bit = (np.int64(key[place >> 3]) >> (place & 7)) & 1
@@ -219,14 +219,14 @@ def flaw_of(board: Boards) -> int:
 
 @kernel()
 def fill_board_flaws(boards: Boards, flaws: Bytes) -> None:
-    """Fills flaws[row] with the first rule that boards[row] breaks, 0 if none."""
+    """Fill flaws[row] with the first rule that boards[row] breaks, 0 if none."""
     for row in range(len(boards)):
         flaws[row] = flaw_of(boards[row])
 
 
 @kernel()
 def fill_keys_of_boards(boards: Boards, keys: Bytes) -> None:
-    """Fills keys[row, byte] from legal boards[row, slot]."""
+    """Fill keys[row, byte] from legal boards[row, slot]."""
     for row in range(len(boards)):
         board = boards[row]
         keys[row] = 0
@@ -241,14 +241,14 @@ def fill_keys_of_boards(boards: Boards, keys: Bytes) -> None:
 
 @kernel()
 def fill_flipped(boards: Boards, flipped: Boards) -> None:
-    """Fills flipped[row, slot] with boards[row] seen by the other player."""
+    """Fill flipped[row, slot] with boards[row] from the other player's point of view."""
     for row in range(len(boards)):
         flip_into(boards[row], flipped[row])
 
 
 @kernel(borrows=True)
 def flip_into(board: Boards, flipped: Boards) -> None:
-    """Fills flipped[slot] with board[slot] seen by the other player."""
+    """Fill flipped[slot] with board[slot] from the other player's point of view."""
     flipped[0] = board[25]
     flipped[25] = board[0]
     for point in range(1, 25):
@@ -257,7 +257,7 @@ def flip_into(board: Boards, flipped: Boards) -> None:
 
 @kernel()
 def fill_pip_counts(boards: Boards, pips: NDArray[np.int16]) -> None:
-    """Fills pips[row, side] from boards[row, slot]: the player on roll, then the opponent."""
+    """Fill pips[row, side] from boards[row, slot]: the player on roll, then the opponent."""
     for row in range(len(boards)):
         ours, theirs = 25 * np.int64(boards[row, 25]), 25 * np.int64(boards[row, 0])
         for point in range(1, 25):

@@ -16,7 +16,7 @@ from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.position import Position
 
 PREFIX = "board:"
-MOST_LETTERS = 400  # longest line accepted
+MAX_LETTERS = 400  # longest line accepted
 UNLIMITED = 9999  # match length that means money play on FIBS
 _NUMBER = re.compile(r"-?\d{1,5}", re.ASCII)
 _NAMES, _HEAD, _POINTS, _TAIL = 2, 3, 26, 21
@@ -28,7 +28,7 @@ class FibsBoard:
 
     names: tuple[str, str]  # in the order of the line
     length: int  # points of the match, 0 for money
-    scores: tuple[int, int]  # of the two names
+    scores: tuple[int, int]  # scores of the two names
     points: tuple[int, ...]  # [26] checkers of color 1 positive, of color -1 negative; 0 and 25 are bars
     turn: int  # the color on roll, or the one that doubled; 0 if the game is over
     dice: tuple[int, int]  # (0, 0) before the roll
@@ -37,14 +37,14 @@ class FibsBoard:
     may_double: tuple[bool, bool]
     is_doubled: bool  # a double has been offered and not answered
     color: int  # the color of the reader on FIBS; 1 from gnubg
-    direction: int  # of `color`: -1 moves from 24 to 1
+    direction: int  # direction of `color`: -1 moves from 24 to 1
     off: tuple[int, int]
     is_post_crawford: bool
     is_crawford: bool  # set by gnubg only
 
     @property
     def position(self) -> Position:
-        """The position seen by the side whose turn it is. Raises InvalidPositionError."""
+        """The position for the side whose turn it is. Raises InvalidPositionError."""
         if self.turn not in (1, -1):
             raise InvalidPositionError(f"expected a turn of 1 or -1 in a game in progress, got {self.turn}")
         own = [count * self.turn for count in self.points]
@@ -59,17 +59,17 @@ class FibsBoard:
 
     @property
     def cube(self) -> Cube:
-        """The cube seen by the side whose turn it is. Raises InvalidScoreError."""
+        """The cube for the side whose turn it is. Raises InvalidScoreError."""
         own, other = self.may_double if self.turn == self.color else self.may_double[::-1]
         owner = CubeOwner.CENTERED if own == other else CubeOwner.ON_ROLL if own else CubeOwner.OPPONENT
         return Cube(self.cube_value, owner)
 
 
 def parse_fibs_board(text: str) -> FibsBoard:
-    """Parses a board line. Raises InvalidPositionError, which names the invalid field. Rules are checked later, by
+    """Parse a board line. Raises InvalidPositionError, which names the invalid field. Rules are checked later, by
     `position`, `roll` and `cube`."""
     fields = text.strip().removeprefix(PREFIX).split(":")
-    if not text.strip().startswith(PREFIX) or len(text) > MOST_LETTERS:
+    if not text.strip().startswith(PREFIX) or len(text) > MAX_LETTERS:
         raise InvalidPositionError(f"expected a line that begins with '{PREFIX}', got {cite(text)}")
     count = _NAMES + _HEAD + _POINTS + _TAIL
     if len(fields) != count:

@@ -26,7 +26,7 @@ _BRACKETS = {"[": "]", "(": ")"}
 
 
 def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
-    """The position of text in any of `FORMATS`, seen by the player on roll, and the match of a gnubg ID or XGID.
+    """The position of text in any of `FORMATS`, for the player on roll, and the match of a gnubg ID or XGID.
     `Position(text)` gives the position alone.
 
     >>> position, match = parse_identifier("XGID=---BBBAAAD--aaA-bbbbbb----:1:1:1:52:0:0:3:0:10")
@@ -90,7 +90,7 @@ WRITERS: Mapping[str, Callable[[Position, MatchState], str]] = {  # by column na
 
 
 def identify(position: Position, match: MatchState | None = None) -> dict[str, str]:
-    """Every identifier of a position, seen by the player on roll, by column name.
+    """Every identifier of a position, for the player on roll, by column name.
 
     Match ID, gnubg ID and XGID need a match. The default is money play without the Jacoby rule, before the roll, with
     the player on roll at the bottom. Raises InvalidScoreError for a match that one of them cannot represent.

@@ -21,7 +21,7 @@ def plain_integers(values: Iterable[Any]) -> tuple[int, ...]:
 
 
 def convert_to_plain_integers(instance: object, *fields: str) -> None:
-    """Converts NumPy integers in the named fields of a frozen dataclass to Python's, which do not wrap around. Raises
+    """Convert NumPy integers in the named fields of a frozen dataclass to Python's, which do not wrap around. Raises
     TypeError for other values."""
     for name in fields:
         if type(value := getattr(instance, name)) is not int:

@@ -1,4 +1,4 @@
-"""The stakes of a game: the cube, and the match score or money, seen by the player on roll."""
+"""The stakes of a game: the cube, and the match score or money, for the player on roll."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CubeOwner(StrEnum):
     OPPONENT = "opponent"
 
     def flip(self) -> CubeOwner:
-        """The owner seen by the other player."""
+        """The owner from the other player's point of view."""
         return _FLIPPED[self]
 
 
@@ -34,7 +34,7 @@ _FLIPPED = {
 }
 
 
-MOST_CUBE = 1 << 30  # far above any cube in play
+MAX_CUBE = 1 << 30  # far above any cube in play
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class Cube:
             raise InvalidScoreError(f"expected a whole number as cube value, got {self.value!r}") from None
         if self.value < 1 or self.value & (self.value - 1):
             raise InvalidScoreError(f"expected a power of two as cube value, got {self.value}")
-        if self.value > MOST_CUBE:
-            raise InvalidScoreError(f"expected a cube of at most {MOST_CUBE:,}, got {self.value:,}")
+        if self.value > MAX_CUBE:
+            raise InvalidScoreError(f"expected a cube of at most {MAX_CUBE:,}, got {self.value:,}")
         if self.owner not in tuple(CubeOwner):
             raise InvalidScoreError(f"expected a cube owner in {{{', '.join(CubeOwner)}}}, got {self.owner!r}")
         if self.value == 1 and self.owner != CubeOwner.CENTERED:
@@ -65,7 +65,7 @@ class Cube:
         return f"a cube of {self.value}, {OWNER_WORDS[self.owner]}"
 
     def flip(self) -> Cube:
-        """The cube seen by the other player."""
+        """The cube from the other player's point of view."""
         return Cube(self.value, self.owner.flip())
 
     def after_double(self) -> Cube:
@@ -104,7 +104,7 @@ class MatchScore:
         return 1 in (self.away, self.opponent_away) and not self.is_crawford
 
     def flip(self) -> MatchScore:
-        """The score seen by the other player."""
+        """The score from the other player's point of view."""
         return MatchScore(self.opponent_away, self.away, self.is_crawford)
 
     def after_game(self, points: int) -> MatchScore | None:
@@ -151,7 +151,7 @@ class Stakes:
         return self.cube.owner != CubeOwner.OPPONENT and not self.is_crawford
 
     def flip(self) -> Stakes:
-        """The stakes seen by the other player."""
+        """The stakes from the other player's point of view."""
         score = self.score.flip() if isinstance(self.score, MatchScore) else self.score
         return Stakes(score, self.cube.flip())
 

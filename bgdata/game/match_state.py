@@ -1,7 +1,8 @@
 """`MatchState`, the match as identifiers store it, and gnubg's Match ID. The sides do not change places with the roll.
 
-`Stakes` is seen by the player on roll. Match ID and XGID instead name the *top* and the *bottom* side (gnubg: player 0
-or O, and player 1 or X). `MatchState` has their fields; `MatchState.stakes` is the view of the player on roll.
+`Stakes` is from the point of view of the player on roll. Match ID and XGID instead name the *top* and the *bottom* side
+(gnubg: player 0 or O, and player 1 or X). `MatchState` has their fields; `MatchState.stakes` is the view of the player
+on roll.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class Offer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchState:
-    """A match or money session at one moment, not seen by either player. It has all fields of a Match ID, and those of
-    an XGID except the cube limit.
+    """A match or money session at one moment, from neither player's point of view. It has all fields of a Match ID, and
+    those of an XGID except the cube limit.
 
     * `on_roll` has rolled or is about to roll. `to_decide` must act: the other side after a double or a resignation.
     * `cube_value` and `cube_owner` (None: centered) are those before an offered double. If the opponent of the player
@@ -126,7 +127,7 @@ class MatchState:
 
     @property
     def cube(self) -> Cube:
-        """The cube seen by the player on roll."""
+        """The cube for the player on roll."""
         if self.cube_owner is None:
             return Cube(self.cube_value)
         return Cube(self.cube_value, CubeOwner.ON_ROLL if self.cube_owner == self.on_roll else CubeOwner.OPPONENT)
@@ -154,7 +155,7 @@ class MatchState:
         return Offer.BEAVER if decider == self.on_roll else Offer.RACCOON
 
     def _check_offers(self) -> None:
-        """Raises InvalidScoreError unless doubles and resignations fit the game and `to_decide` is the side that must
+        """Raise InvalidScoreError unless doubles and resignations fit the game and `to_decide` is the side that must
         answer."""
         offer = self.offer
         if offer != Offer.NONE and self.roll is not None:
@@ -255,7 +256,7 @@ def format_match_id(match: MatchState) -> str:
 
 
 def parse_gnubg_id(text: str) -> tuple[Position, MatchState]:
-    """The position, seen by the player on roll, and the match of a gnubg ID, `Position ID:Match ID`.
+    """The position, for the player on roll, and the match of a gnubg ID, `Position ID:Match ID`.
 
     Raises InvalidPositionError, which names the invalid character or the rule that is broken.
     """
@@ -270,7 +271,7 @@ def parse_gnubg_id(text: str) -> tuple[Position, MatchState]:
 
 
 def format_gnubg_id(position: Position, match: MatchState) -> str:
-    """The gnubg ID of a position, seen by the player on roll. Raises InvalidScoreError."""
+    """The gnubg ID of a position, for the player on roll. Raises InvalidScoreError."""
     return f"{position.id}:{format_match_id(match)}"
 
 

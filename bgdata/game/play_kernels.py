@@ -25,10 +25,10 @@ from bgdata.errors import InvalidRollError
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import kernel, prange
 
-MOST_PLAYS = 3060  # 15 checkers share 4 moves in at most binom(18, 4) ways
-MOST_NOTES = 1 + 15 + 120 + 680 + MOST_PLAYS  # sequences of 0 to 4 moves of a double
+MAX_PLAYS = 3060  # 15 checkers share 4 moves in at most binom(18, 4) ways
+MAX_NOTES = 1 + 15 + 120 + 680 + MAX_PLAYS  # sequences of 0 to 4 moves of a double
 
-MOST_MOVES = 4  # checker moves in a play
+MAX_MOVES = 4  # checker moves in a play
 NO_MOVE = -1
 
 Notes = NDArray[np.int64]
@@ -43,7 +43,7 @@ def batch_plays(boards: Boards, rolls: NDArray[np.integer]) -> tuple[NDArray[np.
     """(offsets int64[n + 1], after_play int8[offsets[-1], 26]): every board after each roll of integers[n, 2], played
     from int8[n, 26] boards.
 
-    Row i leads to `after_play[offsets[i] : offsets[i + 1]]`, at least one board, seen by the player who moved
+    Row i leads to `after_play[offsets[i] : offsets[i + 1]]`, at least one board, for the player who moved
     (`codec.flip_boards` gives the opponent's view). The order is that of `plays.legal_plays`, on any number of threads.
     Raises InvalidPositionError for an illegal board, InvalidRollError for dice outside 1 to 6, and either for arrays of
     another shape or type.
@@ -58,7 +58,7 @@ def batch_plays(boards: Boards, rolls: NDArray[np.integer]) -> tuple[NDArray[np.
 
 
 def play_counts(boards: Boards, rolls: NDArray[np.integer]) -> NDArray[np.int64]:
-    """int64[n]: the number of boards that `batch_plays` gives for each row. Raises the same errors."""
+    """int64[n]: the number of boards that `batch_plays` gives for each row. Raises the same exceptions."""
     counts = np.empty(len(check_legal_boards(boards)), np.int64)
     fill_play_counts(boards, check_rolls(rolls, len(boards)), counts)
     return counts
@@ -77,10 +77,10 @@ def check_rolls(rolls: NDArray[np.integer], count: int) -> NDArray[np.int8]:
 
 @kernel(parallel=True)
 def fill_play_counts(boards: Boards, dice: NDArray[np.int8], counts: NDArray[np.int64]) -> None:
-    """Fills counts[row] with the number of plays of boards[row, slot] and the roll dice[row, 0:2]."""
+    """Fill counts[row] with the number of plays of boards[row, slot] and the roll dice[row, 0:2]."""
     block = 64  # rows that share one scratch array
     for part in prange((len(boards) + block - 1) // block):
-        notes = np.empty(MOST_NOTES, np.int64)
+        notes = np.empty(MAX_NOTES, np.int64)
         nowhere = np.empty((0, _SLOTS), np.int8)
         for row in range(part * block, min(len(boards), (part + 1) * block)):
             counts[row] = fill_plays(boards[row], dice[row, 0], dice[row, 1], nowhere, notes)
@@ -88,20 +88,20 @@ def fill_play_counts(boards: Boards, dice: NDArray[np.int8], counts: NDArray[np.
 
 @kernel(parallel=True)
 def fill_batch(boards: Boards, dice: NDArray[np.int8], offsets: NDArray[np.int64], after_play: Boards) -> None:
-    """Fills after_play[offsets[row]:offsets[row + 1], slot] with the plays of boards[row, slot] and dice[row, 0:2]."""
+    """Fill after_play[offsets[row]:offsets[row + 1], slot] with the plays of boards[row, slot] and dice[row, 0:2]."""
     block = 64
     for part in prange((len(boards) + block - 1) // block):
-        notes = np.empty(MOST_NOTES, np.int64)
+        notes = np.empty(MAX_NOTES, np.int64)
         for row in range(part * block, min(len(boards), (part + 1) * block)):
             fill_plays(boards[row], dice[row, 0], dice[row, 1], after_play[offsets[row] : offsets[row + 1]], notes)
 
 
 @kernel(borrows=True)
 def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: Notes) -> int:
-    """Fills after[0:n, slot] with every distinct board after playing a roll from board[slot] and returns n, at least 1:
+    """Fill after[0:n, slot] with every distinct board after playing a roll from board[slot] and return n, at least 1:
     the board itself if no checker can move or the game is over. Boards beyond the end of `after` are only counted;
-    MOST_PLAYS rows are always enough. They are seen by the player who moved, in the order of `plays.legal_plays`.
-    notes[0:MOST_NOTES] is scratch. The board must be legal; the dice may be in any order."""
+    MAX_PLAYS rows are always enough. They are from the point of view of the player who moved, in the order of
+    `plays.legal_plays`. notes[0:MAX_NOTES] is scratch. The board must be legal; the dice may be in any order."""
     ours, landings, is_over = point_sets(board)
     n = 0
     if not is_over:
@@ -159,7 +159,7 @@ def highest(points: int) -> int:
 
 @kernel(borrows=True)
 def fill_play(board: Boards, start: int, end: int, later_start: int, later_end: int, after: Boards, row: int) -> None:
-    """Fills after[row, slot], if the row exists, with board[slot] after two checker moves. A start of 0 is no move; an
+    """Fill after[row, slot], if the row exists, with board[slot] after two checker moves. A start of 0 is no move; an
     end below 1 is off."""
     if row < len(after):
         for slot in range(_SLOTS):
@@ -170,7 +170,7 @@ def fill_play(board: Boards, start: int, end: int, later_start: int, later_end: 
 
 @kernel(borrows=True)
 def move_checker(after: Boards, row: int, start: int, end: int) -> None:
-    """Makes one checker move on after[row, slot], in place."""
+    """Make one checker move on after[row, slot], in place."""
     if start > 0:
         after[row, start] -= 1
         if end > 0:
@@ -181,9 +181,9 @@ def move_checker(after: Boards, row: int, start: int, end: int) -> None:
 
 @kernel(borrows=True)
 def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: Boards, notes: Notes) -> int:
-    """Fills after[0:n, slot] with the boards after as many moves by `die` as possible, up to 4; returns n.
+    """Fill after[0:n, slot] with the boards after as many moves by `die` as possible, up to 4; returns n.
 
-    Fills notes with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold
+    Fill notes with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold
     after the moves. The starts follow from bit 26, five bits each.
     """
     notes[0] = ours
@@ -229,7 +229,7 @@ def start_of(note: int, move: int) -> int:
 
 @kernel(borrows=True)
 def fill_singles(board: Boards, ours: int, landings: int, die: int, after: Boards) -> int:
-    """Fills after[0:n, slot] with the boards after one checker move by `die`; returns n."""
+    """Fill after[0:n, slot] with the boards after one checker move by `die`; returns n."""
     n = 0
     starts = movable(ours, landings, die)
     while starts:
@@ -245,7 +245,7 @@ def fill_pairs(
     board: Boards, ours: int, landings: int, high: int, low: int, is_high_first: bool, after: Boards, seen: Notes,
     n: int,
 ) -> int:  # fmt: skip
-    """Fills after[n:m, slot] with the boards after both dice in one order that are not in `seen`; returns m."""
+    """Fill after[n:m, slot] with the boards after both dice in one order that are not in `seen`; returns m."""
     first, second = (high, low) if is_high_first else (low, high)
     starts = movable(ours, landings, first)
     while starts:
@@ -268,9 +268,9 @@ def fill_pairs(
 
 @kernel(borrows=True)
 def is_new(board: Boards, by_high: int, by_low: int, high: int, low: int, seen: Notes) -> bool:
-    """Whether moving from `by_high` with the high die and from `by_low` with the low die leads to a new board. Adds
-    by_high to the set seen[by_low]. seen[0] is the set of starts from which one checker played both dice without a hit
-    in between."""
+    """Whether moving from `by_high` with the high die and from `by_low` with the low die leads to a new board. If so,
+    add by_high to the set seen[by_low]. seen[0] is the set of starts from which one checker played both dice without a
+    hit in between."""
     if seen[by_low] >> by_high & 1:
         return False
     seen[by_low] |= 1 << by_high
@@ -306,7 +306,7 @@ def are_legal_results(
 def fill_legal(
     offsets: Notes, after_play: Boards, first_results: Notes, next_boards: Boards, legal: NDArray[np.bool_]
 ) -> None:
-    """Fills legal[j] for the results j of each row i, first_results[i] to first_results[i + 1]."""
+    """Fill legal[j] for the results j of each row i, first_results[i] to first_results[i + 1]."""
     for row in prange(len(offsets) - 1):
         for result in range(first_results[row], first_results[row + 1]):
             for play in range(offsets[row], offsets[row + 1]):
@@ -328,20 +328,21 @@ def is_flipped(board: Boards, other: Boards) -> bool:
 
 def checker_moves_of(boards: Boards, rolls: NDArray[np.integer], after_play: Boards) -> Moves:
     """int8[n, 4, 3]: (from, to, hits) of the checker moves from int8[n, 26] boards to int8[n, 26] boards after the play
-    of integers[n, 2] rolls. Boards are seen by the player who moves. -1 is no move, 25 the bar, 0 off.
+    of integers[n, 2] rolls. Boards are from the point of view of the player who moves. -1 is no move, 25 the bar, 0
+    off.
 
     Moves are sorted from the highest point down. Where one checker plays both dice, the larger comes first if possible,
     and it hits on the way only if the play hits there. A row has no moves if the roll does not connect its boards.
     Legality is not checked.
     """
-    moves = np.full((len(check_boards(boards)), MOST_MOVES, 3), NO_MOVE, np.int8)
+    moves = np.full((len(check_boards(boards)), MAX_MOVES, 3), NO_MOVE, np.int8)
     fill_moves(boards, check_rolls(rolls, len(boards)), check_boards(after_play), moves)
     return moves
 
 
 @kernel(parallel=True)
 def fill_moves(boards: Boards, rolls: NDArray[np.int8], after_play: Boards, moves: Moves) -> None:
-    """Fills moves[row, move, 0:3], which must be -1 before, from boards[row, slot], rolls[row, 0:2] and after_play[row,
+    """Fill moves[row, move, 0:3], which must be -1 before, from boards[row, slot], rolls[row, 0:2] and after_play[row,
     slot]."""
     block = 64
     for part in prange((len(boards) + block - 1) // block):
@@ -352,7 +353,7 @@ def fill_moves(boards: Boards, rolls: NDArray[np.int8], after_play: Boards, move
 
 @kernel(borrows=True)
 def find_moves(board: Boards, die: int, other_die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
-    """Fills moves[0:n, 0:3] with the moves of one play; returns n."""
+    """Fill moves[0:n, 0:3] with the moves of one play; returns n."""
     high, low = max(die, other_die), min(die, other_die)
     if same_board(board, after):
         return 0
@@ -377,7 +378,7 @@ def same_board(board: Boards, other: Boards) -> bool:
 
 @kernel(borrows=True)
 def fill_moved(board: Boards, start: int, die: int, into: Boards) -> int:
-    """Fills into[slot] with board[slot] after one checker move. Returns its end: 0 for off, -1 if the move is
+    """Fill into[slot] with board[slot] after one checker move. Returns its end: 0 for off, -1 if the move is
     blocked."""
     end = max(start - die, 0)
     if board[start] <= 0 or (end > 0 and board[end] < -1):
@@ -395,7 +396,7 @@ def fill_moved(board: Boards, start: int, die: int, into: Boards) -> int:
 
 @kernel(borrows=True)
 def find_single(board: Boards, die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
-    """Fills moves[0, 0:3] with the move by a die that leads to after[slot]; returns 1, or 0 if there is none."""
+    """Fill moves[0, 0:3] with the move by a die that leads to after[slot]; returns 1, or 0 if there is none."""
     for start in range(_BAR, 0, -1):
         end = fill_moved(board, start, die, scratch)
         if end >= 0 and same_board(scratch, after):
@@ -406,7 +407,7 @@ def find_single(board: Boards, die: int, after: Boards, scratch: Boards, moves: 
 
 @kernel(borrows=True)
 def find_pair(board: Boards, first_die: int, later_die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
-    """Fills moves[0:2, 0:3], higher start first, with a move by each die that together lead to after[slot]; returns 2,
+    """Fill moves[0:2, 0:3], higher start first, with a move by each die that together lead to after[slot]; returns 2,
     or 0 if there are none. Among several ways, the highest start for the first die is chosen."""
     for start in range(_BAR, 0, -1):
         end = fill_moved(board, start, first_die, scratch[0])
@@ -426,19 +427,19 @@ def find_pair(board: Boards, first_die: int, later_die: int, after: Boards, scra
 
 @kernel(borrows=True)
 def note_move(moves: Moves, n: int, start: int, end: int, is_hit: bool) -> None:
-    """Fills moves[n, 0:3] with a checker move: start, end, and whether it hits."""
+    """Fill moves[n, 0:3] with a checker move: start, end, and whether it hits."""
     moves[n, 0], moves[n, 1], moves[n, 2] = start, end, is_hit
 
 
 @kernel(borrows=True)
 def find_double_moves(board: Boards, die: int, after: Boards, now: Boards, moves: Moves) -> int:
-    """Fills moves[0:n, 0:3] with the moves of a double, from the highest point down; returns n, or 0 if they do not
+    """Fill moves[0:n, 0:3] with the moves of a double, from the highest point down; returns n, or 0 if they do not
     lead to after[slot]. Checkers arrive only from above, so the moves from a point are the checkers it must lose."""
     for slot in range(_SLOTS):
         now[slot] = board[slot]
     n = 0
     for start in range(_BAR, 0, -1):
-        while now[start] > max(int(after[start]), 0) and n < MOST_MOVES:
+        while now[start] > max(int(after[start]), 0) and n < MAX_MOVES:
             end = max(start - die, 0)
             is_hit = end > 0 and now[end] == -1
             note_move(moves, n, start, end, is_hit)

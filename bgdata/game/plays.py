@@ -41,7 +41,7 @@ class CheckerMove(NamedTuple):
 class Play:
     """A whole roll played: its checker moves in order, none if no checker can move.
 
-    `after_play` is seen by the player who moved; `next_position` has the opponent on roll. Move sequences that reach
+    `after_play` is for the player who moved; `next_position` has the opponent on roll. Move sequences that reach
     the same position are one play. `str()` gives the usual notation.
     """
 
@@ -183,7 +183,7 @@ def parse_play(text: str, position: Position, roll: RollLike | None = None) -> P
 
 
 def judge_play(text: str, position: Position, roll: RollLike | None = None) -> Verdict:
-    """Judges whether a text is a legal play of a roll, or of any roll without one. The verdict has all legal plays, and
+    """Judge whether a text is a legal play of a roll, or of any roll without one. The verdict has all legal plays, and
     the broken rule of an illegal play. `find_play` describes the notation. Raises InvalidRollError.
 
     >>> from bgdata import Position
@@ -209,7 +209,7 @@ def judge_play(text: str, position: Position, roll: RollLike | None = None) -> V
 
 
 def check_play(play: Play, position: Position, roll: RollLike | None = None) -> Play:
-    """Returns the play if it is legal in this position, for the roll if one is given.
+    """Return the play if it is legal in this position, for the roll if one is given.
 
     Raises IllegalPlayError or InvalidRollError.
     """

@@ -1,4 +1,4 @@
-"""A backgammon position, seen by the player on roll, and its text forms: Position ID, 10-byte key and 20-letter key.
+"""A backgammon position, for the player on roll, and its text forms: Position ID, 10-byte key and 20-letter key.
 
 The canonical form is the *26-integer board*: `board[1..24]` are the points of the player on roll (positive: own
 checkers, negative: the opponent's), `board[25]` is the own bar and `board[0]` the opponent's, both as positive counts.
@@ -37,7 +37,7 @@ _UNARY = ["1" * count + "0" for count in range(CHECKERS + 1)]
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Position:
-    """The checkers of both sides as a 26-integer board, seen by the player on roll. Positions with the same board are
+    """The checkers of both sides as a 26-integer board, for the player on roll. Positions with the same board are
     equal.
 
     >>> Position("4HPwATDgc/ABMA").pip_count
@@ -122,7 +122,7 @@ class Position:
 
     @property
     def off(self) -> int:
-        """Checkers that the player on roll has borne off: 15 less those on the board."""
+        """Checkers that the player on roll has borne off: 15 minus those on the board."""
         return CHECKERS - _checkers(self.board)
 
     @property
@@ -131,7 +131,7 @@ class Position:
         return CHECKERS - _checkers(_flip(self.board))
 
     def flip(self) -> Position:
-        """The position seen by the other player, who is then on roll."""
+        """The position from the point of view of the other player, who is then on roll."""
         return trusted_position(_flip(self.board))
 
     def with_board(self, board: tuple[int, ...]) -> Position:
@@ -195,7 +195,7 @@ class Position:
 
 
 def set_text_reader(reader: Callable[[str], Position]) -> None:
-    """Sets the function that parses `Position(text)`. `identifiers` calls it, since it imports this module."""
+    """Set the function that parses `Position(text)`. `identifiers` calls it, since it imports this module."""
     _reads_text[:] = [reader]
 
 

@@ -43,7 +43,7 @@ def board_hash(board: Boards) -> np.uint64:
 
 @kernel()
 def fill_position_hashes(boards: Boards, hashes: Hashes) -> None:
-    """Fills hashes[row] from boards[row, slot]."""
+    """Fill hashes[row] from boards[row, slot]."""
     for row in range(len(boards)):
         own, flipped = np.uint64(0), np.uint64(0)
         for slot in range(26):

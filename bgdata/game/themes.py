@@ -79,7 +79,7 @@ class Theme(IntEnum):
         return self.name.lower().replace("_", "-")
 
 
-NO_THEME = -1  # of a finished game
+NO_THEME = -1  # theme of a finished game
 _START = np.array(START_BOARD, np.int8)
 _OVER, _RACE_CLASS, _CRASHED_CLASS = (
     int(each) for each in (PositionClass.OVER, PositionClass.RACE, PositionClass.CRASHED)
@@ -102,7 +102,7 @@ def position_themes(boards: Boards) -> NDArray[np.int8]:
 
 @kernel(borrows=True)
 def fill_themes(boards: Boards, themes: NDArray[np.int8]) -> None:
-    """Fills themes[row] from boards[row, slot]."""
+    """Fill themes[row] from boards[row, slot]."""
     for row in range(len(boards)):
         themes[row] = theme_of(boards[row])
 

@@ -3,8 +3,8 @@
     XGID=-b----E-C---eE---c-e----B-:1:1:1:31:2:3:0:7:10
 
 The fields: 26 characters for the board, cube (binary logarithm), its owner, side on roll, dice, scores of bottom and
-top, Crawford or money rules, match length, cube limit (binary logarithm). The board is always seen by the bottom side,
-whoever is on roll. Capital letters are the bottom side's checkers; side 1 is bottom, -1 is top.
+top, Crawford or money rules, match length, cube limit (binary logarithm). The board is always from the bottom side's
+point of view, whoever is on roll. Capital letters are the bottom side's checkers; side 1 is bottom, -1 is top.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TypeVar
 from bgdata.errors import InvalidPositionError, InvalidScoreError, cite
 from bgdata.game.board import BAR, OPPONENT_BAR
 from bgdata.game.dice import parse_roll
-from bgdata.game.match import MOST_CUBE
+from bgdata.game.match import MAX_CUBE
 from bgdata.game.match_state import GameState, MatchState, Offer, Side
 from bgdata.game.position import Position
 
@@ -37,14 +37,14 @@ _OWNER_CODES: dict[Side | None, str] = {None: "0", Side.BOTTOM: "1", Side.TOP: "
 _SIDE_CODES = {Side.BOTTOM: "1", Side.TOP: "-1"}
 _OFFER_CODES = {Offer.NONE: "00", Offer.DOUBLE: "D", Offer.BEAVER: "B", Offer.RACCOON: "R"}
 
-_MAX_LOG2 = MOST_CUBE.bit_length() - 1  # of cubes
+_MAX_LOG2 = MAX_CUBE.bit_length() - 1  # logarithm of the largest cube
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Xgid:
-    """The fields of an XGID. `position` is seen by the player on roll, `match.on_roll`.
+    """The fields of an XGID. `position` is from the point of view of the player on roll, `match.on_roll`.
 
     `max_cube` is the highest cube allowed. `str()` gives the text, with "XGID=" and the larger die first. Raises
     InvalidScoreError for states that an XGID has no field for: a resignation, or a game that is not in progress.
@@ -84,7 +84,7 @@ class Xgid:
 
 
 def parse_xgid(text: str) -> Xgid:
-    """Parses the position and match of an XGID; "XGID=" is optional, in either case.
+    """Parse the position and match of an XGID; "XGID=" is optional, in either case.
 
     Dice `D`, `B` and `R` are an offered double, beaver and raccoon. The turn is the side that doubled first, and the
     cube is the one before the last offer. Raises InvalidPositionError, which names the field, character or rule.
@@ -157,7 +157,7 @@ def _place(name: str) -> str:
 
 
 def _parse_board(text: str) -> Position:
-    """The position seen by the bottom side."""
+    """The position from the bottom side's point of view."""
     for place, letter in enumerate(text, start=1):
         if letter not in _COUNTS:
             raise InvalidPositionError(f"expected A to P, a to p or '-', got {letter!r} at character {place}")

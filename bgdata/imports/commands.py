@@ -8,10 +8,12 @@ from pathlib import Path
 
 import click
 
-from bgdata.cli.completion import complete_imported
+from bgdata.cli.completion import complete_imported, complete_sources
 from bgdata.cli.options import force_option, format_option
-from bgdata.cli.output import print_built
-from bgdata.errors import MissingTableError, MissingWarehouseError, UsageError, cite
+from bgdata.cli.output import print_built, show_rows
+from bgdata.errors import MissingTableError, MissingWarehouseError, UsageError
+from bgdata.imports.sources import Source, at_mirror, load_sources
+from bgdata.rows import Column, Quantity, Row, table_lines
 from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -51,35 +53,80 @@ def import_(
 
 
 @click.command()
-@click.argument("source", type=click.Choice(["gnubg"]), metavar="SOURCE")
-@click.argument("names", nargs=-1)
+@click.argument("name", required=False, shell_complete=complete_sources)
+@click.argument("files", nargs=-1)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder to write into.  [default: raw in the warehouse]",
+)
 @click.option(
     "--address", metavar="URL", help="A mirror with all files in one folder.  [default: the publisher's site]"
 )
+@format_option
 @click.pass_obj
-def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: str | None) -> None:  # noqa: ARG001
-    """Download the files that a SOURCE publishes.
+def fetch(
+    warehouse: Warehouse, name: str | None, files: tuple[str, ...], folder: Path | None, address: str | None, form: str
+) -> None:
+    """Download data that others publish; without NAME, list them.
 
-    SOURCE is gnubg: its training data and benchmarks. NAMES are names of its files; without NAMES all files are
-    downloaded. Each file is checked against its known hash. A stopped download is resumed by the same command.
+    NAME is gnubg, wildbg, bgsage or arkadium; FILES are names of files from its list, all files without any. A stopped
+    download is resumed by the same command, unless the file has changed meanwhile.
+
+    A file is checked before it gets its name: that it is complete, and its hash. Where no hash is published, that of
+    the first download is kept in SHA256SUMS of the folder, and later downloads are compared with it.
+
+    Arkadium asks who downloads: accept its conditions on its page, and set HF_TOKEN to a token of Hugging Face.
 
     \b
-      bgdata fetch gnubg
+      bgdata fetch
       bgdata fetch gnubg contact.bm.bz2
+      bgdata fetch wildbg -o downloads
     """
-    from bgdata.imports.steps import RAW, fetch_file, published_files
+    from bgdata.imports import steps
 
-    files = published_files(address)
-    known = [file.name for file in files]
-    for name in names:
-        if name not in known:
-            raise UsageError(f"expected a file among {', '.join(known)}, got {cite(name)}")
-    wanted = [file for file in files if not names or file.name in names]
+    if name is None:
+        if folder or address:
+            raise UsageError("expected NAME with --output and --address; try: bgdata fetch")
+        show_rows(steps.source_rows(), form, source_lines())
+        return
+    source = at_mirror(steps.find_source(name), address)
+    wanted, folder = steps.wanted_files(source, files), folder or warehouse.root / steps.RAW
+    rows = []
     with progress_bars() as progress:
         for file in wanted:
-            fetch_file(warehouse, file, progress)
-    for file in wanted:
-        click.echo(f"next: bgdata import {file.kind} {warehouse.root / RAW / file.name}")
+            path = steps.fetch_file(source, file, folder, progress)
+            rows.append({"source": name, "file": file.name, "path": path, "next": steps.next_step(file, path)})
+    lines = [f"next: {row['next']}" for row in rows if row["next"]]
+    show_rows(rows, form, [*lines, f"licence: {source.licence}", f"cite: {source.citation}"])
+
+
+def source_lines() -> list[str]:
+    """The published files as a table, and what each source is."""
+    from bgdata.imports import steps
+
+    rows = [
+        {
+            **row,
+            "megabytes": row["bytes"] and row["bytes"] / 1e6,
+            "hash": "known" if _has_hash(row) else "none published",
+        }
+        for row in steps.source_rows()
+    ]
+    columns = [Column("source"), Column("file"), Column("megabytes", Quantity(1), "MB"), Column("hash")]
+    return [*table_lines(columns, rows), "", *(line for each in load_sources().values() for line in _about(each))]
+
+
+def _has_hash(row: Row) -> bool:
+    return bool(row["sha256"] or row["content_sha256"])
+
+
+def _about(source: Source) -> list[str]:
+    """Three lines about a source."""
+    return [f"{source.name}: {source.about}", f"  {source.home}", f"  licence: {source.licence}"]
 
 
 NOTES, FIRST_NOTES = "notes", 5  # the statistic that counts notes, and how many are printed

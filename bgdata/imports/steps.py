@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,33 +15,29 @@ from bgdata.errors import (
     CheckFailedError,
     CorruptFileError,
     DigestMismatchError,
+    DownloadError,
+    ManifestFormatError,
     MissingFileError,
     StorageError,
     UsageError,
+    cite,
 )
 from bgdata.formats.unpacking import cause, is_archive, unpack, unpack_archive
-from bgdata.imports.kinds import gnubg_benchmark, gnubg_training
+from bgdata.imports.sources import Source, SourceFile, load_sources
+from bgdata.rows import Row
 from bgdata.store.dataset import ImportedDataset
 from bgdata.store.download import download
-from bgdata.store.lockfile import PinnedFile, load_pins, save_pin
 from bgdata.store.manifest import unpacked_name
 from bgdata.store.progress import Progress
-from bgdata.store.storage import sha256_file
+from bgdata.store.storage import hold_lock, sha256_file, storage_errors, write_file
 from bgdata.store.table import Table
 from bgdata.store.verify import verify
 from bgdata.warehouse import Warehouse
 
 RAW = "raw"  # folder of downloads in the warehouse
+SUMS = "SHA256SUMS"  # hashes of the first downloads into a folder
+LOGIN_CODES = (401, 403)  # of a server that wants to know who asks
 STANDARD_INPUT = "/dev/stdin"  # the path of `-`
-
-
-class Published(NamedTuple):
-    """A published file; `content_sha256` is that of the uncompressed content, empty if unknown."""
-
-    kind: str
-    name: str
-    address: str
-    content_sha256: str = ""
 
 
 class Leak(NamedTuple):
@@ -48,48 +48,131 @@ class Leak(NamedTuple):
     rows: int
 
 
-def published_files(address: str | None = None) -> list[Published]:
-    """gnubg's published files; `address` replaces that of the site with a mirror's."""
-    site = address.rstrip("/") + "/" if address else None
-    files = []
-    for entry, content_sha256 in gnubg_benchmark.PUBLISHED.items():
-        name = f"{entry}.bm.bz2"
-        files.append(Published("gnubg_benchmark", name, (site or gnubg_benchmark.ADDRESS) + name, content_sha256))
-        name = f"{entry}-train-data.bz2"
-        files.append(Published("gnubg_training", name, (site or gnubg_training.ADDRESS) + name))
-    return files
+def find_source(name: str) -> Source:
+    """A source by name. Raises UsageError for an unknown one."""
+    sources = load_sources()
+    if name not in sources:
+        raise UsageError(f"expected a source among {', '.join(sources)}, got {cite(name)}; try: bgdata fetch")
+    return sources[name]
 
 
-def fetch_file(warehouse: Warehouse, file: Published, progress: Progress) -> Path:
-    """Download a file into `raw/` of the warehouse, unless it is there, and check its hash. Raises DownloadError,
-    StorageError, CorruptFileError, or DigestMismatchError for an unexpected hash."""
-    path = download(file.address, warehouse.root / RAW / file.name, progress)
-    if file.content_sha256:
-        expected, found = file.content_sha256, _unpacked_hash(path)
-    else:  # the hash was pinned at the first fetch
-        pins = {pin.name: pin.sha256 for pin in load_pins(warehouse.lock)}
-        found = sha256_file(path)
-        expected = pins.get(file.name, found)
-        if file.name not in pins:
-            _unpacked_hash(path)
-            save_pin(warehouse.lock, PinnedFile(file.name, file.address, path.stat().st_size, found))
-    if found != expected:
-        raise DigestMismatchError(
-            f"expected SHA-256 {expected[:16]}... of {path}, found {found[:16]}...; delete it and fetch it again"
-        )
-    progress.note(f"{file.name}: {path.stat().st_size:,} bytes, hash is correct")
+def wanted_files(source: Source, names: Sequence[str]) -> list[SourceFile]:
+    """The named files of a source, or all of them. Raises UsageError for an unknown name."""
+    known = [file.name for file in source.files]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"expected a file among {', '.join(known)}, got {cite(name)}")
+    return [file for file in source.files if not names or file.name in names]
+
+
+def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progress) -> Path:
+    """Download a file into a folder, unless it is there, and check its hash.
+
+    The folder's SHA256SUMS has the hash of the first download, so that a later one is compared with it even if none is
+    published. Raises DownloadError, StorageError, CorruptFileError for a file that is not packed as its name says or is
+    a web page, DigestMismatchError for an unexpected hash, and ManifestFormatError for a damaged SHA256SUMS.
+    """
+    path = folder / file.name
+    known = read_sums(folder / SUMS).get(file.name, "")
+
+    def check(found: Path) -> None:
+        step = f"delete {path} and fetch it again" if found == path else "nothing is kept; try again later"
+        _check_file(file, known, found, step)
+
+    token = os.environ.get(source.login, "") if source.login else ""
+    try:
+        download(file.address, path, progress, check, token=token)
+    except DownloadError as error:
+        if not source.login or token or getattr(error.__cause__, "code", 0) not in LOGIN_CODES:
+            raise
+        raise DownloadError(
+            f"{error}; accept the conditions at {source.home}, and set {source.login} to a token of yours"
+        ) from error
+    check(path)
+    if not known:
+        with hold_lock(folder / f".{SUMS}.lock"):
+            add_sum(folder / SUMS, file.name, sha256_file(path))
+    how = "hash is correct" if known or file.sha256 or file.content_sha256 else f"no hash is published, now in {SUMS}"
+    progress.note(f"{file.name}: {path.stat().st_size:,} bytes, {how}")
     return path
 
 
-def _unpacked_hash(path: Path) -> str:
-    """SHA-256 of the uncompressed content. Raises CorruptFileError for a truncated or uncompressed file."""
+def _check_file(file: SourceFile, known: str, path: Path, step: str) -> None:
+    """Raise CorruptFileError or DigestMismatchError, with the next step, if a path has other content than a published
+    file. `known` is the hash of an earlier download, or empty."""
+    if file.name.endswith(".bz2"):
+        content_sha256 = _unpacked_hash(file, path, step)
+        if file.content_sha256 and content_sha256 != file.content_sha256:
+            raise DigestMismatchError(_other_hash(file, "unpacked ", file.content_sha256, content_sha256, step))
+    elif file.name.endswith(".zip") and not zipfile.is_zipfile(path):
+        raise CorruptFileError(f"expected a whole zip archive from {file.address}, found something else; {step}")
+    with path.open("rb") as start:
+        if start.read(1000).lstrip().lower().startswith((b"<!doctype", b"<html")):
+            raise CorruptFileError(f"expected data from {file.address}, found a web page; {step}")
+    if file.sha256 or known:
+        found = sha256_file(path)
+        if file.sha256 and found != file.sha256:
+            raise DigestMismatchError(_other_hash(file, "", file.sha256, found, step))
+        if known and found != known:
+            step = f"{step}, or delete its line in {SUMS} if the publisher has changed it"
+            raise DigestMismatchError(_other_hash(file, "", known, found, step))
+
+
+def _other_hash(file: SourceFile, what: str, expected: str, found: str, step: str) -> str:
+    return f"expected SHA-256 {expected[:16]}... of {what}{file.name}, found {found[:16]}...; {step}"
+
+
+def _unpacked_hash(file: SourceFile, path: Path, step: str) -> str:
+    """SHA-256 of the unpacked content. Raises CorruptFileError, with the next step, for a truncated or plain file."""
     try:
         facts = unpack(path, lambda _: None)
     except CorruptFileError as error:
-        raise CorruptFileError(f"expected a whole packed file in {path}; delete it and fetch it again") from error
+        raise CorruptFileError(f"expected a whole packed file from {file.address}; {step}") from error
     if facts.content_sha256 == facts.sha256:
-        raise CorruptFileError(f"expected a packed file in {path}, found something else; delete it and fetch it again")
+        raise CorruptFileError(f"expected a packed file from {file.address}, found something else; {step}")
     return facts.content_sha256
+
+
+def read_sums(path: Path) -> dict[str, str]:
+    """SHA-256 by name, of a file that `sha256sum -c` reads; empty without the file. Raises ManifestFormatError."""
+    found = {}
+    with storage_errors("read", path):
+        text = path.read_bytes().decode(errors="replace") if path.exists() else ""
+    for line in text.splitlines():
+        digest, gap, name = line.partition("  ")
+        if not gap or not re.fullmatch("[0-9a-f]{64}", digest):
+            raise ManifestFormatError(f"expected a line of sha256sum in {path}, got {cite(line)}; try: delete it")
+        found[name] = digest
+    return found
+
+
+def add_sum(path: Path, name: str, sha256: str) -> None:
+    """Add a line to a file of `read_sums`, sorted by name."""
+    sums = {**read_sums(path), name: sha256}
+    write_file(path, "".join(f"{digest}  {each}\n" for each, digest in sorted(sums.items())).encode())
+
+
+def next_step(file: SourceFile, path: Path) -> str:
+    """The command that imports a downloaded file, empty if no kind does."""
+    if not file.kind:
+        return ""
+    if path.suffix == ".zip":
+        place = shlex.quote(str(path.with_suffix("")))
+        return f"python -m zipfile -e {shlex.quote(str(path))} {place} && bgdata import {file.kind} {place}"
+    return f"bgdata import {file.kind} {shlex.quote(str(path))}"
+
+
+def source_rows() -> list[Row]:
+    """A row for each published file."""
+    return [
+        {
+            "source": source.name, "file": file.name, "kind": file.kind or None, "bytes": file.size or None,
+            "sha256": file.sha256 or None, "content_sha256": file.content_sha256 or None, "address": file.address,
+            "licence": source.licence, "citation": source.citation,
+        }
+        for source in load_sources().values()
+        for file in source.files
+    ]  # fmt: skip
 
 
 def import_files(

@@ -27,7 +27,7 @@ def text_arrays(name: str, texts: Sequence[str]) -> dict[str, Array]:
 
 def text_column(arrays: Mapping[str, Array], name: str, rows: slice = slice(None)) -> pa.Array:
     """The texts of `text_arrays`, or some of them, as a string column. Raises CorruptFileError for arrays that are not
-    valid texts, as the arrays may come from a stranger."""
+    valid texts, because the arrays may come from a stranger."""
     letters, ends = arrays[name], arrays[f"{name}_ends"]
     chosen = range(len(ends))[rows]
     if len(chosen) < len(ends):

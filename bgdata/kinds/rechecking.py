@@ -11,7 +11,7 @@ from bgdata.errors import CheckFailedError
 from bgdata.store.arrays import Array
 from bgdata.store.table import Table
 
-TOLERANCE = 1e-5  # of a recomputed chance: programs add in different orders
+TOLERANCE = 1e-5  # tolerance of recomputed chances: programs add in different orders
 
 
 def cheapest_rows(games: Mapping[int, int], most: int) -> list[int]:

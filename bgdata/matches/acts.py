@@ -1,15 +1,15 @@
-"""Acts of a game, their judgements, and the sums of a player's luck and losses. Light to import: `judging` computes.
+"""Acts of a game, their judgements, and the sums of a player's luck and losses. Cheap to import: `judging` computes.
 
-All worths are mwc, or points in money play, of the player who acts. `start` is the worth before an act if both sides
+All values are mwc, or points in money play, of the player who acts. `start` is the worth before an act if both sides
 continue as the analyst would, `end` the worth after it. For every act
 
     end - start = luck - play_loss - cube_loss + found
 
 where `found` is the gain of looking ahead over the play that is best at 0-ply (0 at 0-ply). Between two acts the
 analyst sees the same position one roll further, which changes `start` by the `drift`. So, for one player, the result of
-a game less its worth at the beginning is exactly net luck less net losses plus net drift. The drift is 0 if worths are
-exact. The luck of a roll averages to zero exactly, so that the luck-adjusted result (the result less net luck) has the
-mean of the result, however well the analyst evaluates (Douglas Zare, "Hedging toward skill", GammonVillage 2000).
+a game minus its value at the beginning is exactly net luck minus net losses plus net drift. The drift is 0 if values
+are exact. The luck of a roll averages to zero exactly, so that the luck-adjusted result (the result minus net luck) has
+the mean of the result, however well the analyst evaluates (Douglas Zare, "Hedging toward skill", GammonVillage 2000).
 
 The performance rating is the mean loss per decision in thousandths of a normalised point: 1000 times the loss of plays
 and cube actions, over unforced plays plus close or taken cube decisions (`judging.CLOSE`). It is gnubg's overall error
@@ -44,8 +44,8 @@ class ActKind(StrEnum):
     PASS = "pass"
 
 
-class CubeWorths(NamedTuple):
-    """Worths of the cube actions to the player on roll."""
+class CubeValues(NamedTuple):
+    """Values of the cube actions to the player on roll."""
 
     no_double: float
     double_take: float
@@ -67,7 +67,7 @@ class CubeWorths(NamedTuple):
 
 @dataclass(frozen=True)
 class Act:
-    """One act. Board and stakes are before it (of an answer, before the double), seen by the player on roll."""
+    """One act. Board and stakes are before it (of an answer, before the double), for the player on roll."""
 
     kind: ActKind
     player: int  # 0 or 1, the player who acts
@@ -75,7 +75,7 @@ class Act:
     board: Boards  # [26]
     stakes: Stakes
     dice: tuple[int, int] | None = None
-    after_play: Boards | None = None  # [26] seen by the same player; None or `board` without a play
+    after_play: Boards | None = None  # [26] for the same player; None or `board` without a play
 
 
 @dataclass(frozen=True)
@@ -92,16 +92,16 @@ class RecordedGame:
 class Candidate:
     """A play and its worth to the player who rolled."""
 
-    after_play: Boards  # [26] seen by that player
+    after_play: Boards  # [26] for that player
     worth: float
 
 
 @dataclass(frozen=True)
 class RollJudgement:
-    """A roll and its play; worths of the player who rolled."""
+    """A roll and its play; values of the player who rolled."""
 
     before: float  # mean over all rolls
-    rolled: float  # of this roll, after the play that is best at 0-ply
+    rolled: float  # value of this roll, after the play that is best at 0-ply
     best: float  # after the best play found, which may be the one made
     after: float  # after the play made
     candidates: tuple[Candidate, ...]  # at the deepest ply, best first
@@ -110,7 +110,7 @@ class RollJudgement:
 
 @dataclass(frozen=True)
 class Judged:
-    """An act with its worths, luck and losses (0 if they do not apply)."""
+    """An act with its values, luck and losses (0 if they do not apply)."""
 
     act: Act
     point: float  # worth of one point of normalised equity, at the cube before the act
@@ -118,7 +118,7 @@ class Judged:
     end: float
     drift: float
     roll: RollJudgement | None = None
-    cube: CubeWorths | None = None  # of the player ON ROLL, if it could double
+    cube: CubeValues | None = None  # for the player ON ROLL, if it could double
     cube_loss: float = 0.0
     best_answer: ActKind | None = None  # to a double or beaver
     is_cube_decision: bool = False  # a double, an answer, or a roll where doubling was close or right
@@ -146,8 +146,8 @@ class Judged:
 
 @dataclass(frozen=True)
 class JudgedGame:
-    """The judged acts of one game. `initial` and `result` are worths of player 0 before the first roll and after the
-    game; `settlement` is the result less the last `end`. The latter two are None for an unfinished game."""
+    """The judged acts of one game. `initial` and `result` are values of player 0 before the first roll and after the
+    game; `settlement` is the result minus the last `end`. The latter two are None for an unfinished game."""
 
     acts: list[Judged]
     initial: float
@@ -203,10 +203,10 @@ class Totals:
 
     scores: tuple[Score, Score]
     net_luck: float
-    net_skill: float  # loss of player 1 less loss of player 0
+    net_skill: float  # loss of player 1 minus loss of player 0
     net_drift: float | None  # the rest: changed evaluations and settlements
-    result: float | None  # worth at the end less worth at the beginning
-    luck_adjusted: float | None  # result less net luck
+    result: float | None  # value at the end minus value at the beginning
+    luck_adjusted: float | None  # result minus net luck
 
 
 def rating(loss: float, decisions: int) -> float:

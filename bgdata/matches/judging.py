@@ -1,11 +1,12 @@
 """Judges games act by act: the luck of every roll, and the loss of every play and cube action; see `acts`.
 
-The worths of the 21 rolls of a position, with the cube, give the worth of every cube action. Plays are evaluated
-statically, and the cube model and the stakes convert their chances to worths. For each roll the best play, of equals
+The values of the 21 rolls of a position, with the cube, give the worth of every cube action. Plays are evaluated
+statically, and the cube model and the stakes convert their chances to values. For each roll the best play, of equals
 the one with the highest cubeless equity, is evaluated `ply` rolls ahead. The mean over the rolls is the worth of
-rolling. The luck of a roll is its worth less this mean; it averages to zero exactly, since all rolls are treated alike.
+rolling. The luck of a roll is its value minus this mean; it averages to zero exactly, since all rolls are treated
+alike.
 
-The first roll decides who begins: its luck is its worth less the mean over both players and their rolls.
+The first roll decides who begins: its luck is its value minus the mean over both players and their rolls.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from numpy.typing import NDArray
 
 from bgdata.equity.cube import (
     CubeRules,
-    Worths,
+    Values,
     normalised_point,
+    position_values,
     seen_by_other,
     why_no_double,
     worth_of_game,
     worth_of_result,
-    worths,
 )
 from bgdata.evaluation.chances import AnswerSource, Chances, cubeless_equities
 from bgdata.evaluation.cube_lookahead import lowest_of
@@ -43,7 +44,7 @@ from bgdata.matches.acts import (
     Act,
     ActKind,
     Candidate,
-    CubeWorths,
+    CubeValues,
     Judged,
     JudgedGame,
     RecordedGame,
@@ -61,25 +62,25 @@ class Plays(NamedTuple):
     """The plays of the 21 rolls of a position, in the order of `dice.ROLLS`, statically evaluated."""
 
     offsets: NDArray[np.int64]  # [22] roll r has the rows offsets[r]:offsets[r + 1]
-    after: Boards  # [k, 26] seen by the player who moved
-    turned: Boards  # [k, 26] seen by the OPPONENT, who is on roll
+    after: Boards  # [k, 26] for the player who moved
+    turned: Boards  # [k, 26] for the OPPONENT, who is on roll
     chances: Chances  # [k, 5] of the opponent
     sources: NDArray[np.int8]  # [k] numbers of `AnswerSource`
 
 
-class RollWorths(NamedTuple):
-    """Worths of the 21 rolls to the player on roll."""
+class RollValues(NamedTuple):
+    """Values of the 21 rolls to the player on roll."""
 
-    static: Worths  # [k] of every play, at 0-ply
-    worths: Worths  # [21] of the play that is best at 0-ply, at the ply of the analyst
+    static: Values  # [k] of every play, at 0-ply
+    values: Values  # [21] of the play that is best at 0-ply, at the ply of the analyst
 
-    def mean(self, weights: Worths = WAYS) -> float:
+    def mean(self, weights: Values = WAYS) -> float:
         """Worth of rolling: the mean over the rolls."""
-        return float(self.worths @ weights / weights.sum())
+        return float(self.values @ weights / weights.sum())
 
 
 class Analyst:
-    """Computes worths of positions from a player's chances, `player.ply` rolls ahead, and the cube model of `rules`.
+    """Computes values of positions from a player's chances, `player.ply` rolls ahead, and the cube model of `rules`.
 
     Exact tables with the cube are used if the player has them.
     """
@@ -90,7 +91,7 @@ class Analyst:
         self._plays, self._rolls = lru_cache(_KEPT)(self._plays_of), lru_cache(_KEPT)(self._rolls_of)
 
     def plays(self, board: Boards) -> Plays:
-        """All plays of int8[26] board, seen by the player on roll."""
+        """All plays of int8[26] board, for the player on roll."""
         return self._plays(board.tobytes())
 
     def _plays_of(self, key: bytes) -> Plays:
@@ -100,35 +101,35 @@ class Analyst:
         turned = flip_boards(after)
         return Plays(offsets, after, turned, *self._look(turned, 0))
 
-    def rolls(self, board: Boards, stakes: Stakes) -> RollWorths:
-        """Worths of the rolls from int8[26] board to the player on roll, who plays for `stakes`."""
+    def rolls(self, board: Boards, stakes: Stakes) -> RollValues:
+        """Values of the rolls from int8[26] board to the player on roll, who plays for `stakes`."""
         return self._rolls(board.tobytes(), stakes)
 
-    def _rolls_of(self, key: bytes, stakes: Stakes) -> RollWorths:
+    def _rolls_of(self, key: bytes, stakes: Stakes) -> RollValues:
         self._exact(np.frombuffer(key, np.int8), stakes)  # solves the positions that it leads to, all at once
         plays = self._plays(key)
-        static = self._worths(plays, slice(None), stakes, 0)
+        static = self._values(plays, slice(None), stakes, 0)
         best = lowest_of(-static, cubeless_equities(plays.chances), plays.offsets)
-        return RollWorths(
-            static, self._worths(plays, best, stakes, self.player.ply) if self.player.ply else static[best]
+        return RollValues(
+            static, self._values(plays, best, stakes, self.player.ply) if self.player.ply else static[best]
         )
 
-    def rows(self, board: Boards, rows: NDArray[np.int64], stakes: Stakes, ply: int) -> Worths:
-        """float64[m]: worths of the given rows of `plays(board)` to the player on roll, at a ply."""
-        return self._worths(self.plays(board), rows, stakes, ply)
+    def rows(self, board: Boards, rows: NDArray[np.int64], stakes: Stakes, ply: int) -> Values:
+        """float64[m]: values of the given rows of `plays(board)` to the player on roll, at a ply."""
+        return self._values(self.plays(board), rows, stakes, ply)
 
-    def cube(self, board: Boards, stakes: Stakes) -> CubeWorths:
-        """Worths of the cube actions to the player on roll, who may double."""
-        return CubeWorths(
+    def cube(self, board: Boards, stakes: Stakes) -> CubeValues:
+        """Values of the cube actions to the player on roll, who may double."""
+        return CubeValues(
             self.rolls(board, stakes).mean(),
             self.rolls(board, stakes.after_take()).mean(),
             worth_of_result(stakes.cube.value, stakes, self.rules),
         )
 
-    def _worths(self, plays: Plays, rows: NDArray[np.int64] | slice, stakes: Stakes, ply: int) -> Worths:
+    def _values(self, plays: Plays, rows: NDArray[np.int64] | slice, stakes: Stakes, ply: int) -> Values:
         boards, sources, theirs = plays.turned[rows], plays.sources[rows], stakes.flip()
         chances = self._look(boards, ply).chances if ply else plays.chances[rows]
-        found = worths(chances, theirs, self.rules)
+        found = position_values(chances, theirs, self.rules)
         for row in np.flatnonzero(np.isin(sources, UNCONTESTED)) if self.player.cubes else ():
             exact = self._exact(boards[row], theirs)
             found[row] = found[row] if exact is None else exact
@@ -207,50 +208,50 @@ def _judge_answer(analyst: Analyst, act: Act, carried: float, offered: int) -> J
     return Judged(act, point, start, end, start - carried, None, cube, start - end, best, is_cube_decision=True)
 
 
-def _double_worth(analyst: Analyst, cube: CubeWorths) -> float:
+def _double_worth(analyst: Analyst, cube: CubeValues) -> float:
     """Worth of a double after the best answer."""
     return min(cube.double_worth, 2 * cube.double_take) if analyst.rules.has_beavers else cube.double_worth
 
 
-def _mean_of_first(analyst: Analyst, act: Act, rolls: RollWorths) -> float:
-    """The mean over both players and their first rolls, seen by the player who begins."""
+def _mean_of_first(analyst: Analyst, act: Act, rolls: RollValues) -> float:
+    """The mean over both players and their first rolls, for the player who begins."""
     theirs = analyst.rolls(act.board, act.stakes.flip()).mean(FIRST_WEIGHTS)
     return (rolls.mean(FIRST_WEIGHTS) + seen_by_other(theirs, act.stakes)) / 2
 
 
-def _judge_play(analyst: Analyst, act: Act, rolls: RollWorths, before: float, point: float) -> RollJudgement:
+def _judge_play(analyst: Analyst, act: Act, rolls: RollValues, before: float, point: float) -> RollJudgement:
     """A roll, and its play among the candidates."""
     assert act.dice is not None
     place = roll_place(*act.dice)
-    rolled = float(rolls.worths[place])
+    rolled = float(rolls.values[place])
     plays = analyst.plays(act.board)
     rows = np.arange(plays.offsets[place], plays.offsets[place + 1])
     made = act.board if act.after_play is None else act.after_play
     is_made = (plays.after[rows] == made).all(axis=1)
     if not is_made.any():
         return RollJudgement(before, rolled, rolled, rolled, (), is_forced=True)
-    kept, worths = _candidates(analyst, act, rolls.static[rows], rows, int(np.argmax(is_made)), point)
-    order = np.argsort(-worths, kind="stable")
+    kept, values = _candidates(analyst, act, rolls.static[rows], rows, int(np.argmax(is_made)), point)
+    order = np.argsort(-values, kind="stable")
     found = tuple(
-        Candidate(plays.after[row], worth) for row, worth in zip(kept[order], worths[order].tolist(), strict=True)
+        Candidate(plays.after[row], worth) for row, worth in zip(kept[order], values[order].tolist(), strict=True)
     )
-    after = float(worths[kept == rows[is_made][0]][0])
+    after = float(values[kept == rows[is_made][0]][0])
     return RollJudgement(before, rolled, found[0].worth, after, found, is_forced=len(rows) == 1)
 
 
 def _candidates(
-    analyst: Analyst, act: Act, static: Worths, rows: NDArray[np.int64], made: int, point: float
-) -> tuple[NDArray[np.int64], Worths]:
-    """(rows of candidate plays, their worths at the last ply).
+    analyst: Analyst, act: Act, static: Values, rows: NDArray[np.int64], made: int, point: float
+) -> tuple[NDArray[np.int64], Values]:
+    """(rows of candidate plays, their values at the last ply).
 
     Candidates are the plays that pass the filters of each ply, the play that was made, and the best one at 0-ply. Equal
     plays, as before a cash of the opponent, are in order of cubeless equity at 0-ply.
     """
     theirs = cubeless_equities(analyst.plays(act.board).chances)
-    always, worths = rows[[made, int(np.lexsort((theirs[rows], -static))[0])]], static
+    always, values = rows[[made, int(np.lexsort((theirs[rows], -static))[0])]], static
     for ply in range(1, analyst.player.ply + 1):
         keep, window = FILTERS[min(ply, len(FILTERS)) - 1]
-        order = np.lexsort((theirs[rows], -worths))[:keep]
-        rows = np.union1d(rows[order[worths[order] >= worths.max() - window * point]], always)
-        worths = analyst.rows(act.board, rows, act.stakes, ply)
-    return rows, worths
+        order = np.lexsort((theirs[rows], -values))[:keep]
+        rows = np.union1d(rows[order[values[order] >= values.max() - window * point]], always)
+        values = analyst.rows(act.board, rows, act.stakes, ply)
+    return rows, values

@@ -21,7 +21,7 @@ from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import Board, Play, parse_play
 from bgdata.game.position import Position
-from bgdata.matches.acts import NO_DOUBLE, CubeWorths
+from bgdata.matches.acts import NO_DOUBLE, CubeValues
 from bgdata.rows import whole_rows
 from bgdata.store.table import Table
 from bgdata.warehouse.pages import open_version
@@ -87,7 +87,8 @@ def play_losses(evaluator: Evaluator, turns: Sequence[Mapping[str, Any]]) -> lis
 
 
 def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
-    """The board after a play, seen by the opponent: from the next turn, or from the last play; None if unreadable."""
+    """The board after a play, from the opponent's point of view: read from the next turn or the last play; None if
+    unreadable."""
     row = turns[place]
     if place + 1 < len(turns) and turns[place + 1]["on_roll"] != row["on_roll"]:
         return tuple(turns[place + 1]["board"])
@@ -98,7 +99,7 @@ def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
 
 
 def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
-    """The stakes at a turn of a game, seen by the player on roll. `game` is a row of the table `games`, with
+    """The stakes at a turn of a game, for the player on roll. `game` is a row of the table `games`, with
     `is_jacoby`: whether the Jacoby rule applies. Raises InvalidScoreError."""
     cube = Cube(turn["cube_value"], CubeOwner(turn["cube_owner"]))
     if not game["match_length"]:
@@ -168,7 +169,7 @@ def verdict_on(decision: CubeDecision, action: str, stakes: Stakes, rules: CubeR
     if decision.double_take is None or decision.double_pass is None:
         return CubeVerdict(made, made, 0.0, 0.0)
     gain = decision.take_gain if action in ("take", "pass") else decision.double_gain
-    best = CubeWorths(decision.no_double, decision.double_take, decision.double_pass).best_action
+    best = CubeValues(decision.no_double, decision.double_take, decision.double_pass).best_action
     if action in ("take", "pass"):
         best = "take" if gain >= 0 else "pass"
     loss = max(0.0, gain if made in ("pass", NO_DOUBLE) else -gain)
@@ -213,10 +214,10 @@ from games where dataset = $dataset and variant = $variant and match = $match or
 """
 IS_CUBEFUL = f"""select exists(from games where dataset = $dataset and variant = $variant and match_length > 1)
 or exists({OWN} and action in {CUBE_ACTIONS}) as is_cubeful"""
-WIDTH, HEIGHT = 660, 150  # of the graph
+WIDTH, HEIGHT = 660, 150  # size of the graph
 ERROR = STEPS[1][0]  # smallest loss of an error, in points: above that of a good decision
 WORST = 6  # errors that a page lists
-MOST_GAME = (1 << 31) - 1  # largest number of a game
+MAX_GAME = (1 << 31) - 1  # largest number of a game
 
 
 def corpus(site: Site, request: Request) -> Page:
@@ -225,7 +226,7 @@ def corpus(site: Site, request: Request) -> Page:
     order = request.query_params.get("order", "all")
     if order not in FILTERS:
         raise UsageError(f"expected an order of games: {', '.join(FILTERS)}, got {cite(order)}")
-    start = whole(request.query_params, "page", 1, least=1, most=MOST_GAME)
+    start = whole(request.query_params, "page", 1, least=1, most=MAX_GAME)
     given = corpus_of(found) | {"start": PAGE * (start - 1)}
     key = ("games", found.name, order, start)
     swing = SWING if order == "swing" else "null"
@@ -255,7 +256,7 @@ def corpus_of(found: Table) -> dict[str, Any]:
 def game(site: Site, request: Request) -> Page:
     """One game: its turns, a graph of equity and luck, and the position at one of them."""
     found = corpus_at(site, request)
-    number = whole(request.path_params, "number", 0, most=MOST_GAME)
+    number = whole(request.path_params, "number", 0, most=MAX_GAME)
     recorded, head, turns = game_of(site, found, number)
     place = min(whole(request.query_params, "turn", 0), max(0, len(turns) - 1))
     here = f"/game/{'/'.join(found.folder.parts[-3:-1])}/{number}"

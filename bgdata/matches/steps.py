@@ -108,7 +108,7 @@ def situation(match: Match, game: Game, source: str, *, is_jacoby: bool) -> Situ
 
 def with_crawford(match: Match) -> Match:
     """The match with its Crawford game marked, if the record does not mark it. It is the first game in which only one
-    side needs one point, unless a player doubles in it, as a record may begin after the Crawford game."""
+    side needs one point, unless a player doubles in it, because a record may begin after the Crawford game."""
     games, is_past = [], False
     for game in match.games:
         is_at_one = bool(match.length) and (match.length - game.score[0] == 1) != (match.length - game.score[1] == 1)
@@ -120,7 +120,7 @@ def with_crawford(match: Match) -> Match:
 
 
 def stakes_of(match: Match, game: Game, cube: Cube, player: int, *, is_jacoby: bool) -> Stakes:
-    """The stakes of a game and `cube`, both seen by `player`. Raises InvalidScoreError."""
+    """The stakes of a game and `cube`, both from the point of view of `player`. Raises InvalidScoreError."""
     if not match.length:
         return Stakes(Money(is_jacoby), cube)
     own, other = game.score[player], game.score[1 - player]

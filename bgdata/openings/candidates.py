@@ -29,7 +29,7 @@ from bgdata.selfplay.rollout import (
 )
 from bgdata.selfplay.rollout_decisions import own_blocks
 
-LEAST_PLAYS = 2  # candidates, if the roll has as many plays
+MIN_PLAYS = 2  # candidates, if the roll has as many plays
 SURE = 3.0  # standard errors of a difference beyond which it counts as real
 
 
@@ -69,7 +69,7 @@ def candidates_of(
     board: Boards, roll: tuple[int, int], chooser: Chooser, objective: Objective, within: float, most: int
 ) -> tuple[Boards, int]:
     """Candidates of a roll: (int8[k, 26] boards after the play with the opponent on roll, number of legal plays). They
-    are within `within` points of the best one roll ahead, best first, at least LEAST_PLAYS and at most `most`.
+    are within `within` points of the best one roll ahead, best first, at least MIN_PLAYS and at most `most`.
     `chooser` plays for the objective. Raises InvalidPositionError and InvalidRollError."""
     _, after_play = batch_plays(np.ascontiguousarray(board[None]), np.array([roll], np.int8))
     after = np.ascontiguousarray(flip_boards(after_play))
@@ -77,7 +77,7 @@ def candidates_of(
     equities = objective.equities(turned_chances(chances).astype(np.float64))
     order = np.argsort(-equities, kind="stable")[:most]
     is_near = equities[order[0]] - equities[order] <= within
-    is_near[:LEAST_PLAYS] = True
+    is_near[:MIN_PLAYS] = True
     return after[order[is_near]], len(after)
 
 

@@ -170,7 +170,7 @@ def build_book(warehouse: Warehouse, first_rolls: Iterable[str], options: dict[s
 
 
 def print_book(tables: Sequence[Table], place: tuple[str, str, str], plot: Path | None, form: str) -> None:
-    """Prints a part of a book and plots it: all first rolls, the candidates of one (first roll, "", ""), or those of a
+    """Print a part of a book and plot it: all first rolls, the candidates of one (first roll, "", ""), or those of a
     reply (first roll, first play, reply). Raises UsageError if the book lacks it."""
     from bgdata.openings.steps import decisions_of, find_first_roll, find_reply, first_rolls
 
@@ -262,7 +262,7 @@ def difference_lines(decisions: Sequence[Sequence[Row]], rows: Sequence[Row]) ->
 
 
 def draw_decisions(title: str, decisions: Sequence[Sequence[Row]], path: Path) -> None:
-    """Writes a plot, PNG or SVG, of the equities of candidates, the best of each roll in red. Raises StorageError."""
+    """Write a plot, PNG or SVG, of the equities of candidates, the best of each roll in red. Raises StorageError."""
     rows = [row for decision in decisions for row in decision]
     is_single = len(decisions) == 1  # one line per candidate, else one per roll
     if is_single:

@@ -127,7 +127,7 @@ def play_difference(decision: Decision, name: str, plays: Sequence[str]) -> Iter
 
 
 def equity_difference(decision: Decision, name: str, play: str, equity: float, error: float) -> Iterator[Row]:
-    """A row if the equity of a play differs by more than SURE standard errors (theirs less ours), or is unknown."""
+    """A row if the equity of a play differs by more than SURE standard errors (theirs minus ours), or is unknown."""
     found = next((row for row in decision if row["play"] == play), None)
     if found is None:
         yield difference_row(decision, name, play, "equity")

@@ -19,7 +19,7 @@ from bgdata.selfplay.cubeful_rollout import CubefulStart, decision_starts, play_
 from bgdata.selfplay.rollout import Limits
 
 DOUBLES = (Action.DOUBLE_TAKE, Action.DOUBLE_PASS, Action.DOUBLE_BEAVER)
-WITHIN, MOST_PLAYS = 0.16, 5  # which plays are rolled out, as in `bgdata rollout`
+WITHIN, MAX_PLAYS = 0.16, 5  # which plays are rolled out, as in `bgdata rollout`
 CERTAIN = 1e-4  # chances from tables this close to 0 or 1 count as certain
 
 
@@ -35,7 +35,7 @@ class Worth(NamedTuple):
     """The value of an action to the player who takes it: points per unit cube, or mwc in a match."""
 
     value: float
-    standard_error: float = 0.0  # of a rollout, else 0
+    standard_error: float = 0.0  # standard error of a rollout, else 0
 
 
 class RankedAction(NamedTuple):
@@ -49,7 +49,7 @@ class RankedAction(NamedTuple):
 class Decisions:
     """A player that handles the cube by `rules`, which need a match equity table for matches; beavers are only for
     money play. With `trials`, a multiple of 36, it rolls out its decisions with the dice of `seed`; only players with
-    networks can. Positions and stakes are seen by the player on roll.
+    networks can. Positions and stakes are from the point of view of the player on roll.
 
     Raises the errors of `LookaheadPlayer.rank_plays`, `decide_cube` and `roll_out_with_cube`.
     """
@@ -70,7 +70,7 @@ class Decisions:
         ranked = self.player.rank_plays(position, roll, stakes, rules)
         if not self.trials:
             return [RankedAction(each.play, Worth(_worth(each))) for each in ranked]
-        starts = play_starts(ranked, stakes, WITHIN, MOST_PLAYS)
+        starts = play_starts(ranked, stakes, WITHIN, MAX_PLAYS)
         found = self._rollout_values(list(starts.values()), rules)
         plays, is_match = {str(each.play): each.play for each in ranked}, isinstance(stakes.score, MatchScore)
         rolled = [

@@ -32,25 +32,25 @@ from bgdata.protocols.decisions import Answer, Decisions
 from bgdata.protocols.session import Record, State, info_of
 
 REFUSED = "Error: "  # gnubg's own replies to invalid lines begin like this
-MOST_OTHER_LINES = 100  # in a row; beyond, the other side is not gnubg
+MAX_OTHER_LINES = 100  # in a row; beyond, the other side is not gnubg
 _REPLIES = {Answer.TAKE: "take", Answer.PASS: "drop", Answer.BEAVER: "beaver"}
-_FIRST = State(0, START)  # of a game that we begin
-_MOST_LETTERS = 40  # of a name: two names fit a line of a .mat file
+_FIRST = State(0, START)  # state of a game that we begin
+_MAX_LETTERS = 40  # letters of a name: two names fit a line of a .mat file
 _NOTE = "game {game}: {open} of {rolls} rolls of {name} may have been others that lead to the same board"
 
 
 class QuestionKind(StrEnum):
     """The kind of a question from gnubg."""
 
-    PLAY = "play"  # of the roll
+    PLAY = "play"  # play of the roll
     TURN = "turn"  # a roll, a double or a resignation
     ANSWER = "answer"  # to a double
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A decision. Position and stakes are seen by the player on roll; that is the opponent if it has doubled, unless we
-    answer its beaver."""
+    """A decision. Position and stakes are from the point of view of the player on roll; that is the opponent if it has
+    doubled, unless we answer its beaver."""
 
     kind: QuestionKind
     players: tuple[str, str]  # the side asked, then the opponent
@@ -94,7 +94,7 @@ class ExternalPlayer:
         """Yield every exchange until the other side ends. Raises ExternalProgramError if it is silent for too long,
         floods us with lines that are not questions, does not read, or ends within a line."""
         others = 0
-        while others < MOST_OTHER_LINES:
+        while others < MAX_OTHER_LINES:
             try:
                 line = talk.read_line(patience_seconds)
                 if line is None:
@@ -106,7 +106,7 @@ class ExternalPlayer:
             if exchange:
                 talk.write_line(exchange.reply, patience_seconds)
                 yield exchange
-        raise ExternalProgramError(f"expected boards of {talk.name}, got {MOST_OTHER_LINES} other lines in a row")
+        raise ExternalProgramError(f"expected boards of {talk.name}, got {MAX_OTHER_LINES} other lines in a row")
 
     def _reply(self, question: Question) -> str:
         position, stakes = question.position, question.stakes
@@ -189,7 +189,7 @@ class _MatchRecord:
         info = info_of(question.stakes.score)
         self._names, self._record = question.players, Record((own, other), question.length, info=info)
         self._rolls: dict[int, list[bool]] = {}  # by game: for each roll of gnubg, whether other rolls fit too
-        self._state: State | None = None  # of the last game; None before its first roll
+        self._state: State | None = None  # state of the last game; None before its first roll
         self._last: Question | None = None
         self._turns_before = 0  # number of turns before the last reply
         self._begin(question.scores)
@@ -346,4 +346,4 @@ def _ways(before: Position, after: Position) -> Iterator[tuple[Roll, Play]]:
 
 def _name(text: str) -> str:
     """The name without characters that a .mat file cannot hold."""
-    return re.sub(r"[^\w.-]+", "_", text)[:_MOST_LETTERS] or "_"
+    return re.sub(r"[^\w.-]+", "_", text)[:_MAX_LETTERS] or "_"

@@ -46,9 +46,9 @@ from bgdata.protocols.session import Record, State
 CLIENT, PROMPT = "bgdata", "login:"
 _SIZES = ("", "normal", "gammon", "backgammon")
 _CHECKERS = 15
-MOST_BAD_LINES = 100  # in a row
-MOST_TOLD = 20  # bad lines reported in a session
-MOST_LINES = 1000  # valid lines from one turn to the next
+MAX_BAD_LINES = 100  # in a row
+MAX_TOLD = 20  # bad lines reported in a session
+MAX_LINES = 1000  # valid lines from one turn to the next
 REPLIES = {  # by message kind: fixed replies
     "next_game": "join",
     "not_ready": "toggle ready",
@@ -115,7 +115,7 @@ class Ending(StrEnum):
     """How a session ended."""
 
     PLAYED = "played"  # the match is over, or the wanted number of games
-    SAVED = "saved"  # the server saved the match, as the opponent left
+    SAVED = "saved"  # the server saved the match when the opponent left
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class FibsPlayer:
         self._expected: State | None = None  # after the last play
         self._dice: dict[int, tuple[int, int]] = {}  # the last roll, by player
         self._refused: Position | None = None  # where our resignation was refused
-        self._owner: int | None = None  # of the cube, after a take
+        self._owner: int | None = None  # owner of the cube, after a take
         self._is_new = self._is_resumed = self._is_asked = False
         self._ending: Ending | None = None
         self._bad_lines = self._lines = 0  # in the session; since the last turn
@@ -220,9 +220,9 @@ class FibsPlayer:
         turns = (len(games), len(games[-1].turns)) if games else (0, 0)
         self._lines = self._lines + 1 if turns == self._turns else 0
         self._turns = turns
-        if self._lines >= MOST_LINES:
+        if self._lines >= MAX_LINES:
             raise ExternalProgramError(
-                f"expected {self.talk.name} to go on, got {MOST_LINES} lines in a row that lead to no turn"
+                f"expected {self.talk.name} to go on, got {MAX_LINES} lines in a row that lead to no turn"
             )
 
     def _until(self) -> float:
@@ -231,7 +231,7 @@ class FibsPlayer:
     def _line(self, until: float, prompt: str = "") -> str:
         """The next line of text. Invalid lines are reported and skipped. Raises ExternalProgramError after too many
         invalid lines, or at the time `until`."""
-        for _ in range(MOST_BAD_LINES):
+        for _ in range(MAX_BAD_LINES):
             if time.monotonic() >= until:
                 name, patience = self.talk.name, self.patience_seconds
                 raise ExternalProgramError(f"expected {name} to go on within {patience:g} s, got lines that do not")
@@ -239,15 +239,15 @@ class FibsPlayer:
                 line = self.talk.read_line(self.patience_seconds, prompt, until)
             except InvalidMessageError as error:
                 self._bad_lines += 1
-                if self._bad_lines <= MOST_TOLD:
+                if self._bad_lines <= MAX_TOLD:
                     self.tell(f"skipped: {error}")
-                if self._bad_lines == MOST_TOLD:
+                if self._bad_lines == MAX_TOLD:
                     self.tell("skipped: further lines like these")
                 continue
             if line is None:
-                raise ExternalProgramError(f"expected {self.talk.name} to go on, found it gone")
+                raise ExternalProgramError(f"expected {self.talk.name} to keep the connection, found it closed")
             return line.removeprefix(">").strip()
-        raise ExternalProgramError(f"expected lines of text of {self.talk.name}, got {MOST_BAD_LINES} others in a row")
+        raise ExternalProgramError(f"expected lines of text of {self.talk.name}, got {MAX_BAD_LINES} others in a row")
 
     def _say(self, line: str) -> None:
         self.talk.write_line(line + "\r", self.patience_seconds)
@@ -483,7 +483,7 @@ class FibsPlayer:
         return int(who == self._opponent)
 
     def _stakes(self, board: FibsBoard) -> Stakes:
-        """The stakes seen by the side whose turn it is. Raises InvalidScoreError."""
+        """The stakes for the side whose turn it is. Raises InvalidScoreError."""
         mine, theirs = board.may_double
         owner = self._owner if mine == theirs else int(theirs)
         player = int(board.turn != board.color)
@@ -500,7 +500,7 @@ class FibsPlayer:
 
 
 def check_position(board: FibsBoard) -> Position:
-    """The position of a game in progress, seen by the side whose turn it is. Raises InvalidPositionError for an
+    """The position of a game in progress, for the side whose turn it is. Raises InvalidPositionError for an
     impossible position, or one that contradicts the number of checkers off."""
     position = check_in_progress(board.position)
     off = (position.off, position.opponent_off)

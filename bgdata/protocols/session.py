@@ -25,7 +25,7 @@ ELSEWHERE = ("Note", "begun elsewhere: the first turns of game {number} are not 
 
 
 class State(NamedTuple):
-    """A position before any action, seen by the player on roll, who is 0 (ourselves) or 1."""
+    """A position before any action, for the player on roll, who is 0 (ourselves) or 1."""
 
     player: int
     position: Position
@@ -81,7 +81,7 @@ class Record:
             self.is_open = False
 
     def go_on(self, state: State, score: tuple[int, int], *, is_doubled: bool) -> None:
-        """Continue a game from this state. Drops turns that the other side did not receive; a game that began elsewhere
+        """Continue a game from this state. Drop turns that the other side did not receive; a game that began elsewhere
         is recorded without its beginning."""
         begun = [State(0, START), State(1, START)]
         known: list[State | None] = [*self._states]
@@ -131,20 +131,20 @@ class DecisionKind(StrEnum):
     TURN = "turn"  # whether to double before the roll
     ANSWER = "answer"  # to a double
     BEAVER = "beaver"  # whether to take a beaver
-    PLAY = "play"  # of the roll
+    PLAY = "play"  # play of the roll
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A game before a decision; position and stakes are seen by the side on roll. During a beaver the opponent owns the
-    doubled cube."""
+    """A game before a decision; position and stakes are from the point of view of the side on roll. During a beaver the
+    opponent owns the doubled cube."""
 
     position: Position
     on_roll: int
     stakes: Stakes | None = None  # None without the cube
     kind: DecisionKind = DecisionKind.PLAY
     rolls: int = 0  # played before, in this game
-    acts: int = 0  # of this game in the record
+    acts: int = 0  # acts of this game in the record
 
     @property
     def side(self) -> int:
@@ -162,20 +162,20 @@ class Ending(NamedTuple):
 
 @dataclass
 class Session:
-    """Games with the dice of a seed between two sides. `score` is that before the first game, seen by side 0: None
-    plays one game without the cube, Money one with it. Raises InvalidScoreError for a match with unequal scores, as a
-    record has only one length."""
+    """Games with the dice of a seed between two sides. `score` is that before the first game, from side 0's point of
+    view: None plays one game without the cube, Money one with it. Raises InvalidScoreError for a match with unequal
+    scores, because a record has only one length."""
 
     seed: int
     players: tuple[str, str]
     score: MatchScore | Money | None = None
     has_beavers: bool = False
-    points: tuple[int, int] = field(init=False, default=(0, 0))  # of each side
+    points: tuple[int, int] = field(init=False, default=(0, 0))  # points of each side
     is_left: bool = field(init=False, default=False)  # whether a side left
-    ending: Ending | None = field(init=False)  # of this game
+    ending: Ending | None = field(init=False)  # how this game ended
     record: Record = field(init=False)
     now: Moment = field(init=False)
-    decisions: list[Moment] = field(init=False)  # of this game, for `undo`
+    decisions: list[Moment] = field(init=False)  # decisions of this game, for `undo`
 
     def __post_init__(self) -> None:
         if isinstance(self.score, MatchScore) and self.score.away != self.score.opponent_away:
@@ -211,12 +211,12 @@ class Session:
     @property
     def may_beaver(self) -> bool:
         """Whether the side that answers a double may beaver."""
-        from bgdata.selfplay.cubeful_games import MOST_CUBE
+        from bgdata.selfplay.cubeful_games import MAX_CUBE
 
         stakes = self.now.stakes
         if stakes is None or not self.has_beavers or not isinstance(stakes.score, Money):
             return False
-        return 4 * stakes.cube.value <= MOST_CUBE
+        return 4 * stakes.cube.value <= MAX_CUBE
 
     @property
     def why_no_double(self) -> str:
@@ -324,7 +324,7 @@ def _stakes(now: Moment) -> Stakes:
 def _why_no_turn(stakes: Stakes) -> str:
     """The reason why the player on roll cannot double before a roll; empty if it can."""
     from bgdata.equity.cube import why_no_double
-    from bgdata.selfplay.cubeful_games import MOST_CUBE
+    from bgdata.selfplay.cubeful_games import MAX_CUBE
 
     value = stakes.cube.value
-    return why_no_double(stakes) or ("" if 2 * value <= MOST_CUBE else f"the cube shows {value}")
+    return why_no_double(stakes) or ("" if 2 * value <= MAX_CUBE else f"the cube shows {value}")

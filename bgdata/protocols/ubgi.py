@@ -21,7 +21,7 @@ from typing import Any
 from bgdata.equity.doubling import NOT_ALLOWED
 from bgdata.errors import BgdataError, EngineRefusedError, InvalidMessageError, cite
 from bgdata.evaluation.chances import CHANCES
-from bgdata.evaluation.lookahead import MOST_PLY
+from bgdata.evaluation.lookahead import MAX_PLY
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.talk import Talk
 from bgdata.game.board import BAR
@@ -72,7 +72,7 @@ class Key:
 
 
 KEYS = {
-    "engine.ply": Key("int", 1, MOST_PLY + 1, 1, "rolls looked ahead, and one"),
+    "engine.ply": Key("int", 1, MAX_PLY + 1, 1, "rolls looked ahead, and one"),
     "engine.trials": Key("int", 0, 1 << 20, 0, "games of a rollout, a multiple of 36 from 72; 0: none"),
     "engine.seed": Key("int", 0, 1 << 62, 0, "of the dice of rollouts", is_minor=True),
     "game.jacoby": Key("bool", 0, 1, 0, "the Jacoby rule, where an identifier does not say"),

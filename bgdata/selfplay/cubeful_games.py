@@ -3,16 +3,16 @@
 A side chooses its plays by cubeless money equity, whatever the cube and the score, or by the value of the position with
 the cube by its own model. In money play this value is exact where the two-sided table covers the position. Both sides
 look the same number of rolls ahead. At 0-ply the search for the best play also finds the chances before the opponent's
-roll. The opponent decides about the cube by these chances, so the cube costs almost no time. At higher plies they are
-found at that ply. There are no beavers, and the cube goes up to MOST_CUBE. There is no double before the first roll of
-a game, which decides who begins.
+roll. The opponent decides about the cube by these chances, so the cube costs almost no time. At higher plies these
+chances are found at that ply. There are no beavers, and the cube goes up to MAX_CUBE. There is no double before the
+first roll of a game, which decides who begins.
 
 For luck-adjusted results, the luck of every roll is measured: the value of the position after the best play, with the
-cube and the score, less the mean of that value over all rolls, by static evaluation at every ply. Luck is zero on
+cube and the score, minus the mean of that value over all rolls, by static evaluation at every ply. Luck is zero on
 average with any evaluation (`luck`); an accurate one removes most of the noise.
 
-Match m of a seed has a stream of dice of its own. Turn t of its game g has the dice at GAME_TURNS * g + t, so they do
-not depend on earlier games. A money game is a match of one game.
+Match m of a seed has a stream of dice of its own. The dice of turn t of its game g are at GAME_TURNS * g + t, so they
+do not depend on earlier games. A money game is a match of one game.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.curves import CENTERED, MOST_VOLATILITY, ON_ROLL, OPPONENT
+from bgdata.equity.curves import CENTERED, MAX_VOLATILITY, ON_ROLL, OPPONENT
 from bgdata.equity.doubling import DEFAULT_STRATEGY, Action, CubeEquities, Strategy, best_action, best_equity
 from bgdata.equity.match_cube import Cells, MatchGame
 from bgdata.evaluation.answers import CUBELESS, MATCH, MONEY, CubeStakes, choose_by_chances, model_equities
@@ -53,7 +53,7 @@ from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_str
 from bgdata.game.rolls import WAYS
 from bgdata.kernel import kernel
 
-MOST_CUBE = 64  # the highest number on a cube
+MAX_CUBE = 64  # the highest number on a cube
 GAME_TURNS = 1 << 20  # turns of dice reserved for each game of a match
 PLAY, DOUBLE, TAKE, PASS = range(4)  # actions of turns
 PASSED = 0  # the end of a game by a pass; 1, 2 and 3 are single games, gammons and backgammons played to the end
@@ -72,7 +72,7 @@ class Terms(NamedTuple):
     # [player, (model of `doubling`, cube life index, volatility, whether by the score, whether volatility is local,
     # whether plays are cubeful)]
     sides: NDArray[np.float64]
-    cells: Cells  # of the match equity table of both sides; ignored in money play
+    cells: Cells  # cells of both sides' match equity table; ignored in money play
     length: int  # points that win the match, 0 for a money game
     is_jacoby: bool  # in money play
     with_luck: bool  # whether luck is measured
@@ -82,8 +82,8 @@ class Terms(NamedTuple):
 class Book(NamedTuple):
     """Records of the turns of a match. Turns beyond its size are not recorded."""
 
-    boards: Boards  # [turn, 26] before the turn, seen by the player on roll
-    after_play: Boards  # [turn, 26] after the turn, seen by the same player; equals `boards` without a play
+    boards: Boards  # [turn, 26] before the turn, for the player on roll
+    after_play: Boards  # [turn, 26] after the turn, still for the same player; equals `boards` without a play
     records: NDArray[np.int8]  # [turn, (player, action, on roll, die, other die, cube value, owner code)]
     equities: NDArray[np.float32]  # [turn] cubeless equity of the player on roll, at the ply of the game
 
@@ -108,7 +108,7 @@ class Moment(NamedTuple):
     on_roll: int
     cube_value: int
     owner: int  # 0, 1 or NOBODY
-    game: MatchGame  # seen by the player on roll; ignored in money play
+    game: MatchGame  # for the player on roll; ignored in money play
 
 
 class Ending(NamedTuple):
@@ -119,12 +119,12 @@ class Ending(NamedTuple):
     cube_value: int
     way: int  # PASSED, or 1, 2 or 3
     turns: int  # its rows in the book
-    luck: float  # of player 0, in points, or from -1 (lost) to 1 (won) in a match; 0 unless measured
+    luck: float  # luck of player 0, in points, or from -1 (lost) to 1 (won) in a match; 0 unless measured
 
 
 @kernel(borrows=True)
 def owner_code(moment: Moment) -> int:
-    """The owner of the cube as seen by the player on roll."""
+    """The owner of the cube for the player on roll."""
     if moment.owner == NOBODY:
         return CENTERED
     return ON_ROLL if moment.owner == moment.on_roll else OPPONENT
@@ -169,7 +169,7 @@ def cube_equities(terms: Terms, moment: Moment, player: int, chances: Chances, l
 @kernel(borrows=True)
 def doubles(terms: Terms, moment: Moment, chances: Chances, local: float) -> bool:
     """Whether the player on roll doubles, with this local volatility."""
-    if moment.owner == 1 - moment.on_roll or moment.cube_value >= MOST_CUBE:
+    if moment.owner == 1 - moment.on_roll or moment.cube_value >= MAX_CUBE:
         return False
     if terms.length > 0 and moment.game.is_crawford:
         return False
@@ -181,17 +181,17 @@ def doubles(terms: Terms, moment: Moment, chances: Chances, local: float) -> boo
 def doubles_here(
     chooser: Chooser, terms: Terms, moment: Moment, board: Boards, chances: Chances, scratch: VolatilityScratch
 ) -> bool:
-    """Whether the player on roll doubles. If its model uses the local volatility, that of the position is found only
-    where it decides: the more the chances jump, the less it is worth to wait."""
+    """Whether the player on roll doubles. If the player's model uses the local volatility, the volatility of the
+    position is found only where it decides: the more the chances jump, the less it is worth to wait."""
     side = terms.sides[moment.on_roll]
     if side[4] == 0.0:
         return doubles(terms, moment, chances, side[2])
-    if not doubles(terms, moment, chances, MOST_VOLATILITY):
+    if not doubles(terms, moment, chances, MAX_VOLATILITY):
         return False
     if doubles(terms, moment, chances, 0.0):
         return True
     local = local_volatility(chooser.networks, chooser.tables, _LIKELY, board, scratch)
-    return doubles(terms, moment, chances, min(local, MOST_VOLATILITY))
+    return doubles(terms, moment, chances, min(local, MAX_VOLATILITY))
 
 
 @kernel(borrows=True)
@@ -213,7 +213,7 @@ def way_of(terms: Terms, owner: int, outcome: int) -> int:
 
 @kernel(borrows=True)
 def note(book: Book, turn: int, board: Boards, chances: Chances, moment: Moment, player: int, action: int) -> None:
-    """Fills all of book[turn] except dice and play, if there is room."""
+    """Fill all of book[turn] except dice and play, if there is room."""
     if turn >= len(book.boards):
         return
     for slot in range(26):
@@ -226,7 +226,7 @@ def note(book: Book, turn: int, board: Boards, chances: Chances, moment: Moment,
 
 @kernel(borrows=True)
 def note_play(book: Book, turn: int, die: int, other_die: int, chosen: Boards) -> None:
-    """Fills the dice and the play of book[turn], if there is room."""
+    """Fill the dice and the play of book[turn], if there is room."""
     if turn < len(book.boards):
         book.records[turn, 3], book.records[turn, 4] = die, other_die
         for slot in range(26):
@@ -244,7 +244,7 @@ def offer(
     book: Book,
     turn: int,
 ) -> int:
-    """Fills book[turn] and book[turn + 1] if the player on roll doubles; returns the outcome."""
+    """Fill book[turn] and book[turn + 1] if the player on roll doubles; returns the outcome."""
     if not doubles_here(chooser, terms, moment, board, chances, scratch):
         return _NO_OFFER
     is_taken = takes(terms, moment, chances)
@@ -291,7 +291,7 @@ def play_roll(
     tree: CubeTree,
     chosen: Boards,
 ) -> tuple[float, bool]:
-    """Fills chosen[slot] with the play of dice from board[slot]. `opponent` is the moment after it; `likely` are the
+    """Fill chosen[slot] with the play of dice from board[slot]. `opponent` is the moment after it; `likely` are the
     plays of each roll considered for luck, and those of the next roll.
 
     Returns the luck of the roll, 0 unless it is measured, and whether the opponent's chances after the play are in
@@ -329,7 +329,7 @@ def play_game(
     book: Book,
     first: int,
 ) -> Ending:
-    """Fills book[first], ... with a game. `games` is the score seen by each player; `bits` are the stream of its dice
+    """Fill book[first], ... with a game. `games` is the score for each player; `bits` are the stream of the game's dice
     and the counter of the first roll."""
     networks, tables, position = chooser.networks, chooser.tables, scratch.position
     likely = LIKELY_FOR_LUCK, _LIKELY_AHEAD
@@ -374,7 +374,7 @@ def play_match(
     games: NDArray[np.int16],
     book: Book,
 ) -> tuple[int, int, float]:
-    """Fills games[number, (score of player 0, of player 1, whether it is the Crawford game, winner, points, cube value,
+    """Fill games[number, (score of player 0, of player 1, whether it is the Crawford game, winner, points, cube value,
     way, turns)] and the book. Returns (games, turns, luck of player 0)."""
     score_0, score_1, number, row, is_past, luck = 0, 0, 0, 0, False, 0.0
     while True:
@@ -409,8 +409,8 @@ def fill_matches(
     games: NDArray[np.int16],
     books: Book,
 ) -> None:
-    """Fills counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the books
-    [row, turn] with matches[row] of a seed, for rows begin:end. In pairs, matches 2k and 2k + 1 have the dice of k, and
+    """Fill counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the books
+    [row, turn] with matches[row] of a seed, for rows begin:end. In pairs, matches 2k and 2k + 1 use the dice of k, and
     the sides change seats in 2k + 1."""
     swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(chooser.networks, terms.ply)
     for row in range(begin, end):

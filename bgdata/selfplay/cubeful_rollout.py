@@ -4,7 +4,7 @@ handle the cube by a model.
 Both sides choose plays by their value with the cube, statically or one roll ahead, and double by static chances. The
 luck of every roll, in points of the game or in mwc, is subtracted. It averages to zero with any model, so the mean
 stays the same and the standard error falls. First and second rolls are stratified as in `rollout`, and positions of one
-item have the same dice.
+item get the same dice.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from bgdata.selfplay.cubeful_games import (
 from bgdata.selfplay.rollout import PLAIN, Limits, RolloutSettings, Values, numbers_of
 from bgdata.selfplay.rollout_kernels import (
     BLOCK,
-    MOST_TRIALS,
+    MAX_TRIALS,
     KernelSettings,
     fill_order,
     fill_statistics,
@@ -58,7 +58,7 @@ _OWNERS = {CubeOwner.CENTERED: NOBODY, CubeOwner.ON_ROLL: 0, CubeOwner.OPPONENT:
 
 
 class CubefulStart(NamedTuple):
-    """A position to roll out and its stakes, both seen by the player on roll."""
+    """A position to roll out and its stakes, both for the player on roll."""
 
     board: Boards  # [26]
     stakes: Stakes
@@ -75,7 +75,8 @@ def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStar
 
 
 def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: int) -> dict[str, CubefulStart]:
-    """The better plays by name, at least two if there are. After them the opponent is on roll, and may double."""
+    """The better plays by name, at least two if the roll has two. After them the opponent is on roll, and may
+    double."""
     chosen = [row for place, row in enumerate(ranked[:most]) if place < 2 or row.loss <= within]
     return {
         str(row.play): CubefulStart(np.array(row.play.next_position.board, np.int8), stakes.flip()) for row in chosen
@@ -90,7 +91,7 @@ class CubefulRollout(NamedTuple):
     standard_errors: Values  # [n]
     plain_standard_errors: Values  # [n] standard errors without subtracting luck
     trials: NDArray[np.int64]  # [n]
-    blocks: Values  # [n, blocks] means of 36 trials less luck: differences between rows are more accurate
+    blocks: Values  # [n, blocks] means of 36 trials minus luck: differences between rows are more accurate
     point: float
 
 
@@ -107,7 +108,7 @@ def roll_out_with_cube(
     most `limits.until` points of normalised equity, up to `limits.most_trials`. In matches both sides use the score
     unless `rules` are as for money.
 
-    All positions have the dice of `item` of the seed. The result does not depend on the number of threads. Games are
+    All positions get the dice of `item` of the seed. The result does not depend on the number of threads. Games are
     played to the end, or in money play to an exact table: settings must not truncate them. Raises UsageError for
     numbers out of range, a player without networks and settings that cut games short, InvalidParameterError for rules
     that do not fit the stakes, and InvalidPositionError.
@@ -177,7 +178,7 @@ def result_of(blocks: Values, stakes: Stakes, rules: CubeRules) -> CubefulRollou
 
 
 def difference(result: CubefulRollout, row: int, other: int) -> tuple[float, float]:
-    """The value of a row less that of another, and the standard error of this difference, block by block."""
+    """The value of a row minus that of another, and the standard error of this difference, block by block."""
     gaps = result.blocks[row] - result.blocks[other]
     return float(gaps.mean()), float(gaps.std(ddof=1) / math.sqrt(len(gaps)))
 
@@ -195,10 +196,10 @@ def fill_cubeful_blocks(
     first: int,
     blocks: Values,
 ) -> None:
-    """Fills blocks[row, block, 0] with the mean value, for the player on roll, of the 36 trials of block first + block
-    of an item, and blocks[row, block, 1] with the mean of its luck in them, from boards[row, slot] and starts[row,
-    (cube value, owner, whether it may double, fields of a `MatchGame`)]. begin:end are pairs of row and block, in
-    order."""
+    """Fill blocks[row, block, 0] with the mean value, for the player on roll, of the 36 trials of block first + block
+    of an item, and blocks[row, block, 1] with the mean of the player's luck in these trials, from boards[row, slot] and
+    starts[row, (cube value, owner, whether it may double, fields of a `MatchGame`)]. begin:end are pairs of row and
+    block, in order."""
     tree, order = new_cube_tree(chooser.networks, terms.ply), np.empty(BLOCK, np.int64)
     board, chosen = np.empty(26, np.int8), np.empty(26, np.int8)
     stream: Any = random_stream(settings.seed, item)  # itself a seed of streams
@@ -206,7 +207,7 @@ def fill_cubeful_blocks(
         row, column = place // blocks.shape[1], place % blocks.shape[1]
         block, given = first + column, starts[row]
         start = Moment(0, given[0], given[1], MatchGame(given[3], given[4], given[5] != 0))
-        fill_order(random_stream(stream, MOST_TRIALS + block // BLOCK), order)
+        fill_order(random_stream(stream, MAX_TRIALS + block // BLOCK), order)
         total, luck = 0.0, 0.0
         for trial in range(block * BLOCK, (block + 1) * BLOCK):
             for slot in range(26):
@@ -229,8 +230,8 @@ def trial_of(
     board: Boards,
     chosen: Boards,
 ) -> tuple[float, float]:
-    """(value at the end, luck of all rolls) for player 0, first on roll, in one game from board[slot]. It overwrites
-    board[slot] and chosen[slot]. `dice` are the stream of rolls, and the places of the first two rolls among all 36.
+    """(value at the end, luck of all rolls) for player 0, first on roll, in one game from board[slot]. board[slot] and
+    chosen[slot] are overwritten. `dice` are the stream of rolls, and the places of the first two rolls among all 36.
     Values are points, or from -1 to 1 in a match. In money play a game ends where the two-sided table covers it."""
     seen = start.game, MatchGame(start.game.opponent_away, start.game.away, start.game.is_crawford)
     over = outcome_of(board, CHECKERS)

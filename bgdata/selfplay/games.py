@@ -1,10 +1,10 @@
 """Whole games between two players, with every position, roll and play, and optionally the luck of the dice.
 
-In a pair each sequence of dice is played twice with the sides swapped: turn t of games 2k and 2k + 1 has the same dice;
-the player named first begins game 2k, the other one game 2k + 1. A pair is one observation of skill (`result_of`), and
-a player against itself scores exactly 0.
+In a pair each sequence of dice is played twice with the sides swapped: the dice of turn t are the same in games 2k and
+2k + 1; the player named first begins game 2k, the other one game 2k + 1. A pair is one observation of skill
+(`result_of`), and a player against itself scores exactly 0.
 
-The luck-adjusted result is the points won less the luck of every roll. The luck of each roll is 0 on average for any
+The luck-adjusted result is the points won minus the luck of every roll. The luck of each roll is 0 on average for any
 players and any estimates. So the mean stays the same, and most of the noise of the dice is removed (Zare, "Hedging
 toward skill", GammonVillage 2000). Equal dice for both sides alone remove little luck, because the two games of a pair
 soon differ.
@@ -46,7 +46,7 @@ from bgdata.evaluation.roll_values import (
 from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import game_outcomes, outcome_of
 from bgdata.game.codec import Boards, check_legal_boards, flip_into
-from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.game.play_kernels import MAX_NOTES, MAX_PLAYS, Notes, fill_plays
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import in_threads, kernel, read_only
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from bgdata.evaluation.player import Player
 
 Dice = NDArray[np.int8]
-MOST_TURNS = 1 << 30  # more than any game has
+MAX_TURNS = 1 << 30  # more than any game has
 LOCKSTEP = 1 << 14  # games played side by side by players outside kernels: limits the memory
 ROOM = 96  # turns kept while a game is played; the few longer games are played twice
 START = read_only(np.array(START_BOARD, np.int8))
@@ -88,7 +88,7 @@ def play_games(first_player: Player, second_player: Player, count: int, seed: in
 def play_games_with_luck(
     first_player: Player, second_player: Player, estimator: Chooser, count: int, seed: int, first: int = 0
 ) -> tuple[Games, NDArray[np.float64]]:
-    """The games of `play_games`, and float64[count]: the net luck of the player named first, its own less the other
+    """The games of `play_games`, and float64[count]: the net luck of the player named first, its own minus the other
     player's, in points.
 
     Results are the same on any number of threads and in any batch. Estimating luck takes about 20 times as long as
@@ -124,14 +124,15 @@ def check_numbers(count: int, seed: int, first: int) -> None:
 
 
 class Corpus(NamedTuple):
-    """Games first, first + 1, ... with every turn. Game g has turns offsets[g] to offsets[g + 1], the sides in turn."""
+    """Games first, first + 1, ... with every turn. Turns offsets[g] to offsets[g + 1] belong to game g, the sides in
+    turn."""
 
     outcomes: NDArray[np.int8]  # [games] points to player 0, -3 to 3
     begins: NDArray[np.int8]  # [games] who rolls first: 0 or 1
     offsets: NDArray[np.int64]  # [games + 1]
-    boards: Boards  # [turns, 26] before the roll, seen by the player on roll
+    boards: Boards  # [turns, 26] before the roll, for the player on roll
     dice: Dice  # [turns, 2]
-    after_play: Boards  # [turns, 26] still seen by the player who moved
+    after_play: Boards  # [turns, 26] still for the player who moved
     equities: NDArray[np.float32]  # [turns] static cubeless equity of the player on roll; NaN without networks
     lucks: NDArray[np.float32]  # [turns] luck of the roll for the player on roll; NaN unless measured
 
@@ -189,9 +190,9 @@ def _play_pages(
 def net_lucks(
     begins: NDArray[np.integer], offsets: NDArray[np.int64], lucks: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """float64[games]: the luck of player 0 less that of player 1 in points; NaN where luck was not measured.
+    """float64[games]: the luck of player 0 minus that of player 1 in points; NaN where luck was not measured.
 
-    Sums are in the order of turns, so that all machines agree. The luck-adjusted result of player 0 is its points less
+    Sums are in the order of turns, so that all machines agree. The luck-adjusted result of player 0 is its points minus
     its net luck.
     """
     games = np.repeat(np.arange(len(begins)), np.diff(offsets))
@@ -217,9 +218,9 @@ def _net_lucks_of_turns(
 class Turns(NamedTuple):
     """Records of the turns of one game. Turns beyond the size of the arrays are not recorded."""
 
-    boards: Boards  # [turn, 26] before the roll, seen by the player on roll
+    boards: Boards  # [turn, 26] before the roll, for the player on roll
     dice: NDArray[np.int8]  # [turn, 2]
-    after_play: Boards  # [turn, 26] still seen by the player who moved
+    after_play: Boards  # [turn, 26] still for the player who moved
     chances: Chances  # [turn + 1, 5] of the opponent after the play of a turn, as evaluated by the player
     sources: NDArray[np.int8]  # [turn + 1] source of these chances: a number of `evaluator.AnswerSource`
 
@@ -227,16 +228,16 @@ class Turns(NamedTuple):
 class GameScratch(NamedTuple):
     """Scratch of one thread for playing games."""
 
-    after: Boards  # [MOST_PLAYS, 26]
-    notes: Notes  # [MOST_NOTES]
-    first: Scratch  # of the player named first; next that of the other one
+    after: Boards  # [MAX_PLAYS, 26]
+    notes: Notes  # [MAX_NOTES]
+    first: Scratch  # scratch of the player named first
     second: Scratch
 
 
 @kernel()
 def new_game_scratch(first_chooser: Chooser, second_chooser: Chooser) -> GameScratch:
     """Scratch for one thread."""
-    after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
+    after, notes = np.empty((MAX_PLAYS, 26), np.int8), np.empty(MAX_NOTES, np.int64)
     return GameScratch(after, notes, choice_scratch(first_chooser), choice_scratch(second_chooser))
 
 
@@ -256,9 +257,9 @@ def fill_games(
     dice: Dice,
     after_play: Boards,
 ) -> None:
-    """Fills outcomes[row], begins[row], turns[row] and, as far as there is room, boards[row, turn, slot], dice[row,
+    """Fill outcomes[row], begins[row], turns[row] and, as far as there is room, boards[row, turn, slot], dice[row,
     turn, 0:2] and after_play[row, turn, slot] with game numbers[row] of a seed, for rows begin:end. In pairs, games 2k
-    and 2k + 1 have the dice of k, and the players take turns to begin; else the higher first die begins."""
+    and 2k + 1 use the dice of k, and the players take turns to begin; else the higher first die begins."""
     scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
     for row in range(begin, end):
         game = numbers[row]
@@ -268,7 +269,7 @@ def fill_games(
         begins[row] = side
         record = Turns(boards[row], dice[row], after_play[row], nothing.chances, nothing.sources)
         outcomes[row], turns[row] = play_game(
-            first_chooser, second_chooser, stream, game, side, board, True, MOST_TURNS, scratch, record
+            first_chooser, second_chooser, stream, game, side, board, True, MAX_TURNS, scratch, record
         )
 
 
@@ -292,9 +293,9 @@ def play_game(
     scratch: GameScratch,
     record: Turns,
 ) -> tuple[int, int]:
-    """Fills the record with the turns of a game from board[slot], which is overwritten. `side` begins: 0 for the player
-    named first, 1 for the other one. With `is_opening` its first roll is not a double. Returns (points to the player
-    named first, turns). A game is cut after `most_turns`, for 0 points."""
+    """Fill the record with the turns of a game from board[slot], which is overwritten. `side` begins: 0 for the player
+    named first, 1 for the other one. With `is_opening` the first roll of the game is not a double. Returns (points to
+    the player named first, turns). A game is cut after `most_turns`, for 0 points."""
     outcome, turn = 0, 0
     while outcome == 0 and turn < most_turns:
         die, other_die = dice_at(stream, turn) if is_opening else dice_of(random_bits(stream, turn))
@@ -318,8 +319,8 @@ def play_game(
 def choose_play(
     chooser: Chooser, board: Boards, n: int, game: int, turn: int, after: Boards, scratch: Scratch, record: Turns
 ) -> int:
-    """The row of after[0:n, slot] that a player chooses: see `choices.choose`. Fills chances and sources of the record
-    if there is room; then even a forced play is evaluated."""
+    """The row of after[0:n, slot] that a player chooses: see `choices.choose`. Also fill chances and sources of the
+    record if there is room; then even a forced play is evaluated."""
     if len(record.sources) == 0:
         return choose(chooser, board, after, n, game, turn, scratch)
     best, source = choose_by_chances(chooser.networks, chooser.tables, after, n, scratch)
@@ -348,8 +349,8 @@ def fill_values(
     dice: Dice,
     values: NDArray[np.float32],
 ) -> None:
-    """Fills values[0, turn] with the static equity of boards[turn, slot], and `with_luck` values[1, turn] with the luck
-    of dice[turn, 0:2], for games begin:end. A game has the turns offsets[row]:offsets[row + 1]."""
+    """Fill values[0, turn] with the static equity of boards[turn, slot], and `with_luck` values[1, turn] with the luck
+    of dice[turn, 0:2], for games begin:end. Turns offsets[row]:offsets[row + 1] belong to game `row`."""
     networks, tables = estimator.networks, estimator.tables
     scratch = new_roll_scratch(networks)
     for row in range(begin, end):
@@ -366,7 +367,7 @@ class LockstepTurn(NamedTuple):
     """One turn of all games that are not over before it."""
 
     rows: NDArray[np.int64]  # [n] rows of these games among all games
-    boards: Boards  # [n, 26] before the roll, seen by the player on roll
+    boards: Boards  # [n, 26] before the roll, for the player on roll
     rolls: Dice  # [n, 2]
     outcomes: NDArray[np.int8]  # [n] points to the player named first, 0 where the game goes on
 
@@ -407,7 +408,7 @@ def checked_choices(
 
 @kernel()
 def fill_rolls(seed: int, games: NDArray[np.int64], turn: int, rolls: NDArray[np.int8]) -> None:
-    """Fills rolls[row, 0:2] with the dice of a turn of games[row]."""
+    """Fill rolls[row, 0:2] with the dice of a turn of games[row]."""
     for row in range(len(games)):
         rolls[row, 0], rolls[row, 1] = dice_at(random_stream(seed, games[row] // 2), turn)
 
@@ -418,7 +419,7 @@ class SeriesResult:
 
     games: int
     points_per_game: float
-    standard_error: float  # of points_per_game, in points; nan for fewer than two pairs of games
+    standard_error: float  # error of points_per_game, in points; nan for fewer than two pairs of games
     win_share: float  # share of games won, 0 to 1
     mean_turns: float  # rolls of a game, of both players
 
@@ -429,7 +430,7 @@ class SeriesResult:
 
 
 def result_of(games: Games) -> SeriesResult:
-    """The result of at least one game. Raises UsageError for no games.
+    """The result of one game or more. Raises UsageError if there are none.
 
     The two games with the same dice (numbers 2k and 2k + 1) are one observation, because the luck of the dice cancels
     between them. A game without its partner is one observation.

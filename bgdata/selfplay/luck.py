@@ -1,13 +1,13 @@
 """Luck and skill of recorded games, turn by turn, and luck-adjusted results.
 
-The luck of a roll is the value after its best play, less the mean of that value over all rolls, by the same evaluator
-at the same ply. It averages to zero exactly, however accurate the evaluator is. The skill of a play is the value after
-it, less the value after the best play of its roll; it is at most 0. The first roll of a game decides who begins, so its
-mean is 0: with the dice swapped, the other side would have gained as much.
+The luck of a roll is the value after its best play, minus the mean of that value over all rolls, by the same evaluator
+at the same ply. Luck averages to zero exactly, however accurate the evaluator is. The skill of a play is the value
+after it, minus the value after the best play of its roll; it is at most 0. The first roll of a game decides who begins,
+so the mean of its values is 0: with the dice swapped, the other side would have gained as much.
 
-The value before a roll is the mean over all rolls. It differs a little from the value after the previous play, because
-the evaluator now looks one roll further, and at the end of the game it may be far from the result. This difference is
-`drift`. Then, seen by one player,
+The value before a roll is the mean over all rolls. This mean differs a little from the value after the previous play,
+because the evaluator now looks one roll further, and at the end of the game the mean may be far from the result. This
+difference is `drift`. Then, from one player's point of view,
 
     final - initial = net luck + net skill + net drift        (exactly; no drift where values are exact)
 
@@ -52,9 +52,9 @@ class RecordedGame(NamedTuple):
     """The rolls of one game, of both players in turn."""
 
     players: NDArray[np.int8]  # [n] who rolls: 0 or 1
-    boards: Boards  # [n, 26] before the roll, seen by the player who rolls
+    boards: Boards  # [n, 26] before the roll, for the player who rolls
     dice: NDArray[np.int8]  # [n, 2]
-    after_play: Boards  # [n, 26] after the play, seen by the same player; equals `boards` without a play
+    after_play: Boards  # [n, 26] after the play, still for the same player; equals `boards` without a play
     result: float  # points to player 0 per unit cube; NaN for an unfinished game
 
 
@@ -64,8 +64,8 @@ class GameLuck(NamedTuple):
     values: TurnValues
     luck: Values  # [n]
     skill: Values  # [n] 0 or negative
-    drift: Values  # [n] value before the roll less that after the previous play; 0 in the first row
-    settlement: float  # result less the last value, in points to player 0; NaN for an unfinished game
+    drift: Values  # [n] value before the roll minus that after the previous play; 0 in the first row
+    settlement: float  # result minus the last value, in points to player 0; NaN for an unfinished game
 
 
 class LuckTotals(NamedTuple):
@@ -79,7 +79,7 @@ class LuckTotals(NamedTuple):
     net_luck: float
     net_skill: float
     net_drift: float
-    luck_adjusted: float  # result less net luck
+    luck_adjusted: float  # result minus net luck
 
 
 def game_luck(evaluator: Evaluator, game: RecordedGame) -> GameLuck:
@@ -116,7 +116,7 @@ def signs(players: NDArray[np.int8]) -> Values:
 
 def turn_values(evaluator: Evaluator, boards: Boards, dice: NDArray[np.int8], after_play: Boards) -> TurnValues:
     """Values before and after each turn, from int8[n, 26] boards, int8[n, 2] dice, and int8[n, 26] boards after the
-    play, seen by the player who moved. A kernel evaluates networks at 0-ply, about a hundred times faster.
+    play, for the player who moved. A kernel evaluates networks at 0-ply, about a hundred times faster.
 
     Raises UsageError for a player that does not evaluate positions.
     """
@@ -148,7 +148,7 @@ def fill_turn_values(
     after_play: Boards,
     values: Values,
 ) -> None:
-    """Fills values[0, turn] with the mean over all rolls from boards[turn, slot], values[1, turn] with the value after
+    """Fill values[0, turn] with the mean over all rolls from boards[turn, slot], values[1, turn] with the value after
     the best play of dice[turn, 0:2], and values[2, turn] with the value of after_play[turn, slot], for turns
     begin:end."""
     scratch = new_roll_scratch(networks)

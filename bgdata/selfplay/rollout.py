@@ -1,11 +1,11 @@
-"""Rollouts: the value of a position when a player with networks plays both sides to the end, many times.
+"""Rollouts give the value of a position when a player with networks plays both sides to the end, many times.
 
 The luck of every roll, which averages to zero, is subtracted from each of the five chances (variance reduction, see
 `roll_values`). The mean stays the same, and the standard error falls to a fraction. First and second rolls are
 stratified.
 
-A standard error comes from blocks of 36 trials, each of which has every first and every second roll once. Blocks also
-share the pairs of these two rolls evenly, so the true error is a little smaller than the stated one, never larger.
+A standard error comes from blocks of 36 trials, each of which contains every first and every second roll once. Blocks
+also share the pairs of these two rolls evenly, so the true error is a little smaller than the stated one, never larger.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bgdata.selfplay.games import LOCKSTEP, checked_choices
 from bgdata.selfplay.rollout_kernels import (
     BLOCK,
     LAST_TURN,
-    MOST_TRIALS,
+    MAX_TRIALS,
     SUPERBLOCK,
     KernelSettings,
     fill_blocks,
@@ -104,7 +104,7 @@ class RolloutSettings(NamedTuple):
 
 
 PLAIN = RolloutSettings()
-LEAST_ERROR, MOST_ERROR = 1e-50, 1e3  # limits of `until`, in points: the number of games grows with its square
+MIN_ERROR, MAX_ERROR = 1e-50, 1e3  # limits of `until`, in points: the number of games grows with its square
 
 
 class Limits(NamedTuple):
@@ -121,15 +121,15 @@ class Limits(NamedTuple):
 
     def check(self) -> None:
         """Raise UsageError unless these trials give a standard error and end."""
-        if self.trials > MOST_TRIALS:
-            raise UsageError(f"expected at most {MOST_TRIALS:,} trials, got {self.trials}")
+        if self.trials > MAX_TRIALS:
+            raise UsageError(f"expected at most {MAX_TRIALS:,} trials, got {self.trials}")
         if self.trials < 2 * BLOCK or self.trials % BLOCK:
             raise UsageError(f"expected a multiple of {BLOCK} trials, at least {2 * BLOCK}, got {self.trials}")
         if not self.until > 0:
             raise UsageError(f"expected a standard error above 0, got {self.until}")
-        if not (LEAST_ERROR <= self.until <= MOST_ERROR or self.until == math.inf):
-            raise UsageError(f"expected a standard error from {LEAST_ERROR:g} to {MOST_ERROR:g}, got {self.until}")
-        if self.most_trials % self.trials or not 0 <= self.most_trials <= MOST_TRIALS:
+        if not (MIN_ERROR <= self.until <= MAX_ERROR or self.until == math.inf):
+            raise UsageError(f"expected a standard error from {MIN_ERROR:g} to {MAX_ERROR:g}, got {self.until}")
+        if self.most_trials % self.trials or not 0 <= self.most_trials <= MAX_TRIALS:
             raise UsageError(f"expected most trials to be a multiple of {self.trials}, got {self.most_trials}")
 
 
@@ -146,10 +146,10 @@ def roll_out(
     """Roll out int8[n, 26] boards with a number of trials each, or within limits: a multiple of 36, at least 72.
 
     With `until`, rounds of `trials` are added, up to `most_trials` in all, until the standard error of the equity is at
-    most `until` points; a position that does not reach it keeps its larger one. Board i has the dice of items[i] of the
-    seed (int64[n], 0 or more; by default i). The result of a position does not depend on other positions or on threads,
-    except that with `until`, boards of one item have as many rounds as the slowest of them. `through` is that of
-    `rolled_blocks`. Raises UsageError for numbers out of range and for a player without networks, and
+    most `until` points; a position that does not reach it keeps its larger one. Board i gets the dice of items[i] of
+    the seed (int64[n], 0 or more; by default i). The result of a position does not depend on other positions or on
+    threads, except that with `until`, boards of one item get as many rounds as the slowest of them. `through` is that
+    of `rolled_blocks`. Raises UsageError for numbers out of range and for a player without networks, and
     InvalidPositionError.
     """
     numbers, limits = numbers_of(boards, items), limits if isinstance(limits, Limits) else Limits(limits)
@@ -185,7 +185,7 @@ def rolled_blocks(
     """float64[blocks, 2, 5] for each int8[n, 26] board: means of the final chances and of the luck in blocks of 36
     trials. Board i has the dice of items[i] of the seed.
 
-    All boards have one round of `limits.trials`, then open boards have more rounds, up to `limits.most_trials` each.
+    All boards get one round of `limits.trials`, then open boards get more rounds, up to `limits.most_trials` each.
     `still_open` takes the blocks of all boards and returns bool[n], whether a board needs more games. A closed board
     may open again: it continues with its own next games, so its blocks depend on its number of games alone. `through`
     takes the function that rolls out blocks and returns a function to call instead of it, which may roll out fewer
@@ -206,7 +206,7 @@ def rolled_blocks(
 
 
 def open_groups(groups: Rows, limits: Limits) -> StillOpen:
-    """The `still_open` of `rolled_blocks` for boards in groups (int64[n]): boards of a group have the same number of
+    """The `still_open` of `rolled_blocks` for boards in groups (int64[n]): boards of a group get the same number of
     blocks, as many as the slowest of them needs for its standard error."""
 
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
@@ -237,8 +237,8 @@ def rolled_by(
     """A function that rolls out blocks of int8[n, 26] boards, for the `through` of `rolled_blocks`, with any player for
     both sides, such as gnubg or bgsage. The player chooses the plays of many games at a time.
 
-    `chooser` has the networks and tables that measure luck and end games. Luck averages to zero with any player. Raises
-    UsageError for wrong settings, and InvalidPositionError for answers of the player that are not positions.
+    `chooser` contains the networks and tables that measure luck and end games. Luck averages to zero with any player.
+    Raises UsageError for wrong settings, and InvalidPositionError for answers of the player that are not positions.
     """
     kernel_settings = settings.for_kernels(seed)
 
@@ -268,7 +268,7 @@ def played_trials(
     trials: NDArray[np.int64],
 ) -> Values:
     """float64[n, 2, 5]: chances at the end of int64[n] trials of items from int8[n, 26] boards, and their luck, both
-    seen by the player first on roll."""
+    for the player first on roll."""
     ends, lucks = np.zeros((2, len(boards), 5))
     rows, boards, turn = np.arange(len(boards)), np.ascontiguousarray(boards), 0
     while True:
@@ -324,8 +324,8 @@ def mean_and_error(values: Values) -> tuple[Values, Values]:
 
 
 def difference_error(first: Values, second: Values) -> float:
-    """Standard error of the mean of float64[n] less the mean of float64[m]. Values at the same index, up to the smaller
-    of n and m, are pairs with the same dice."""
+    """Standard error of the mean of float64[n] minus the mean of float64[m]. Values at the same index, up to the
+    smaller of n and m, are pairs with the same dice."""
     if len(first) < len(second):
         first, second = second, first
     n, m = len(first), len(second)

@@ -1,4 +1,5 @@
-"""Kernels of `rollout`: trials of one position, in blocks of 36 that have every first roll and every second roll once.
+"""Kernels of `rollout` for trials of one position, in blocks of 36 that contain every first roll and every second roll
+once.
 
 A trial is one game from the position. Its random numbers depend on (seed, item, trial) alone, so candidate plays rolled
 out as the same item get the same dice. In every SUPERBLOCK trials, each pair of first and second roll occurs once. All
@@ -31,16 +32,17 @@ from bgdata.evaluation.roll_values import (
 from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_into
-from bgdata.game.play_kernels import MOST_PLAYS, fill_plays
+from bgdata.game.play_kernels import MAX_PLAYS, fill_plays
 from bgdata.game.random import high_below, random_bits, random_stream
 from bgdata.game.rolls import DICE
 from bgdata.kernel import kernel, prange
 
 BLOCK = 36  # trials
 SUPERBLOCK = BLOCK * BLOCK
-MOST_TRIALS = 1 << 40
+MAX_TRIALS = 1 << 40
 LAST_TURN = 1 << 30
-MOST_CANDIDATES, _WINDOW = FILTERS[0].keep, np.float32(FILTERS[0].window)  # of plays that are looked into at 1-ply
+# limits of the plays that are looked into at 1-ply
+MAX_CANDIDATES, _WINDOW = FILTERS[0].keep, np.float32(FILTERS[0].window)
 _WORST: Any = np.float32(np.inf)  # higher than any equity of the opponent
 _OVER = int(PositionClass.OVER)
 Values = NDArray[np.float64]
@@ -74,7 +76,7 @@ class FirstTurns(NamedTuple):
     values: Chances  # [22, 21, 5], with the next as in `RollScratch`
     means: Values  # [22, 5]
     is_played: NDArray[np.bool_]  # [21]
-    after: Boards  # [21, 26] after the best play of the first roll, seen by the opponent
+    after: Boards  # [21, 26] after the best play of the first roll, for the opponent
 
 
 class RolloutScratch(NamedTuple):
@@ -82,8 +84,8 @@ class RolloutScratch(NamedTuple):
 
     first: FirstTurns
     tree: TreeScratch  # its `rolls` are also those of the current position
-    static: NDArray[np.float32]  # [MOST_PLAYS] equities of the OPPONENT after the plays of a roll
-    candidates: Boards  # [MOST_CANDIDATES, 26] after plays evaluated at 1-ply, the OPPONENT on roll
+    static: NDArray[np.float32]  # [MAX_PLAYS] equities of the OPPONENT after the plays of a roll
+    candidates: Boards  # [MAX_CANDIDATES, 26] after plays evaluated at 1-ply, the OPPONENT on roll
     board: Boards  # [26]
     turned: Chances  # [5]
     end: Values  # [5] chances at the end of a trial
@@ -102,9 +104,9 @@ def fill_blocks(
     first: NDArray[np.int64],
     blocks: Values,
 ) -> None:
-    """Fills blocks[row, block, 0, 0:5] with the mean chances of the player on roll in the 36 trials of block first[row]
-    + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of its luck in
-    them, zero unless measured. begin:end are pairs of row and block, in order."""
+    """Fill blocks[row, block, 0, 0:5] with the mean chances of the player on roll in the 36 trials of block first[row]
+    + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of the player's
+    luck in these trials, zero unless measured. begin:end are pairs of row and block, in order."""
     count, networks = blocks.shape[1], chooser.networks
     roller, scratch = Roller(networks, chooser.tables, settings), new_rollout_scratch(networks)
     for place in range(begin, end):
@@ -129,8 +131,8 @@ def new_rollout_scratch(networks: Networks) -> RolloutScratch:
     return RolloutScratch(
         first,
         new_tree_scratch(networks, 1),
-        np.empty(MOST_PLAYS, np.float32),
-        np.empty((MOST_CANDIDATES, 26), np.int8),
+        np.empty(MAX_PLAYS, np.float32),
+        np.empty((MAX_CANDIDATES, 26), np.int8),
         np.empty(26, np.int8),
         np.empty(5, np.float32),
         np.empty(5, np.float64),
@@ -141,9 +143,9 @@ def new_rollout_scratch(networks: Networks) -> RolloutScratch:
 
 @kernel(borrows=True)
 def fill_block(roller: Roller, board: Boards, item: int, block: int, scratch: RolloutScratch, means: Values) -> None:
-    """Fills means[0, 0:5] (chances) and means[1, 0:5] (luck) of one block of trials, summed in their order."""
+    """Fill means[0, 0:5] (chances) and means[1, 0:5] (luck) of one block of trials, summed in their order."""
     stream: Any = random_stream(roller.settings.seed, item)  # itself a seed of streams
-    fill_order(random_stream(stream, MOST_TRIALS + block // BLOCK), scratch.order)
+    fill_order(random_stream(stream, MAX_TRIALS + block // BLOCK), scratch.order)
     means[:] = 0.0
     for trial in range(block * BLOCK, (block + 1) * BLOCK):
         fill_trial(roller, board, random_stream(stream, trial), first_rolls(trial, scratch.order), scratch)
@@ -163,7 +165,7 @@ def first_rolls(trial: int, order: NDArray[np.int64]) -> tuple[int, int]:
 
 @kernel(borrows=True)
 def fill_order(stream: np.uint64, order: NDArray[np.int64]) -> None:
-    """Fills order[0:n] with 0 to n - 1, shuffled (Fisher and Yates)."""
+    """Fill order[0:n] with 0 to n - 1, shuffled (Fisher and Yates)."""
     for place in range(len(order)):
         order[place] = place
     for place in range(len(order) - 1, 0, -1):
@@ -175,8 +177,8 @@ def fill_order(stream: np.uint64, order: NDArray[np.int64]) -> None:
 def fill_trial(
     roller: Roller, board: Boards, stream: np.uint64, rolls: tuple[int, int], scratch: RolloutScratch
 ) -> None:
-    """Fills scratch.end[0:5] with the chances at the end of one game from board[slot], and scratch.luck[0:5] with the
-    luck of all its rolls, both seen by the player first on roll. `rolls` are the places of the first two rolls among
+    """Fill scratch.end[0:5] with the chances at the end of one game from board[slot], and scratch.luck[0:5] with the
+    luck of all its rolls, both for the player first on roll. `rolls` are the places of the first two rolls among
     all 36."""
     networks, tables, settings = roller
     for slot in range(26):
@@ -235,7 +237,7 @@ def play_first_turn(roller: Roller, die: int, other_die: int, before: int, scrat
 
 @kernel(borrows=True)
 def fill_end(roller: Roller, board: Boards, turn: int, scratch: RolloutScratch) -> None:
-    """Fills scratch.end[0:5] with the chances of board[slot] after `turn` rolls, seen by the player first on roll."""
+    """Fill scratch.end[0:5] with the chances of board[slot] after `turn` rolls, for the player first on roll."""
     chances = scratch.tree.rolls.values[0]
     fill_chances(roller.networks, roller.tables, board, scratch.tree.rolls.evaluation, chances)
     if turn % 2:
@@ -262,8 +264,8 @@ def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
 
 @kernel(borrows=True)
 def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> None:
-    """Fills scratch.board[slot] with the position after the best play of a roll, seen by the opponent. The best play is
-    that at 0-ply, or the choice of `lookahead.rank_all` at 1-ply."""
+    """Fill scratch.board[slot] with the position after the best play of a roll, from the opponent's point of view. The
+    best play is that at 0-ply, or the choice of `lookahead.rank_all` at 1-ply."""
     networks, tables, settings = roller
     after, evaluation = scratch.tree.rolls.after, scratch.tree.rolls.evaluation
     n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
@@ -289,10 +291,10 @@ def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> N
 
 @kernel(borrows=True)
 def fill_candidates(after: Boards, n: int, scratch: RolloutScratch) -> int:
-    """Fills scratch.candidates[place, slot] with the plays of after[0:n, slot] that pass the filter of 1-ply, best
+    """Fill scratch.candidates[place, slot] with the plays of after[0:n, slot] that pass the filter of 1-ply, best
     first; returns how many. Overwrites their static equities."""
     static, lowest, count = scratch.static, _WORST, 0
-    for place in range(min(n, MOST_CANDIDATES)):
+    for place in range(min(n, MAX_CANDIDATES)):
         best = 0
         for row in range(1, n):
             if static[row] < static[best]:
@@ -309,7 +311,7 @@ def fill_candidates(after: Boards, n: int, scratch: RolloutScratch) -> int:
 
 @kernel(borrows=True)
 def add_luck(values: Chances, mean: Values, is_own: bool, luck: Values) -> None:
-    """Adds to luck[0:5] the luck of a roll for each chance: values[0:5] of the roll less mean[0:5] over all rolls. The
+    """Add to luck[0:5] the luck of a roll for each chance: values[0:5] of the roll minus mean[0:5] over all rolls. The
     opponent's luck counts with the opposite sign."""
     if is_own:
         for item in range(5):
@@ -332,7 +334,7 @@ def fill_ends(
     is_end: NDArray[np.bool_],
     chances: Values,
 ) -> None:
-    """Fills is_end[row] with whether trials end at boards[row, slot] after `turn` rolls, and where they do chances[row,
+    """Fill is_end[row] with whether trials end at boards[row, slot] after `turn` rolls, and where they do chances[row,
     0:5] of the player first on roll, for rows begin:end."""
     networks = chooser.networks
     roller, scratch = Roller(networks, chooser.tables, settings), new_rollout_scratch(networks)
@@ -357,14 +359,14 @@ def fill_rolls(
     rolls: NDArray[np.int8],
     lucks: Values,
 ) -> None:
-    """Fills rolls[row, 0:2] with a turn of trials[row] of items[row], and adds its luck to lucks[row, 0:5], for rows
+    """Fill rolls[row, 0:2] with a turn of trials[row] of items[row], and add its luck to lucks[row, 0:5], for rows
     begin:end."""
     networks, tables = chooser.networks, chooser.tables
     scratch = new_rollout_scratch(networks)
     for row in range(begin, end):
         stream: Any = random_stream(settings.seed, items[row])
         if turn < 2:
-            fill_order(random_stream(stream, MOST_TRIALS + trials[row] // SUPERBLOCK), scratch.order)
+            fill_order(random_stream(stream, MAX_TRIALS + trials[row] // SUPERBLOCK), scratch.order)
             first, second = first_rolls(trials[row], scratch.order)
             place = second if turn else first
         else:
@@ -379,7 +381,7 @@ def fill_rolls(
 
 @kernel(parallel=True)
 def fill_statistics(blocks: Values, means: Values, errors: Values) -> None:
-    """Fills means[row, column] and errors[row, column], the standard error of the mean, from blocks[row, block,
+    """Fill means[row, column] and errors[row, column], the standard error of the mean, from blocks[row, block,
     column], summed in order of at least 2 blocks."""
     count = blocks.shape[1]
     for row in prange(len(blocks)):

@@ -1,13 +1,13 @@
 """Series of games with the cube, money games and whole matches: by a network in a kernel, with every turn or results in
 pairs, and between any two players that evaluate positions.
 
-In `play_cubeful` all unfinished matches advance roll by roll, and each player evaluates many positions at a time. It
-chooses plays by cubeless money equity, and handles the cube by Janowski's model from its own chances, at the score. So
-results measure how well a player plays and evaluates, not its own cube handling. The rules and the dice are those of
-`cubeful_games`: a network against itself plays the same games.
+In `play_cubeful` all unfinished matches advance roll by roll, and each player evaluates many positions at a time. A
+player chooses plays by cubeless money equity, and handles the cube by Janowski's model from its own chances, at the
+score. So results measure how well a player plays and evaluates, not its own cube handling. The rules and the dice are
+those of `cubeful_games`: a network against itself plays the same games.
 
 One network measures luck for both sides, as in `cubeful_games`: the value of a position after its best play, with the
-cube and the score, less the mean of that value over all rolls.
+cube and the score, minus the mean of that value over all rolls.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from bgdata.equity.cube_models import CUBE_MODELS
 from bgdata.equity.doubling import DEFAULT_STRATEGY, Strategy
 from bgdata.equity.match_cube import MatchGame
-from bgdata.equity.match_equity import MOST_AWAY, SYMMETRY_TOLERANCE, MatchEquity
+from bgdata.equity.match_equity import MAX_AWAY, SYMMETRY_TOLERANCE, MatchEquity
 from bgdata.errors import UsageError
 from bgdata.evaluation.chances import Chances, Evaluator
 from bgdata.evaluation.choices import Chooser, require_networks
-from bgdata.evaluation.lookahead import MOST_PLY
+from bgdata.evaluation.lookahead import MAX_PLY
 from bgdata.evaluation.player import Player, as_evaluator
 from bgdata.evaluation.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.board_kernels import game_outcomes
@@ -35,7 +35,7 @@ from bgdata.kernel import Array, in_threads, kernel
 from bgdata.selfplay.cubeful_games import (
     GAME_TURNS,
     LIKELY_FOR_LUCK,
-    MOST_CUBE,
+    MAX_CUBE,
     NOBODY,
     PASSED,
     Book,
@@ -85,8 +85,8 @@ class CubefulRules:
 
     def check(self, sides: tuple[CubeSide, CubeSide]) -> None:
         """Raise UsageError for impossible rules, or rules that do not fit the models."""
-        if not 0 <= self.length <= MOST_AWAY:
-            raise UsageError(f"expected a match length of 1 to {MOST_AWAY} points, or 0 for money, got {self.length}")
+        if not 0 <= self.length <= MAX_AWAY:
+            raise UsageError(f"expected a match length of 1 to {MAX_AWAY} points, or 0 for money, got {self.length}")
         if self.length and self.is_jacoby:
             raise UsageError(f"expected the jacoby rule in money play only, got it in a match to {self.length}")
         for model in (CUBE_MODELS[side.strategy.model] for side in sides):
@@ -150,13 +150,13 @@ def cubeful_results(
     with_luck: bool = False,
     ply: int = 0,
 ) -> CubefulResults:
-    """Results of matches first, first + 1, ...; a money game is a match of one game. In pairs, 2k and 2k + 1 have the
+    """Results of matches first, first + 1, ...; a money game is a match of one game. In pairs, 2k and 2k + 1 use the
     same dice for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is always player
     0. Both sides look `ply` rolls ahead, to choose plays and to handle the cube. Measuring luck takes about twenty
     times as long at 0-ply.
 
     Match m of a seed is always the same, on any number of threads and in any batch. Raises UsageError for a player
-    without networks, impossible rules, a ply beyond 0 to MOST_PLY, and numbers beyond 0 to 2^63 - 1.
+    without networks, impossible rules, a ply beyond 0 to MAX_PLY, and numbers beyond 0 to 2^63 - 1.
     """
     check_numbers(count, seed, first)
     terms = _terms(chooser, sides, rules, ply, with_luck=with_luck)
@@ -174,7 +174,7 @@ def cubeful_self_play(
     ply: int = 0,
 ) -> CubefulCorpus:
     """Matches first, first + 1, ... of a seed, with every turn. Player 0 handles the cube as the side named first. A
-    money game has the same dice as the cubeless game of its number. Raises the errors of `cubeful_results`."""
+    money game uses the same dice as the cubeless game of the same number. Raises the errors of `cubeful_results`."""
     check_numbers(count, seed, first)
     terms, matches = _terms(chooser, sides, rules, ply), np.arange(first, first + count)
     room = TURNS * max(rules.length, 1)
@@ -199,8 +199,8 @@ def _terms(
     if with_luck and rules.length:
         rules.check_met()
     require_networks(chooser, "to handle the cube")
-    if not 0 <= ply <= MOST_PLY:
-        raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply}")
+    if not 0 <= ply <= MAX_PLY:
+        raise UsageError(f"expected a ply from 0 to {MAX_PLY}, got {ply}")
     return terms_of(sides, rules, with_luck=with_luck, ply=ply)
 
 
@@ -232,7 +232,7 @@ def play_cubeful(
     first: int = 0,
     estimator: Chooser | None = None,
 ) -> CubefulResults:
-    """Matches first, first + 1, ... of a seed; a money game is a match of one game. Matches 2k and 2k + 1 have the same
+    """Matches first, first + 1, ... of a seed; a money game is a match of one game. Matches 2k and 2k + 1 use the same
     dice for each seat: the player named first is player 0 in 2k, and player 1 in 2k + 1. `turns` of games count rolls.
     An estimator, which must have networks, measures luck.
 
@@ -318,7 +318,7 @@ class _Table:
 def _turn_cubes(table: _Table, judges: list[Evaluator]) -> Rows:
     """Turn the cubes that are doubled and taken. Returns bool[n]: whether a double was passed."""
     on_roll, owner = table.state[:, _ON_ROLL], table.state[:, _OWNER]
-    may = (table.state[:, _ROLLS] > 0) & (owner != 1 - on_roll) & (table.state[:, _CUBE] < MOST_CUBE)
+    may = (table.state[:, _ROLLS] > 0) & (owner != 1 - on_roll) & (table.state[:, _CUBE] < MAX_CUBE)
     rows = np.flatnonzero(may & ~table.is_crawford)
     doubled = rows[_decisions(table, judges, rows, on_roll[rows], is_answer=False)]
     is_taken = _decisions(table, judges, doubled, 1 - on_roll[doubled], is_answer=True)
@@ -385,7 +385,7 @@ def _end_games(table: _Table, is_over: Rows, winners: Numbers, points: Numbers, 
 
 @kernel()
 def fill_dice(seed: int, pairs: Numbers, games: Numbers, rolls: Numbers, dice: NDArray[np.int8]) -> None:
-    """Fills dice[row, 0:2] with roll rolls[row] of game games[row] of the matches of pairs[row]. The first roll is not
+    """Fill dice[row, 0:2] with roll rolls[row] of game games[row] of the matches of pairs[row]. The first roll is not
     a double."""
     for row in range(len(pairs)):
         bits = random_bits(random_stream(seed, pairs[row]), GAME_TURNS * games[row] + rolls[row])
@@ -402,7 +402,7 @@ def moment_of(row: Numbers) -> Moment:
 def fill_decisions(
     begin: int, end: int, terms: Terms, is_answer: bool, moments: Numbers, chances: Chances, found: Rows
 ) -> None:
-    """Fills found[row] with whether the player on roll doubles by chances[row, 0:5], or with `is_answer` whether the
+    """Fill found[row] with whether the player on roll doubles by chances[row, 0:5], or with `is_answer` whether the
     opponent takes by these chances of the player on roll, for rows begin:end."""
     for row in range(begin, end):
         if is_answer:
@@ -423,7 +423,7 @@ def fill_lucks(
     is_opening: Rows,
     found: Array,
 ) -> None:
-    """Fills found[row] with the luck of dice[row, 0:2] for the player who rolled them in boards[row, slot].
+    """Fill found[row] with the luck of dice[row, 0:2] for the player who rolled them in boards[row, slot].
     moments[row] is after the roll. For rows begin:end."""
     scratch = new_roll_scratch(chooser.networks)
     for row in range(begin, end):

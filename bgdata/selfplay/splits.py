@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bgdata.game.random import GAMMA, mix_bits
 
 SPLITS = ("train", "validation", "test")
-TENTHS = (8, 1, 1)  # of the games or positions in each split
+TENTHS = (8, 1, 1)  # tenths of the games or positions in each split
 _SALT = 0x5350_4C49_5453  # keeps splits independent of the dice of the same seed and game
 _MASK = (1 << 64) - 1
 

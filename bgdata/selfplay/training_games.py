@@ -5,9 +5,9 @@ reaches back games, late hits or broken boards, so a network trained on it alone
 by rule is crude, but the turns played from it resemble those of real games in the same trouble.
 
 The 1-ply chances of a position are the mean over all rolls of the static chances after the best play. Its return
-continues from there: the 1-ply chances, plus `td_lambda` times the return of the next position less the static chances
+continues from there: the 1-ply chances, plus `td_lambda` times the return of the next position minus the static chances
 of that position. Both contain the roll, so a return contains no luck of the dice except for which positions were
-reached. With a td_lambda of 0 the return is the 1-ply chances. With 1 it is the outcome of the game less all luck,
+reached. With a td_lambda of 0 the return is the 1-ply chances. With 1 it is the outcome of the game minus all luck,
 which is unbiased for any networks (Sutton 1988; Zare, "Hedging toward skill"). After a turn that was not the best play
 the return begins anew, because the position is not worth what was played.
 """
@@ -43,7 +43,7 @@ from bgdata.kernel import in_threads, kernel
 from bgdata.selfplay.games import check_numbers
 
 _START = np.array(START_BOARD, np.int8)
-LEAST_RANDOM, MOST_RANDOM = 2, 60  # random plays before a game
+MIN_RANDOM, MAX_RANDOM = 2, 60  # random plays before a game
 _SETUP_STREAM = 1 << 40  # first counter of set-ups, above those of any turn
 
 
@@ -73,7 +73,7 @@ _OPENING, _RANDOM_PLAYS, _BACK_GAME, _ACE_POINT, _CONTAINMENT, _BLITZ, *_OTHERS 
 _PRIMES, _HOLDING, _BEAR_IN, _CRASHED, _ = _OTHERS
 Counter = NDArray[np.int64]  # [1] the next counter of a stream
 GIVEN = len(Start)  # for games that begin at a given position, not by a rule of `Start`
-MOST_TURNS = 200  # of a game; longer games are cut, and their last return is the 1-ply chances
+MAX_TURNS = 200  # turns of a game; longer games are cut, and their last return is the 1-ply chances
 _RACE, _NONE, _ONE = int(PositionClass.RACE), np.float32(0), np.float32(1)
 NO_POSITIONS = np.empty((0, 26), np.int8)
 _OVERLOOKS, _CHOICES = 1 << 41, 1 << 42  # first counters of whether plays are overlooked, and of which
@@ -103,24 +103,24 @@ def training_games(
     td_lambda: float = 0.0,
 ) -> TrainingGames:
     """Play games first, first + 1, ... of a seed. Game g begins as starts[g - first], a number of `Start`, or if that
-    is GIVEN at positions[g - first] of int8[games, 26], seen by the player on roll.
+    is GIVEN at positions[g - first] of int8[games, 26], for the player on roll.
 
     A game ends when it is over or a bearoff table knows its chances, so networks never evaluate such positions. Only
     the `likely` plays of each roll are considered, or all for 0. A share of `overlooked` turns is played without half
     of the plays. Results depend on the seed alone, not on the number of threads. Raises UsageError for numbers beyond 0
-    to 2^63 - 1, more likely plays than MOST_LIKELY, or a missing position.
+    to 2^63 - 1, more likely plays than MAX_LIKELY, or a missing position.
     """
     n = len(starts)
     check_numbers(n, seed, first)
     if (starts == GIVEN).any() and len(positions) != n:
         raise UsageError(f"expected {n} positions where games begin, got {len(positions)}")
     counts = np.zeros(n, np.int64)
-    boards, chances = np.empty((n, MOST_TURNS, 26), np.int8), np.empty((n, 3, MOST_TURNS, 5), np.float32)
+    boards, chances = np.empty((n, MAX_TURNS, 26), np.int8), np.empty((n, 3, MAX_TURNS, 5), np.float32)
     settings = seed, first, round(overlooked * (1 << 20)), np.float32(td_lambda)
     pages = counts, boards, chances
     in_threads(fill_games, n, networks, tables, likely_plays(likely), starts, positions, *settings, *pages)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    is_turn = np.arange(MOST_TURNS) < counts[:, None]
+    is_turn = np.arange(MAX_TURNS) < counts[:, None]
     return TrainingGames(offsets, boards[is_turn], *(chances[:, kind][is_turn] for kind in range(3)))
 
 
@@ -141,10 +141,10 @@ def fill_games(
     boards: Boards,
     chances: Chances,
 ) -> None:
-    """Fills counts[row], boards[row, turn, slot] and chances[row, kind, turn, 0:5] with game first + row of a seed, for
+    """Fill counts[row], boards[row, turn, slot] and chances[row, kind, turn, 0:5] with game first + row of a seed, for
     rows begin:end. `overlooked` is in units of 2^-20."""
     scratch, counter, board = new_roll_scratch(networks), np.empty(1, np.int64), np.empty(26, np.int8)
-    is_best = np.empty(MOST_TURNS, np.bool_)
+    is_best = np.empty(MAX_TURNS, np.bool_)
     for row in range(begin, end):
         stream = random_stream(seed, first + row)
         if starts[row] == GIVEN:
@@ -172,10 +172,10 @@ def play_game(
     boards: Boards,
     chances: Chances,
 ) -> int:
-    """Fills boards[turn, slot], chances[0:2, turn, 0:5] and is_best[turn], whether the best play was made, with the
+    """Fill boards[turn, slot], chances[0:2, turn, 0:5] and is_best[turn], whether the best play was made, with the
     turns of a game from board[slot] on; returns their number."""
     turn = 0
-    while turn < MOST_TURNS and not is_solved(tables, board):
+    while turn < MAX_TURNS and not is_solved(tables, board):
         for slot in range(26):
             boards[turn, slot] = board[slot]
         fill_chances(networks, tables, board, scratch.evaluation, chances[0, turn])
@@ -212,7 +212,7 @@ def overlooking_play(
     other_die: int,
     scratch: RollScratch,
 ) -> int:
-    """Fills scratch.after[play, slot] with some plays of a roll, each kept with a chance of one half. Returns the best
+    """Fill scratch.after[play, slot] with some plays of a roll, each kept with a chance of one half. Returns the best
     of them, or 0, the first play of all, if none is kept."""
     n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
     kept = 0
@@ -232,7 +232,7 @@ def overlooking_play(
 def fill_returns(
     boards: Boards, is_best: NDArray[np.bool_], td_lambda: np.float32, chances: Chances, scratch: Chances
 ) -> None:
-    """Fills chances[2, turn, 0:5] with the returns of all turns of boards[turn, slot]. The last turn has no next
+    """Fill chances[2, turn, 0:5] with the returns of all turns of boards[turn, slot]. The last turn has no next
     position to add: its chances are known, or the game was cut. Stored returns are limited by the rules; earlier
     returns use the unlimited ones, which are unbiased. Overwrites scratch[0:2, 0:5]."""
     difference, turned = scratch[0], scratch[1]
@@ -250,7 +250,7 @@ def fill_returns(
 
 @kernel(borrows=True)
 def fill_turned_difference(difference: Chances, turned: Chances) -> None:
-    """Fills turned[0:5] with a difference of chances seen by the other player."""
+    """Fill turned[0:5] with a difference of chances from the other player's point of view."""
     turned[0] = -difference[0]
     turned[1], turned[2] = difference[3], difference[4]
     turned[3], turned[4] = difference[1], difference[2]
@@ -258,9 +258,9 @@ def fill_turned_difference(difference: Chances, turned: Chances) -> None:
 
 @kernel(borrows=True)
 def fill_start(start: int, stream: np.uint64, board: Boards, counter: Counter, after: Boards, notes: Notes) -> None:
-    """Fills board[slot] with the position, seen by the player on roll, where game `stream` begins by a kind of `Start`.
-    It depends on the stream alone, and is never a finished game. counter[0:1], after[0:MOST_PLAYS] and
-    notes[0:MOST_NOTES] are scratch."""
+    """Fill board[slot] with the position, for the player on roll, where game `stream` begins by a kind of `Start`.
+    It depends on the stream alone, and is never a finished game. counter[0:1], after[0:MAX_PLAYS] and
+    notes[0:MAX_NOTES] are scratch."""
     counter[0] = _SETUP_STREAM
     if start == _RANDOM_PLAYS:
         fill_random_plays(stream, counter, board, after, notes)
@@ -288,11 +288,11 @@ def draw(stream: np.uint64, counter: Counter, count: int) -> int:
 
 @kernel(borrows=True)
 def fill_random_plays(stream: np.uint64, counter: Counter, board: Boards, after: Boards, notes: Notes) -> None:
-    """Fills board[slot] with the start position after LEAST_RANDOM to MOST_RANDOM random plays, fewer if a play would
+    """Fill board[slot] with the start position after MIN_RANDOM to MAX_RANDOM random plays, fewer if a play would
     end the game."""
     for slot in range(26):
         board[slot] = _START[slot]
-    plays = LEAST_RANDOM + draw(stream, counter, MOST_RANDOM - LEAST_RANDOM + 1)
+    plays = MIN_RANDOM + draw(stream, counter, MAX_RANDOM - MIN_RANDOM + 1)
     for play in range(plays):
         bits = random_bits(stream, counter[0])
         counter[0] += 1
@@ -316,7 +316,7 @@ def is_closed(board: Boards) -> bool:
 
 @kernel(borrows=True)
 def put(board: Boards, side: int, point: int, count: int) -> int:
-    """Fills board[slot] with `count` more checkers of a side (0: on roll, 1: the opponent) on one of its points, 25 for
+    """Fill board[slot] with `count` more checkers of a side (0: on roll, 1: the opponent) on one of its points, 25 for
     the bar, if the other side has none there. Returns how many were added."""
     if point == BAR:
         if side == 0:
@@ -336,7 +336,7 @@ def put(board: Boards, side: int, point: int, count: int) -> int:
 def spread(
     stream: np.uint64, counter: Counter, board: Boards, side: int, count: int, lowest: int, highest: int, pairs: int
 ) -> None:
-    """Fills board[slot] with `count` more checkers of a side on random points from lowest to highest, each in a pair
+    """Fill board[slot] with `count` more checkers of a side on random points from lowest to highest, each in a pair
     with a chance of pairs / 8. Checkers that find no point are borne off."""
     left, tries = count, 0
     while left > 0 and tries < 200:
@@ -347,7 +347,7 @@ def spread(
 
 @kernel(borrows=True)
 def fill_setup(start: int, stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Fills board[slot] with a position set up by the rule of a `Start`; side 0 is the side that the rule describes."""
+    """Fill board[slot] with a position set up by the rule of a `Start`; side 0 is the side that the rule describes."""
     for slot in range(26):
         board[slot] = 0
     if start == _BACK_GAME:
@@ -397,13 +397,13 @@ def fill_setup(start: int, stream: np.uint64, counter: Counter, board: Boards) -
 
 @kernel(borrows=True)
 def fill_up(stream: np.uint64, counter: Counter, board: Boards, side: int, lowest: int, highest: int) -> None:
-    """Fills board[slot] with the remaining checkers of a side's 15, on its points from lowest to highest."""
+    """Fill board[slot] with the remaining checkers of a side's 15, on its points from lowest to highest."""
     spread(stream, counter, board, side, CHECKERS - checkers_within(board, side, 1, BAR), lowest, highest, 4)
 
 
 @kernel(borrows=True)
 def fill_back_game(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Fills board[slot]: side 0 holds two of the opponent's home points, and the opponent brings its checkers home."""
+    """Fill board[slot]: side 0 holds two of the opponent's home points, and the opponent brings its checkers home."""
     low = 1 + draw(stream, counter, 5)
     high = low + 1 + draw(stream, counter, HOME_POINTS - low)
     for point in (low, high):
@@ -415,7 +415,7 @@ def fill_back_game(stream: np.uint64, counter: Counter, board: Boards) -> None:
 
 @kernel(borrows=True)
 def fill_containment(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Fills board[slot]: the opponent has borne off some checkers and has one or two back, on the bar or near it; side
+    """Fill board[slot]: the opponent has borne off some checkers and has one or two back, on the bar or near it; side
     0 has some points closed."""
     first = 1 + draw(stream, counter, 4)
     for point in range(first, first + 3 + draw(stream, counter, 4)):
@@ -431,7 +431,7 @@ def fill_containment(stream: np.uint64, counter: Counter, board: Boards) -> None
 
 @kernel(borrows=True)
 def fill_blitz(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Fills board[slot]: side 0 attacks one to three checkers without an anchor in its home board."""
+    """Fill board[slot]: side 0 attacks one to three checkers without an anchor in its home board."""
     for _ in range(1 + draw(stream, counter, 3)):
         put(board, 1, BAR if draw(stream, counter, 2) == 0 else 19 + draw(stream, counter, 6), 1)
     if draw(stream, counter, 3):

@@ -25,7 +25,7 @@ from bgdata.system import map_bytes, release_map
 Array = NDArray[Any]
 _HASHED_AT_ONCE_BYTES = 1 << 24
 ROW_HASHES = "_row_sha256"  # ending of an array with the SHA-256 of each row of another
-_ALIGNMENT = 64  # of the values in a file, as numpy writes it
+_ALIGNMENT = 64  # alignment of the values in a file, as numpy writes it
 LARGE = 1 << 30  # bytes of a file that is rarely in memory as a whole
 # as numpy writes it: {'descr': '<f4', 'fortran_order': False, 'shape': (6, 4), }
 _HEADER = re.compile(

@@ -86,7 +86,7 @@ DEFINED = {  # everything that a catalog defines, by kind of entry
 }
 SEAL_NAME = ".catalog.seal"
 HASHED_BYTES = 1 << 20  # bytes of a catalog read at a time
-_MOST_SEAL_BYTES = 1000
+_MAX_SEAL_BYTES = 1000
 
 
 def write_catalog(warehouse: Versions) -> None:
@@ -224,7 +224,7 @@ def _update_catalog_to(path: Path, warehouse: Versions, before: Index, index: In
         _attach(connection, path, warehouse, {key.partition("/")[0] for key in keys})
         for name in sorted(name for name in others if name in were):
             connection.execute(f"drop view {identifier(name)}")
-        for key in sorted(changed):
+        for key in sorted(changed & old.keys()):
             forget_manifests(connection, key)
         insert_manifests(connection, warehouse, {key: new[key] for key in changed & new.keys()})
         create_views(connection, warehouse, index, keys=keys)
@@ -486,7 +486,7 @@ def _read_seal(warehouse: Versions) -> tuple[str, str]:
     """(state, code) from the file beside a catalog; empty if there is none."""
     try:
         with open_regular(warehouse.root / SEAL_NAME) as file:
-            state, code = file.read(_MOST_SEAL_BYTES).decode().split(" ")
+            state, code = file.read(_MAX_SEAL_BYTES).decode().split(" ")
     except (CorruptFileError, OSError, ValueError):  # ValueError: no UTF-8, or not two words
         return "", ""
     return state, code

@@ -129,7 +129,7 @@ class Context(Generic[P_co]):
     parameters: P_co
     inputs: Mapping[str, Table]  # by role
     warehouse: Versions  # finds players by name; values depend only on inputs and parameters
-    part: range | None = field(default=None, kw_only=True)  # of its items, None for all: see Dataset.part_items
+    part: range | None = field(default=None, kw_only=True)  # range of its items, None for all: see Dataset.part_items
 
     def items(self, count: int) -> range:
         """The numbers of the items to compute, of `count` in all."""
@@ -158,8 +158,8 @@ class Computed(Generic[P_co]):
 
     parameters: P_co
     arrays: Mapping[str, Array]
-    first_item: int = 0  # of a part
-    first_row: int = 0  # of its main table
+    first_item: int = 0  # first item of a part
+    first_row: int = 0  # first row of its main table
 
 
 ANYWHERE = "bit for bit, on any machine"
@@ -176,7 +176,7 @@ class Dataset(ABC, Generic[P]):
     source: ClassVar[str]  # source of the method or the data
     licence: ClassVar[str] = "CC0-1.0"
     made_again: ClassVar[str] = ANYWHERE  # whether the same code computes equal values again
-    columns: ClassVar[tuple[Column, ...]]  # of the main table, which is named like the kind; see TableShape
+    columns: ClassVar[tuple[Column, ...]]  # columns of the main table, which is named like the kind; see TableShape
     key: ClassVar[tuple[str, ...]]
     main_table: ClassVar[str] = ""  # name of the main table; empty for that of the kind
     side_tables: ClassVar[tuple[TableShape, ...]] = ()

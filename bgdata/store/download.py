@@ -1,4 +1,4 @@
-"""Files from the network: resumed after interruptions, and put into place only when complete."""
+"""Files from the network: resumed after interruptions, and put into place only when they are complete and checked."""
 
 from __future__ import annotations
 
@@ -6,36 +6,44 @@ import http.client
 import ssl
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
-from bgdata.errors import DownloadError
+from bgdata.errors import BgdataError, DownloadError
 from bgdata.process import keep, keeping
 from bgdata.store.progress import Progress
-from bgdata.store.storage import storage_errors, sync
+from bgdata.store.storage import storage_errors, sync, write_file
 
 CHUNK = 1 << 18
 TIMEOUT_SECONDS = 30
 HAVE_ALL = 416  # range not satisfiable: we already have all bytes
 # ValueError: an invalid address
 FAILURES = (urllib.error.URLError, http.client.HTTPException, ssl.SSLError, TimeoutError, ConnectionError, ValueError)
+Check = Callable[[Path], None]  # raises a BgdataError for a file that is not what was expected
 
 
-def download(address: str, path: Path, progress: Progress) -> Path:
-    """Download a file to `path`, resuming a `.partial` file; do nothing if the file exists. Raises DownloadError, whose
-    message says that nothing else needs the network, and StorageError."""
+def download(address: str, path: Path, progress: Progress, check: Check = lambda _: None, *, token: str = "") -> Path:
+    """Download a file to `path`, resuming a `.partial` file; do nothing if the file exists.
+
+    A complete file is checked before it gets its name, and deleted if the check fails. `token` proves to the host of
+    the address who asks; a host that it redirects to does not get it. Raises DownloadError, whose message says that
+    nothing else needs the network, StorageError, and the errors of `check`.
+    """
     if path.exists():
         return path
     partial = path.with_name(f"{path.name}.partial")
+    tag = partial.with_name(f"{partial.name}.tag")
 
     def kept_bytes() -> str:
         return f"{partial.stat().st_size:,} bytes of {path.name} are kept" if partial.exists() else ""
 
     with storage_errors("write", path), keeping(kept_bytes):
         path.parent.mkdir(parents=True, exist_ok=True)
-        if partial.is_symlink() or not (partial.is_file() or partial.is_dir()):
-            partial.unlink(missing_ok=True)  # a link would be written through, a pipe would block
+        for each in (partial, tag):
+            if each.is_symlink() or not (each.is_file() or each.is_dir()):
+                each.unlink(missing_ok=True)  # a link would be written through, a pipe would block
         try:
-            append(address, partial, progress)
+            append(address, partial, progress, token)
         except urllib.error.HTTPError as error:
             raise DownloadError(f"cannot download {address}: the server says {error.code} {error.reason}") from error
         except FAILURES as error:
@@ -45,26 +53,47 @@ def download(address: str, path: Path, progress: Progress) -> Path:
                 "nothing else needs the network, and the same command goes on later"
             ) from error
         sync(partial)
+        try:
+            check(partial)
+        except BgdataError:
+            partial.unlink()
+            raise
+        finally:
+            tag.unlink(missing_ok=True)
         partial.rename(path)
     keep("what is finished is kept")
     return path
 
 
-def append(address: str, partial: Path, progress: Progress) -> None:
-    """Append the missing bytes to a partial file; if it is longer than the file on the server, start again."""
-    have = partial.stat().st_size if partial.exists() else 0
-    request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})
+def append(address: str, partial: Path, progress: Progress, token: str = "") -> None:
+    """Append the missing bytes to a partial file. Start again if it is longer than the file on the server, or if that
+    file has changed: its tag (ETag, or the time of its last change) is kept in a file beside the partial one."""
+    have, kept = (partial.stat().st_size if partial.exists() else 0), partial.with_name(f"{partial.name}.tag")
+    tag = kept.read_text(errors="replace") if have and kept.is_file() else ""
+    headers = {"Range": f"bytes={have}-"} if have else {}
+    if tag.isprintable() and tag:
+        headers["If-Range"] = tag
+    request = urllib.request.Request(address, headers=headers)
+    if token:
+        request.add_unredirected_header("Authorization", f"Bearer {token}")
     try:
         answer = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
     except urllib.error.HTTPError as error:
         if error.code != HAVE_ALL or not have:
             raise
         if error.headers["Content-Range"] != f"bytes */{have}":
-            partial.unlink()
-            append(address, partial, progress)
+            _begin_again(address, partial, progress, token)
         return
     with answer:
-        is_rest = answer.status == http.client.PARTIAL_CONTENT
+        found, is_rest = _tag(answer.headers), answer.status == http.client.PARTIAL_CONTENT
+        if is_rest and tag and found and found != tag:
+            answer.close()
+            _begin_again(address, partial, progress, token)
+            return
+        if have and not is_rest:
+            progress.note(f"{partial.stem}: from its beginning, as the file has changed or the server does not resume")
+        if not is_rest:
+            write_file(kept, found.encode(), is_durable=False)
         left = int(answer.headers.get("Content-Length") or 0)
         progress.start(partial.stem, left + (have if is_rest else 0), "bytes")
         progress.advance(have if is_rest else 0)
@@ -75,4 +104,17 @@ def append(address: str, partial: Path, progress: Progress) -> None:
                 received += len(chunk)
                 progress.advance(len(chunk))
         if left and received < left:
-            raise http.client.IncompleteRead(b"", left - received)
+            raise http.client.HTTPException(f"the connection ended {left - received:,} bytes early")
+
+
+def _begin_again(address: str, partial: Path, progress: Progress, token: str) -> None:
+    """Delete a partial file, which is not the beginning of the file on the server, and download that file."""
+    progress.note(f"{partial.stem}: from its beginning, as the file has changed")
+    partial.unlink()
+    append(address, partial, progress, token)
+
+
+def _tag(headers: http.client.HTTPMessage) -> str:
+    """What tells one state of a file from another: its strong ETag, or the time of its last change, or nothing."""
+    tag = headers.get("ETag") or ""
+    return headers.get("Last-Modified") or "" if tag.startswith("W/") or not tag else tag

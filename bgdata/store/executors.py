@@ -25,7 +25,7 @@ from bgdata.system import blocking
 P = ParamSpec("P")
 T = TypeVar("T")
 LOCAL = "local"
-MOST_PROCESSES = 1024
+MAX_PROCESSES = 1024
 CONNECT_SECONDS = 10
 
 
@@ -121,8 +121,8 @@ def chosen_executor() -> Executor:
 
 def _processes(count: int) -> Iterator[Executor]:
     """Processes with one thread each."""
-    if not 1 <= count <= MOST_PROCESSES:
-        raise UsageError(f"expected 1 to {MOST_PROCESSES} processes, got {count}")
+    if not 1 <= count <= MAX_PROCESSES:
+        raise UsageError(f"expected 1 to {MAX_PROCESSES} processes, got {count}")
     pool = ProcessPoolExecutor(count, _Spawn(), initializer=begin_worker)
     try:
         yield pool

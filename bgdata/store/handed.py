@@ -65,7 +65,7 @@ class HandedVersion(NamedTuple):
 
 @dataclass(frozen=True)
 class Handed:
-    """The versions that work needs, by role, and the versions of players that it finds by name in a warehouse."""
+    """The versions that work needs, by role, and the player versions that it finds by name in a warehouse."""
 
     versions: Mapping[str, HandedVersion] = field(default_factory=dict)
     players: tuple[HandedVersion, ...] = ()

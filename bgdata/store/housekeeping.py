@@ -19,7 +19,7 @@ from bgdata.store.table import Table
 from bgdata.store.versions import DELETING, VERSION, Versions, deleting, newest
 
 DAMAGED = "damaged-"  # prefix of versions that a repair moved to the staging folder
-MOST_NAMED = 10  # dependents in a message
+MAX_NAMED = 10  # dependents in a message
 STAGED = re.compile(r"(.+?)(-[0-9a-f]{12}-[0-9a-f]{12}|\.published|\.lock)?")  # title of a build, and what is staged
 
 
@@ -51,7 +51,7 @@ def _all_needs(warehouse: Versions) -> dict[str, set[str]]:
                 raise
             continue
     if warehouse.lock.exists():
-        entries, _ = read_lock(warehouse.lock)
+        entries = read_lock(warehouse.lock)
         found[LOCK_NAME] = {f"{entry.dataset}/{entry.variant}@{entry.digest}" for entry in entries}
     return found
 
@@ -86,7 +86,7 @@ def check_removable(warehouse: Versions, table: Table) -> None:
             f"delete the link, or the version in the warehouse of {table.folder.resolve()}"
         )
     if who := needed_by(warehouse, table):
-        named = ", ".join(who[:MOST_NAMED]) + (f" and {len(who) - MOST_NAMED} more" if len(who) > MOST_NAMED else "")
+        named = ", ".join(who[:MAX_NAMED]) + (f" and {len(who) - MAX_NAMED} more" if len(who) > MAX_NAMED else "")
         raise VersionInUseError(f"expected a version that nothing depends on, got {table.name}, needed by {named}")
 
 

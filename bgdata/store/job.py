@@ -34,7 +34,7 @@ CHECKPOINT_SECONDS = float(os.environ.get("BGDATA_CHECKPOINT_SECONDS", "30"))  #
 CHECKPOINT_SHARE = 0.05  # limit of the time for checkpoints: a large state is saved less often
 SHARDS = "shards"  # the folder of shards
 PART = "part"  # the folder of the present part, and of the records of finished ones
-CHECKPOINT_ERRORS = (BgdataError, KeyError, ValueError, OSError)  # of damage, or a missing field or file
+CHECKPOINT_ERRORS = (BgdataError, KeyError, ValueError, OSError)  # raised for damage, or a missing field or file
 _STATE = "state.json"
 _SEAL = "sha256"  # hash of all other fields of the state
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bgdata.store.versions import Versions
 
 OWNER = ".warehouse"
-MOST_PATH_BYTES = 1 << 16
+MAX_PATH_BYTES = 1 << 16
 
 
 def _visible(folder: Path) -> list[str]:
@@ -207,7 +207,7 @@ def _owner_of(place: Path) -> Path | None:
     """The warehouse that owns a folder on another disk, or None if no file names it."""
     try:
         with open_regular(place / OWNER) as file:
-            found = Path(file.read(MOST_PATH_BYTES).decode())
+            found = Path(file.read(MAX_PATH_BYTES).decode())
     except (CorruptFileError, OSError, UnicodeDecodeError):
         return None
     return found if found.is_absolute() else None
@@ -245,7 +245,7 @@ def check_link(path: Path) -> None:
 
 def _gone(link: Path, place: Path) -> str:
     return (
-        f"expected the folder {place}, to which the link {link} leads, found none; is its disk there? "
+        f"expected the folder {place}, to which the link {link} leads, found none; is its disk mounted? "
         "if it is gone for good, delete the link"
     )
 

@@ -4,13 +4,12 @@ warehouse."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bgdata.errors import InvalidNameError, ManifestFormatError, MissingTableError, cite
-from bgdata.store.manifest import Manifest, canonical_json, is_count, is_text, parse_json, read_whole
+from bgdata.store.manifest import Manifest, canonical_json, parse_json, read_whole
 from bgdata.store.names import check_name
 from bgdata.store.storage import hold_lock, write_file
 
@@ -31,31 +30,16 @@ class LockEntry:
     digest: str
 
 
-@dataclass(frozen=True)
-class PinnedFile:
-    """A downloaded file with the hash from when it was first trusted."""
-
-    name: str
-    address: str
-    bytes: int
-    sha256: str
-
-
 def load_lock(path: Path) -> list[LockEntry]:
     """The locked variants. Raises MissingTableError for no variants, ManifestFormatError for a damaged file."""
-    entries, _ = read_lock(path)
+    entries = read_lock(path)
     if not entries:
         raise MissingTableError(f"expected locked variants in {path}, found none; try: bgdata lock")
     return entries
 
 
-def load_pins(path: Path) -> list[PinnedFile]:
-    """The pinned files, empty without a lock. Raises ManifestFormatError for a damaged file."""
-    return read_lock(path)[1] if path.exists() else []
-
-
-def read_lock(path: Path) -> tuple[list[LockEntry], list[PinnedFile]]:
-    """Both parts of the lock; see `load_lock`."""
+def read_lock(path: Path) -> list[LockEntry]:
+    """The locked variants, which may be none; see `load_lock`."""
     try:
         written = read_whole(path)
     except FileNotFoundError as error:
@@ -67,15 +51,10 @@ def read_lock(path: Path) -> tuple[list[LockEntry], list[PinnedFile]]:
                 f"expected a lock of format {FORMAT} in {path}, found {cite(data['format'])}; upgrade bgdata"
             )
         entries = [LockEntry(**fields) for fields in data["entries"]]
-        pins = [PinnedFile(**fields) for fields in data.get("files", [])]
         for entry in entries:
             for what, name in zip(("kind", "variant", "digest", "digest"), vars(entry).values(), strict=True):
                 check_name(what, name)
-        for pin in pins:
-            check_name("digest", pin.sha256)
-            if not (is_text(pin.name) and is_text(pin.address) and is_count(pin.bytes)):
-                raise ValueError(f"no name, address and size in {cite(vars(pin))}")
-        return entries, pins
+        return entries
     except (InvalidNameError, ValueError, LookupError, TypeError, AttributeError) as error:  # the others are of JSON
         raise ManifestFormatError(
             f"expected a lock file in {path}, found: {cite(error)}; restore it from version control"
@@ -83,31 +62,15 @@ def read_lock(path: Path) -> tuple[list[LockEntry], list[PinnedFile]]:
 
 
 def save_lock(path: Path, manifests: list[Manifest]) -> None:
-    """Write a lock of these versions, sorted for small diffs; pinned files are kept."""
-    entries = [LockEntry(m.dataset, m.variant, m.recipe_key, m.digest) for m in manifests]
-    with _one_writer(path):
-        write_lock(path, entries, load_pins(path))
+    """Write a lock of these versions."""
+    write_lock(path, [LockEntry(m.dataset, m.variant, m.recipe_key, m.digest) for m in manifests])
 
 
-def save_pin(path: Path, pin: PinnedFile) -> None:
-    """Pin a file, or replace its pin; the locked variants are kept."""
-    with _one_writer(path):
-        entries, pins = read_lock(path) if path.exists() else ([], [])
-        write_lock(path, entries, [*(other for other in pins if other.name != pin.name), pin])
-
-
-def _one_writer(path: Path) -> AbstractContextManager[None]:
-    """A lock for reading and rewriting the file, so that concurrent changes are not lost."""
-    return hold_lock(path.with_name(f".{path.name}.lock"))
-
-
-def write_lock(path: Path, entries: list[LockEntry], pins: list[PinnedFile]) -> None:
-    """Write the locked variants and the pinned files, each sorted."""
+def write_lock(path: Path, entries: list[LockEntry]) -> None:
+    """Write the locked variants, sorted for small diffs."""
     entries = sorted(entries, key=lambda entry: (entry.dataset, entry.variant))
-    lock: dict[str, object] = {"format": FORMAT, "entries": [asdict(entry) for entry in entries]}
-    if pins:
-        lock["files"] = [asdict(pin) for pin in sorted(pins, key=lambda pin: pin.name)]
-    write_file(path, canonical_json(lock, indent=2))
+    with hold_lock(path.with_name(f".{path.name}.lock")):
+        write_file(path, canonical_json({"format": FORMAT, "entries": [asdict(each) for each in entries]}, indent=2))
 
 
 SAME = "same"

@@ -19,10 +19,10 @@ from bgdata.store.names import is_name, parse_input
 from bgdata.store.storage import open_regular, storage_errors, write_file
 
 FORMAT = 1
-PARTS_FORMAT = 2  # of a version in several parts
+PARTS_FORMAT = 2  # format of a version in several parts
 FILE_NAME = "manifest.json"
 SEAL = "manifest_sha256"  # hash of all other fields
-MOST_BYTES = 1 << 24  # of a manifest or a lock
+MAX_BYTES = 1 << 24  # size of a manifest or a lock
 Check: TypeAlias = Callable[[Any], bool]
 
 
@@ -58,10 +58,10 @@ class RawFile:
     name: str
     bytes: int
     sha256: str
-    content_sha256: str  # of the unpacked content
+    content_sha256: str  # hash of the unpacked content
     address: str = ""
     licence: str = ""
-    date: str = ""  # of the file or its download
+    date: str = ""  # date of the file or its download
 
     @property
     def recipe(self) -> str:
@@ -105,7 +105,7 @@ class Manifest:
     revision: int
     parameters: dict[str, Any]
     recipe_key: str
-    digest: str  # of the values: see arrays.values_digest
+    digest: str  # digest of the values: see arrays.values_digest
     inputs: dict[str, str]  # role -> "dataset/variant@digest"
     raw_files: list[RawFile]
     warnings: list[str]
@@ -122,7 +122,7 @@ class Manifest:
     peak_memory_bytes: int
     machine: str
     format: int = field(default=FORMAT)
-    parts: list[Part] = field(default_factory=list)  # of a version in several parts, else empty
+    parts: list[Part] = field(default_factory=list)  # parts of a version that has several, else empty
 
     @property
     def version(self) -> str:
@@ -170,7 +170,7 @@ def _seal(values: dict[str, Any]) -> bytes:
 
 
 def canonical_json(value: object, indent: int | None = None) -> bytes:
-    """JSON with sorted keys: equal values are equal bytes. Raises ValueError for NaN and infinity."""
+    """JSON with sorted keys: equal values give equal bytes. Raises ValueError for NaN and infinity."""
     separators = (",", ":") if indent is None else None
     return (json.dumps(value, sort_keys=True, indent=indent, separators=separators, allow_nan=False) + "\n").encode()
 
@@ -248,13 +248,13 @@ def read_whole(path: Path) -> bytes:
     with storage_errors("read", path):
         try:
             with open_regular(path) as file:
-                written = file.read(min(os.fstat(file.fileno()).st_size, MOST_BYTES) + 1)
+                written = file.read(min(os.fstat(file.fileno()).st_size, MAX_BYTES) + 1)
         except FileNotFoundError:
             written = None
     if written is None:
         raise FileNotFoundError(path)
-    if len(written) > MOST_BYTES:
-        raise ManifestFormatError(f"expected at most {MOST_BYTES:,} bytes in {path}, found more; try: bgdata verify")
+    if len(written) > MAX_BYTES:
+        raise ManifestFormatError(f"expected at most {MAX_BYTES:,} bytes in {path}, found more; try: bgdata verify")
     return written
 
 
@@ -330,7 +330,7 @@ _RAW_FILE_FIELDS: dict[str, Check] = {entry.name: is_text for entry in fields(Ra
     "content_sha256": _is_digest,
 }
 _PART_FIELDS: dict[str, Check] = {"begin": is_count, "end": is_count, "rows": is_count, "digest": _is_digest}
-_FIELDS: dict[str, tuple[str, Check]] = {  # of a manifest: expectation and check
+_FIELDS: dict[str, tuple[str, Check]] = {  # fields of a manifest: expectation and check
     "dataset": ("the name of a kind", partial(is_name, "kind")),
     "variant": ("the name of a variant", partial(is_name, "variant")),
     "revision": ("a number", is_count),

@@ -18,7 +18,7 @@ KIND = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")  # tables and arrays too
 VARIANT = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 VERSION = re.compile(r"r[1-9][0-9]{0,8}-[0-9a-f]{8}")
 FILE = re.compile(rf"{KIND.pattern}\.(npy|parquet)")
-ROLE = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")  # of an input; some contain the name of a variant
+ROLE = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")  # role of an input; some contain the name of a variant
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 _RULES = {

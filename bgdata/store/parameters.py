@@ -97,9 +97,9 @@ def _hints_of(declared: type) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Base of every kind's parameters, all with defaults. An integer for a float becomes a float, so that 1 and 1.0 are
-    the same recipe. Parameters in `later` were added after versions had been published: recipes omit them at their
-    default, so that older recipes keep their key."""
+    """Base class of every kind's parameters; each has a default. An integer given for a float is converted, so that 1
+    and 1.0 are the same recipe. Parameters in `later` were added after versions had been published: recipes omit them
+    when they equal their default, so that older recipes keep their key."""
 
     later: ClassVar[tuple[str, ...]] = ()
     size_names: ClassVar[tuple[str, ...]] = ()  # parameters to reduce if a build is too large
@@ -141,8 +141,8 @@ class Parameters:
                 raise InvalidParameterError(f"expected finite numbers as {name}, got {cite(value)}")
 
     def check_determined(self) -> None:
-        """Raise InvalidParameterError for a name that something else may have tomorrow: then the same recipe would give
-        other values. Of a version that there is, its manifest says what it was made from."""
+        """Raise InvalidParameterError for a name that may later refer to something else, so that the same recipe would
+        give different values. The manifest of an existing version records what it was made from."""
 
     def to_json(self) -> dict[str, Any]:
         """The parameters as JSON values, as in manifests and recipes."""
@@ -184,7 +184,7 @@ class Parameters:
             return _from_text(declared, text)
         except InvalidParameterError:
             raise
-        except ValueError:  # of int and float
+        except ValueError:  # from int and float
             raise InvalidParameterError(f"expected {type_text(declared)} for {name}, got {cite(text)}") from None
 
 

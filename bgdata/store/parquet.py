@@ -27,7 +27,7 @@ def encodings(schema: pa.Schema) -> dict[str, Any]:
     """
     dictionary, encoding = [], {}
     for column in schema:
-        nested = pa.types.is_list(column.type)
+        nested = pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type)
         value = column.type.value_type if nested else column.type
         path = f"{column.name}.list.element" if nested else column.name
         if pa.types.is_dictionary(value):
@@ -47,8 +47,8 @@ def described_schema(schema: pa.Schema, shape: TableShape, about: Mapping[str, s
     fields = []
     for column in shape.columns:
         field = schema.field(column.name)
-        said = {"unit": column.unit, "meaning": column.meaning}
-        fields.append(field.with_type(stored_type(field.type)).with_metadata(said))
+        metadata = {"unit": column.unit, "meaning": column.meaning}
+        fields.append(field.with_type(stored_type(field.type)).with_metadata(metadata))
     return pa.schema(fields, {f"bgdata.{name}": text for name, text in about.items()})
 
 
@@ -93,7 +93,7 @@ class RowReader:
         self._groups: list[tuple[Path, pq.ParquetFile, int]] = []
         rows = []
         for path in paths:
-            with _parquet_errors(path):
+            with parquet_errors(path):
                 file = pq.ParquetFile(path)
                 numbers = range(file.num_row_groups)
                 self._groups += [(path, file, number) for number in numbers]
@@ -111,7 +111,7 @@ class RowReader:
     def _read_group(self, number: int, columns: Sequence[str]) -> pa.Table:
         if self._kept != (number, columns):
             path, file, place = self._groups[number]
-            with _parquet_errors(path):
+            with parquet_errors(path):
                 self._group = file.read_row_group(place, columns=list(columns))
             self._kept = (number, columns)
         return self._group
@@ -120,7 +120,7 @@ class RowReader:
 def first_difference(path: Path, batches: Iterator[pa.RecordBatch]) -> int | None:
     """The number of the first row that differs from the arrays, or None if the file equals them."""
     row = 0
-    with _parquet_errors(path):
+    with parquet_errors(path):
         file = pq.ParquetFile(path)
         groups = iter(range(file.num_row_groups))
         for batch in batches:
@@ -139,7 +139,7 @@ def first_difference(path: Path, batches: Iterator[pa.RecordBatch]) -> int | Non
 
 
 @contextmanager
-def _parquet_errors(path: Path) -> Iterator[None]:
+def parquet_errors(path: Path) -> Iterator[None]:
     """Raise CorruptFileError for any error of PyArrow; StorageError or MemoryError if the file cannot be read at
     present."""
     try:
@@ -162,7 +162,7 @@ def plain(table: pa.Table) -> pa.Table:
 def middle_rows(path: Path, count: int) -> list[dict[str, Any]]:
     """Up to `count` rows from the middle of a Parquet file, from one row group, because rows at the ends are less
     typical. Raises CorruptFileError or StorageError."""
-    with _parquet_errors(path), pq.ParquetFile(path) as file:
+    with parquet_errors(path), pq.ParquetFile(path) as file:
         groups = file.num_row_groups
         if not groups:
             return []

@@ -41,7 +41,7 @@ from bgdata.store.storage import is_want_of_memory, make_folder, open_regular, s
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 LEVELS = ("kind", "variant", "version")  # levels of the folders of a warehouse
 CHUNK = 1 << 23  # bytes of a request while a whole file is fetched
-MOST_LETTERS = 200  # letters of a message of a library
+MAX_LETTERS = 200  # letters of a message of a library
 S3 = ("s3", "s3a")
 EXTRA, PURPOSE = "remote", "for a warehouse at an address"
 Advance = Callable[[int], None]  # called with the number of new bytes
@@ -242,8 +242,8 @@ class Web(Place):
             with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:
                 yield answer
         except urllib.error.HTTPError as error:
-            said = f"cannot read {address}: the server says {error.code} {error.reason}"
-            raise (MissingFileError if error.code in (404, 410) else DownloadError)(said) from error
+            message = f"cannot read {address}: the server says {error.code} {error.reason}"
+            raise (MissingFileError if error.code in (404, 410) else DownloadError)(message) from error
         except FAILURES as error:
             raise DownloadError(f"cannot read {address}: {getattr(error, 'reason', error)}") from error
 
@@ -269,8 +269,8 @@ class Store(OpenPlace):
             except MissingExtraError:
                 raise
             except ImportError as error:  # the error names the package
-                said = str(error)[:1].lower() + str(error)[1:MOST_LETTERS]
-                raise MissingExtraError(f"expected a package for addresses {scheme}://, found none; {said}") from error
+                text = str(error)[:1].lower() + str(error)[1:MAX_LETTERS]
+                raise MissingExtraError(f"expected a package for addresses {scheme}://, found none; {text}") from error
             except ValueError as error:
                 known = "s3, http, https, file, and what fsspec has a package for"
                 raise UsageError(
@@ -327,8 +327,8 @@ class Store(OpenPlace):
         except (BgdataError, ImportError):
             raise
         except FileNotFoundError as error:
-            said = self._error_text(error)
-            found = f"found: {said[:1].lower()}{said[1:]}" if " " in said else "found no such file"
+            message = self._error_text(error)
+            found = f"found: {message[:1].lower()}{message[1:]}" if " " in message else "found no such file"
             raise MissingFileError(f"expected {where}, {found}") from error
         except Exception as error:  # every library has its own
             if is_want_of_memory(error):
@@ -337,10 +337,10 @@ class Store(OpenPlace):
 
     def _error_text(self, error: Exception) -> str:
         """The message of a library, in one line, without secrets of the address."""
-        said = without_secrets(" ".join(str(error).split()))
+        message = without_secrets(" ".join(str(error).split()))
         for word in self._secrets:
-            said = said.replace(word, "...")
-        return said[:MOST_LETTERS]
+            message = message.replace(word, "...")
+        return message[:MAX_LETTERS]
 
 
 def _tag(info: Mapping[str, Any]) -> str:

@@ -104,7 +104,7 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
         return all(isinstance(place, str) for place in self.modules.values())
 
     def files(self) -> set[Path]:
-        """The sources of the kinds, with all modules of their packages, which may be shared."""
+        """The source files of the kinds, and all other modules of their packages, since kinds may share code."""
         given = self.modules.values()
         names = {each for each in given if isinstance(each, str)}
         names |= {base.__module__ for each in given if not isinstance(each, str) for base in type(each).__mro__}

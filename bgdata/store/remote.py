@@ -66,7 +66,7 @@ class Mirror:
     """The fetched part of a warehouse at an address: manifests, and the files that were opened."""
 
     def __init__(self, address: str, folder: Path | None = None) -> None:
-        """Nothing is fetched yet. Raises what `open_place` raises."""
+        """Nothing is fetched yet. Raises the same exceptions as `open_place`."""
         self._given = address
         self.place = open_place(address)
         self.address = self.place.address

@@ -29,7 +29,7 @@ import numpy as np
 from bgdata.errors import BgdataError, CorruptFileError, WorkerError
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Context, Dataset
-from bgdata.store.executors import MOST_PROCESSES, Cluster, worker_name
+from bgdata.store.executors import MAX_PROCESSES, Cluster, worker_name
 from bgdata.store.handed import ROLES, WAREHOUSE, Handed, Settings, hand_on, locate_inputs
 from bgdata.store.job import SHARDS, Job, kernels_here
 from bgdata.store.parameters import Parameters
@@ -38,8 +38,8 @@ from bgdata.store.storage import open_regular, remove_folder, storage_errors, wr
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
-MOST_ASKED = 2 * MOST_PROCESSES  # limit of parts in an executor: two for each worker
-MOST_RESULT_BYTES = 1 << 24  # limit of a shard as the result of a task, which stays in the cluster's memory
+MAX_ASKED = 2 * MAX_PROCESSES  # limit of parts in an executor: two for each worker
+MAX_RESULT_BYTES = 1 << 24  # limit of a shard as the result of a task, which stays in the cluster's memory
 _NAME = re.compile(r"(\d{9,})-(\d{9,})\.([0-9a-f]{64})\.npz")
 _ONE_AT_A_TIME = threading.Lock()  # a worker of a cluster may have several threads; kernels bring their own
 NO_KINDS: Mapping[str, Dataset[Any]] = {}
@@ -54,7 +54,7 @@ class Work:
 
     function: str
     settings: Settings
-    kernels: str = field(default_factory=kernels_here)  # of the process that requests the work
+    kernels: str = field(default_factory=kernels_here)  # kernels of the process that requests the work
     handed: Handed = field(default_factory=Handed)
 
     def compute(self, begin: int, end: int) -> Mapping[str, Array]:
@@ -105,7 +105,7 @@ def work_of(
     build: Build[Any], function: str, tables: Mapping[str, Table], players: Iterable[Table] = (), **settings: str | int
 ) -> Work:
     """The work of a build for a function that gets its inputs from `context_of`: these versions by role, and the
-    versions of players that it opens by name."""
+    player versions that it opens by name."""
     part = {"begin": build.part.start, "end": build.part.stop} if build.part else {}
     own = {"parameters": json.dumps(build.parameters.to_json()), **part, **settings}
     return Work(function, own, handed=hand_on(tables, players, build.warehouse.root))
@@ -225,9 +225,9 @@ class WayBack(NamedTuple):
 
             put(self.through, f"{_store_folder(self.key)}/{name}", data)
             return None
-        if len(data) > MOST_RESULT_BYTES:
+        if len(data) > MAX_RESULT_BYTES:
             raise WorkerError(
-                f"expected shards of at most {MOST_RESULT_BYTES >> 20} MiB where machines share no disk, got one of "
+                f"expected shards of at most {MAX_RESULT_BYTES >> 20} MiB where machines share no disk, got one of "
                 f"{len(data) >> 20} MiB; try: --through ADDRESS, a store that all machines reach"
             )
         return data
@@ -257,7 +257,7 @@ class WayBack(NamedTuple):
 def _written_shards(
     executor: Executor, work: Work, parts: Iterable[range], folder: Path, key: str
 ) -> Iterator[tuple[range, Path]]:
-    """Compute shards, and yield each with its path when it is finished. At most MOST_ASKED are requested at a time.
+    """Compute shards, and yield each with its path when it is finished. At most MAX_ASKED are requested at a time.
     Raises WorkerError."""
     asked: dict[Future[Any], range] = {}
     done: SimpleQueue[Future[Any]] = SimpleQueue()  # waiting for all of them each time would be quadratic
@@ -277,7 +277,7 @@ def _written_shards(
             future = submit(part)
             asked[future] = part
             future.add_done_callback(done.put)
-            while len(asked) >= MOST_ASKED or not done.empty():
+            while len(asked) >= MAX_ASKED or not done.empty():
                 yield shard_path(done.get())
         while asked:
             yield shard_path(done.get())

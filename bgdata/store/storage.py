@@ -64,7 +64,7 @@ def is_want_of_memory(error: BaseException) -> bool:
         return error.errno == errno.ENOMEM
     if isinstance(error, RuntimeError | ImportError | SystemError):  # libraries raise these for want of memory
         return any(words in str(error) for words in _WANT_TEXTS)
-    return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException"  # of DuckDB
+    return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException"  # DuckDB's error
 
 
 def open_regular(path: Path) -> BufferedReader:

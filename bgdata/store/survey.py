@@ -31,7 +31,7 @@ from bgdata.store.versions import Versions
 INDEX_NAME = ".catalog.index"
 KEY_BYTES = 32
 RECENT_NS = 2_000_000_000  # a folder that changed so shortly before reading may have changed again since
-_MOST_POINTER_BYTES = 1000
+_MAX_POINTER_BYTES = 1000
 
 
 class Version(NamedTuple):
@@ -114,21 +114,21 @@ def variant_names(warehouse: Versions, kind: str) -> list[tuple[str, bool]]:
 def see(folder: str, *, is_link: bool) -> Seen | None:
     """The facts of a variant's files; None for a folder without versions, `current`, or a link."""
     read_at = time.time_ns()
-    said: list[object] = [is_link]
+    facts: list[object] = [is_link]
     sizes: dict[str, str] = {}
     times = _times(folder, ())
     for name in _names_in(folder):
         if name == CURRENT:
-            said.append(_pointer(f"{folder}/{name}"))
+            facts.append(_pointer(f"{folder}/{name}"))
         elif is_name("version", name):
             with suppress(OSError):
                 times += _times(folder, (name,))[1:]
                 files = _files_in(f"{folder}/{name}")
-                said += [(name, file) for file in files if file[0] == MANIFEST or file[0].endswith(".parquet")]
+                facts += [(name, file) for file in files if file[0] == MANIFEST or file[0].endswith(".parquet")]
                 sizes[name] = _digest([file[:3] for file in files])
-    if len(said) == 1 and not sizes and not is_link:
+    if len(facts) == 1 and not sizes and not is_link:
         return None
-    return Seen(_digest(said, sorted(sizes)), times, read_at, sizes)
+    return Seen(_digest(facts, sorted(sizes)), times, read_at, sizes)
 
 
 def _names_in(folder: str) -> list[str]:
@@ -152,7 +152,7 @@ def _files_in(folder: str) -> list[tuple[str, int, int, int]]:
 def _pointer(path: str) -> object:
     """The content of the file `current`."""
     with suppress(CorruptFileError, OSError), open_regular(Path(path)) as file:
-        return file.read(_MOST_POINTER_BYTES)
+        return file.read(_MAX_POINTER_BYTES)
     with suppress(OSError):
         return stat.S_IFMT(Path(path).lstat().st_mode)
     return None
@@ -224,7 +224,7 @@ def current_of(warehouse: Versions, kind: str, variant: str) -> tuple[Table, Bgd
 
 
 def read_versions(warehouse: Versions, kind: str, name: str, seen: Seen) -> dict[str, Version]:
-    """The facts of each version of a variant, after reading manifests and comparing sizes of files. Damaged or
+    """The facts of each version of a variant, after reading manifests and comparing file sizes. Damaged or
     unreadable versions are left for later reads."""
     found = {}
     for version, sizes in seen.sizes.items():

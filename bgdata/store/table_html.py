@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 Cell = Callable[[str, Any], str]
 LONG = 40  # letters of a wide cell
-MOST = 300  # limit of letters in a cell
+MAX_LETTERS = 300  # limit of letters in a cell
 SAMPLE = 5  # rows in a notebook
 
 
@@ -28,7 +28,7 @@ def cell_text(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}" if abs(value) >= 10_000 else str(value)
     text = json.dumps(value, default=str) if isinstance(value, list | tuple | dict) else str(value)
-    return text if len(text) <= MOST else text[: MOST - 3] + "..."
+    return text if len(text) <= MAX_LETTERS else text[: MAX_LETTERS - 3] + "..."
 
 
 def rows_html(

@@ -15,7 +15,7 @@ from pathlib import Path
 from bgdata.errors import BgdataError, MissingFileError
 from bgdata.process import cache_folder
 from bgdata.store.manifest import FILE_NAME as MANIFEST
-from bgdata.store.manifest import MOST_BYTES, load_manifest, parse_manifest, read_whole
+from bgdata.store.manifest import MAX_BYTES, load_manifest, parse_manifest, read_whole
 from bgdata.store.places import Place, open_writable
 from bgdata.store.storage import hold_lock, make_folder, storage_errors, write_file
 from bgdata.store.table import Table
@@ -47,7 +47,7 @@ def _places_of(name: str, digest: str) -> tuple[str, str]:
 def _has(place: Place, folder: str, digest: str) -> bytes | None:
     """The manifest of a folder if it is the one with this SHA-256."""
     with suppress(MissingFileError):
-        data = place.part(f"{folder}/{MANIFEST}", 0, MOST_BYTES).data
+        data = place.part(f"{folder}/{MANIFEST}", 0, MAX_BYTES).data
         if hashlib.sha256(data).hexdigest() == digest:
             return data
     return None

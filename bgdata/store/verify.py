@@ -40,7 +40,7 @@ from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
 RECOMPUTED = "rows recomputed"
-MOST_PARTS = 50  # limit of parts of a version in which rows are recomputed
+MAX_PARTS = 50  # limit of parts of a version in which rows are recomputed
 
 
 class Status(StrEnum):
@@ -102,15 +102,15 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
     except Exception as error:
         if isinstance(error, BgdataError):
             return Finding(subject, name, Status.UNCHECKED if is_want(error) else Status.FAILED, str(error), table)
-        said = f"{type(error).__name__}: {(str(error).splitlines() or ['nothing'])[0]}"
+        message = f"{type(error).__name__}: {(str(error).splitlines() or ['nothing'])[0]}"
         if is_want(error) or isinstance(error, OSError | duckdb.OperationalError | duckdb.InternalError):
-            text = f"expected to be able to check {subject}, found {said}; try again with more memory"
+            text = f"expected to be able to check {subject}, found {message}; try again with more memory"
             return Finding(subject, name, Status.UNCHECKED, text, table)
         if isinstance(
             error, ArithmeticError | LookupError | ValueError | duckdb.Error
         ):  # from values that were used unchecked
             return Finding(
-                subject, name, Status.FAILED, f"expected values that make sense in {subject}, found {said}", table
+                subject, name, Status.FAILED, f"expected values that make sense in {subject}, found {message}", table
             )
         raise
 
@@ -153,6 +153,11 @@ def verify(
                 future.cancel()
 
 
+def _read_lock(warehouse: Versions) -> str | None:
+    read_lock(warehouse.lock)
+    return None
+
+
 def verify_files(warehouse: Versions) -> Iterator[Finding]:
     """Check the warehouse apart from its versions: the catalog, which other clients open, current versions, and the
     lock."""
@@ -160,7 +165,7 @@ def verify_files(warehouse: Versions) -> Iterator[Finding]:
     for kind in sorted(warehouse.kinds):
         yield from verify_current(warehouse, kind)
     if warehouse.lock.is_symlink() or warehouse.lock.exists():
-        found = finding_of(warehouse.lock.name, "a lock", lambda: read_lock(warehouse.lock) and None)
+        found = finding_of(warehouse.lock.name, "a lock", lambda: _read_lock(warehouse))
         yield found
         if found.status is Status.PASSED:
             missing = finding_of(warehouse.lock.name, "built", lambda: _check_built(warehouse))
@@ -179,7 +184,7 @@ def _check_built(warehouse: Versions) -> None:
     """Check that the defaults in the lock that `bgdata build` builds exist. Raises CheckFailedError."""
     missing = [
         f"{entry.dataset}/{entry.variant}"
-        for entry in read_lock(warehouse.lock)[0]
+        for entry in read_lock(warehouse.lock)
         if not any(warehouse.versions(entry.dataset, entry.variant)) and not is_more(warehouse, entry)
     ]
     if missing:
@@ -320,16 +325,16 @@ def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: 
             kind.computation.compute(Build(parameters, inputs, warehouse, Comparison(table, progress)))
             return sample_text(table.manifest.rows, table.manifest.rows)
         count, generator = kind.sample_rows if rows is None else rows, np.random.default_rng(seed)
-        said = ""
+        text = ""
         parts = table.parts
         if len(parts) > 1:
-            parts = [parts[n] for n in np.sort(generator.permutation(len(parts))[:MOST_PARTS])]
+            parts = [parts[n] for n in np.sort(generator.permutation(len(parts))[:MAX_PARTS])]
         for part in parts:
             recheck = Recheck(parameters, inputs, warehouse, part, -(-count // len(parts)), generator, part=part.items)
-            said = kind.computation.check_sample(recheck)
+            text = kind.computation.check_sample(recheck)
         if len(parts) == 1:
-            return said
-        return f"{said.partition(':')[0]} in each of {len(parts)} of {len(table.parts)} parts"
+            return text
+        return f"{text.partition(':')[0]} in each of {len(parts)} of {len(table.parts)} parts"
     except CheckFailedError as error:
         if table.manifest.revision >= kind.revision:
             raise
@@ -409,7 +414,7 @@ def _check_lock(warehouse: Versions, table: Table) -> None:
     if not warehouse.lock.exists():
         return
     try:
-        entries, _ = read_lock(warehouse.lock)
+        entries = read_lock(warehouse.lock)
     except BgdataError as error:  # reported once by `verify_files`
         raise CheckSkippedError(f"the lock cannot be read: {error}") from error
     for entry in entries:

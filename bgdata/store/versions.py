@@ -28,7 +28,7 @@ from bgdata.errors import (
     UsageError,
     cite,
 )
-from bgdata.store.linked import MOST_PATH_BYTES, check_link, require_own
+from bgdata.store.linked import MAX_PATH_BYTES, check_link, require_own
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import RawFile, recipe_key
@@ -90,7 +90,7 @@ class Versions:
             return False
         try:
             with open_regular(self.catalog_place) as file:
-                place = file.read(MOST_PATH_BYTES).decode()
+                place = file.read(MAX_PATH_BYTES).decode()
             return place != str(self.root.resolve()) and not Path(place).samefile(self.root)
         except (CorruptFileError, OSError, ValueError):  # ValueError: invalid UTF-8, or a null byte in a path
             return True
@@ -182,10 +182,10 @@ class Versions:
         if tables or (wanted and not version):
             what = "" if version else "current version "
             step = f"bgdata use {kind}/{variant}/{next(reversed(tables))}" if tables else "bgdata verify --repair"
-            said = (
+            text = (
                 f"no {what}{kind}/{variant}/{wanted} in {self.root} (have: {', '.join(tables) or 'none'}); try: {step}"
             )
-            raise MissingTableError(said) if version else CorruptFileError(said)  # the version is lost, not missing
+            raise MissingTableError(text) if version else CorruptFileError(text)  # the version is lost, not missing
         if (self.root / kind / variant).is_symlink() and not version:
             raise CorruptFileError(
                 f"expected versions of {kind}/{variant} in {(self.root / kind / variant).resolve()}, to which a link "

@@ -28,7 +28,7 @@ def fill_sums(
     sides: Array, on_roll: Array, opponents: Array, margins: Array, weights: Array, halves: Array, limits: Array,
     tolerance: int, sums: Array,
 ) -> None:  # fmt: skip
-    """Fills sums[row, rule, decision, half, (as SUMS)] from on_roll[row], opponents[row, pair] (rows of sides) and
+    """Fill sums[row, rule, decision, half, (as SUMS)] from on_roll[row], opponents[row, pair] (rows of sides) and
     margins[row, pair, decision] in steps.
 
     Losses up to the tolerance are not errors. The last two sums are the position indexes of the first pair with the

@@ -17,7 +17,9 @@ from bgdata.kernel import Array, kernel
 from bgdata.studies.race_rules import Penalties, penalized_pips
 
 PARTS = (0, *range(5, 15))  # the player on roll adds 1 / part; 0: nothing
-MOST = Penalties(4, 4, 4, 4, 4, 4, 4, 4, 3, 1)  # counts stay above 0, as a home point held has at least one pip
+MAX_PENALTIES = Penalties(
+    4, 4, 4, 4, 4, 4, 4, 4, 3, 1
+)  # counts stay above 0, because a home point held has at least one pip
 STARTS = (  # Keith's and Thorp's counts; Ward's and Isight's without comparisons
     Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1),
     Penalties(ace=1, checker=2, point=1),
@@ -47,7 +49,7 @@ class FoundRule(NamedTuple):
 
 @kernel()
 def fill_margins(counts: Array, on_roll: Array, opponent: Array, margins: Array, weights: Array, sums: Array) -> None:
-    """Fills sums[decision, count of the player on roll, count of the opponent] with weighted margins[pair, decision];
+    """Fill sums[decision, count of the player on roll, count of the opponent] with weighted margins[pair, decision];
     on_roll[pair] and opponent[pair] are rows of counts[row]."""
     sums[:] = 0
     for pair in range(len(on_roll)):
@@ -75,7 +77,7 @@ def best_limits(sums: NDArray[np.int64]) -> tuple[float, tuple[int, int, int, in
 
 def neighbours(penalties: Penalties) -> Iterator[Penalties]:
     """Penalties with one of them one higher or lower; spare checkers of a penalty of 0 stay."""
-    for name, value, most in zip(Penalties._fields, penalties, MOST, strict=True):
+    for name, value, most in zip(Penalties._fields, penalties, MAX_PENALTIES, strict=True):
         is_used = not name.endswith("_spare") or getattr(penalties, name.removesuffix("_spare"))
         for changed in (value - 1, value + 1):
             if is_used and 0 <= changed <= most:

@@ -22,8 +22,8 @@ from bgdata.evaluation.networks.contact_inputs import Inputs
 from bgdata.evaluation.networks.inference import (
     ACTIVATION,
     LAYERS,
+    MAX_RECTIFIED,
     OUTPUTS,
-    RECTIFIED_MOST,
     SIZES,
     Activation,
     half_tangent,
@@ -34,7 +34,7 @@ from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange
 from bgdata.training.networks import FloatNetworks, Floats, Integers
 
-_ONE, _HALF, _NONE, _MOST = np.float32(1), np.float32(0.5), np.float32(0), np.float32(RECTIFIED_MOST)
+_ONE, _HALF, _NONE, _MAX = np.float32(1), np.float32(0.5), np.float32(0), np.float32(MAX_RECTIFIED)
 _UNIT = np.float32(1 / 64)
 _RECTIFIED = int(Activation.RECTIFIED)
 
@@ -58,7 +58,7 @@ class Pass(NamedTuple):
 
 @kernel(borrows=True)
 def fill_errors(target: Chances, possible: int, squared: bool, outputs: Floats, errors: Floats) -> None:
-    """Fills errors[0:5] with the negative gradient of the loss by the sums of the outputs. It is 0 for a chance that
+    """Fill errors[0:5] with the negative gradient of the loss by the sums of the outputs. It is 0 for a chance that
     the rules exclude (its bit of `possible` is 0), because players never use that output."""
     for output in range(OUTPUTS):
         error = (target[output] - outputs[output]) * np.float32(possible >> output & 1)
@@ -67,10 +67,10 @@ def fill_errors(target: Chances, possible: int, squared: bool, outputs: Floats, 
 
 @kernel(borrows=True)
 def activate(shape: Integers, layer: int, sums: Floats) -> None:
-    """Replaces sums[unit] of a layer, numbered from 0, by the outputs of its units. Output units are logistic."""
+    """Replace sums[unit] of a layer, numbered from 0, by the outputs of its units. Output units are logistic."""
     if shape[ACTIVATION] == _RECTIFIED and layer + 1 < shape[LAYERS]:
         for unit in range(len(sums)):
-            sums[unit] = min(max(sums[unit], _NONE), _MOST)
+            sums[unit] = min(max(sums[unit], _NONE), _MAX)
     else:
         for unit in range(len(sums)):
             sums[unit] = _HALF + _HALF * half_tangent(_HALF * sums[unit])
@@ -78,7 +78,7 @@ def activate(shape: Integers, layer: int, sums: Floats) -> None:
 
 @kernel(borrows=True)
 def backward(shape: Integers, weights: Floats, values: Floats, deltas: Floats, sample: int) -> None:
-    """Fills deltas[layer, sample, unit] of all layers before the last by backpropagation."""
+    """Fill deltas[layer, sample, unit] of all layers before the last by backpropagation."""
     end = shape[1] * shape[SIZES]
     for layer in range(1, shape[LAYERS]):
         end += shape[SIZES + layer] * shape[SIZES - 1 + layer]
@@ -94,7 +94,7 @@ def backward(shape: Integers, weights: Floats, values: Floats, deltas: Floats, s
                 lower[item] += delta * row[item]
         for unit in range(below):
             if shape[ACTIVATION] == _RECTIFIED:
-                lower[unit] *= np.float32(_NONE < given[unit] < _MOST)
+                lower[unit] *= np.float32(_NONE < given[unit] < _MAX)
             else:
                 lower[unit] *= given[unit] * (_ONE - given[unit])
 
@@ -109,7 +109,7 @@ def learn(
     rate: np.float32,
     squared: bool,
 ) -> None:
-    """Updates weights and biases: network `which` learns targets[row, 0:5] of boards[row, slot] for the rows
+    """Update weights and biases: network `which` learns targets[row, 0:5] of boards[row, slot] for the rows
     order[ends[which]:ends[which + 1]], one after the other, at a learning rate in float32."""
     for which in prange(len(networks.shapes)):
         shape = networks.shapes[which]
@@ -121,7 +121,7 @@ def learn(
 def learn_rows(
     network: Network, boards: Boards, targets: Chances, rows: Integers, rate: np.float32, squared: bool
 ) -> None:
-    """Updates the weights and biases of one network: it learns targets[row, 0:5] of boards[row, slot] for the given
+    """Update the weights and biases of one network: it learns targets[row, 0:5] of boards[row, slot] for the given
     rows."""
     shape, given, numbers = network.shape, new_pass(network.shape), np.zeros(ROLL_NUMBERS, np.int32)
     last, inputs = shape[LAYERS] - 1, given.inputs.reshape((1, shape[1]))
@@ -148,7 +148,7 @@ def new_pass(shape: Integers) -> Pass:
 
 @kernel(borrows=True)
 def fill_values(network: Network, given: Pass) -> int:
-    """Fills given.used with the inputs that are not 0, and given.values[layer, 0, unit] with the outputs of the units
+    """Fill given.used with the inputs that are not 0, and given.values[layer, 0, unit] with the outputs of the units
     for given.inputs. Returns the number of inputs that are not 0. The first deltas are scratch."""
     shape, weights, biases, count = network.shape, network.weights, network.biases, 0
     for item in range(len(given.inputs)):
@@ -175,7 +175,7 @@ def fill_values(network: Network, given: Pass) -> int:
 
 @kernel(borrows=True)
 def add_scaled(row: Floats, factor: np.float32, sums: Floats) -> None:
-    """Adds factor times row[unit] to sums[unit]."""
+    """Add factor times row[unit] to sums[unit]."""
     for unit in range(len(sums)):
         sums[unit] += factor * row[unit]
 
@@ -198,7 +198,7 @@ def weigh_floats(values: Floats, row: Floats, scratch: Floats) -> np.float32:
 
 @kernel(borrows=True)
 def step(network: Network, given: Pass, count: int, rate: np.float32) -> None:
-    """Adds `rate` times the gradient from the deltas to weights and biases, for given.used[0:count]."""
+    """Add `rate` times the gradient from the deltas to weights and biases, for given.used[0:count]."""
     shape, weights, biases, values, deltas = network.shape, network.weights, network.biases, given.values, given.deltas
     units = shape[SIZES]
     for item in given.used[:count]:

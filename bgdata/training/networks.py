@@ -62,7 +62,7 @@ def new_networks(
 
 @kernel()
 def _fill_uniform(seed: int, values: Floats) -> None:
-    """Replaces each positive values[item] by a random number between its negative and itself."""
+    """Replace each positive values[item] by a random number between its negative and itself."""
     stream = random_stream(seed, 0)
     for item in range(len(values)):
         share = np.float32(np.int64(random_bits(stream, item) >> np.uint64(40))) / np.float32(1 << 24)
@@ -147,7 +147,7 @@ def started_networks(
 
 
 def _deepen(layers: list[Layer], activation: Activation, name: str, wanted: tuple[int, ...]) -> list[Layer]:
-    """The layers of a network, with more hidden layers if `wanted` has more; outputs stay the same. Raises
+    """The layers of a network, with more hidden layers if `wanted` names more; outputs stay the same. Raises
     InvalidParameterError for fewer units or layers, and for more layers of logistic units."""
     sizes = _hidden_sizes(layers)
     added = max(len(wanted) - len(sizes), 0)

@@ -1,14 +1,14 @@
-"""Networks whose outputs are conditional chances, and what Higgins tried with them in October 2011.
+"""Networks whose outputs are conditional chances, and the trials that Higgins made with them in October 2011.
 
 As in `turn_networks`, a network sees a whole game from the side of player 0 and is told whose turn it is, here always
 rightly, and learns every turn by TD(0). Its outputs are, in this order, the chance to win, of a gammon given a win, of
-a backgammon given a gammon, of a gammon given a loss, and of a backgammon given a lost gammon. Each moves towards
-itself after the play; at the end of a game only those learn of which the condition holds.
+a backgammon given a gammon, of a gammon given a loss, and of a backgammon given a lost gammon. Each output moves
+towards its value after the play; at the end of a game only the outputs whose condition holds learn.
 
-Why the weight matters: an unconditional chance is on average the same before and after a turn, and a conditional one is
-not. The mean of (chance of the condition x conditional chance) is. So learning has the right limit if each turn counts
-by the chance of the condition after the play. A weight by the chance before the play is the same for all rolls of a
-position, and changes only how fast it learns.
+The weight matters because an unconditional chance is on average the same before and after a turn, while a conditional
+one is not. But the mean of (chance of the condition x conditional chance) stays the same. So learning has the right
+limit if each turn counts by the chance of the condition after the play. A weight by the chance before the play is the
+same for all rolls of a position, and changes only how fast the network learns.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bgdata.kernel import in_threads, kernel
 from bgdata.selfplay.games import START, Games, SeriesResult, dice_at, result_of
 from bgdata.training.gradient import Network, backward, step
 from bgdata.training.networks import Floats, Integers
-from bgdata.training.temporal_difference import MOST_TURNS, TEST_SEED
+from bgdata.training.temporal_difference import MAX_TURNS, TEST_SEED
 from bgdata.training.turn_networks import (
     Arm,
     TurnNetworks,
@@ -83,7 +83,7 @@ def train_trials(networks: TurnNetworks, rate: float, seed: int, first: int, cou
 
 
 def trial_chances_at_start(networks: TurnNetworks) -> Chances:
-    """float32[trial, side, 5]: chances of player 0 at the starting position with the dice (side 0), and without."""
+    """float32[trial, side, 5]: chances of player 0 at the starting position, on roll (side 0) and off roll (side 1)."""
     found = np.empty((len(Trial), 2, OUTPUTS), np.float32)
     _fill_at_start(networks, found)
     return found
@@ -91,7 +91,7 @@ def trial_chances_at_start(networks: TurnNetworks) -> Chances:
 
 def results_against_pubeval(networks: TurnNetworks, first: int, count: int) -> list[SeriesResult]:
     """The result of each trial in the test games first, first + 1, ..., an even number of them: the network is player 0
-    and begins in even games, and has the same dice as player 1 in the next one. A game of MOST_TURNS is cut there, for
+    and begins in even games; in the next game it is player 1 with the same dice. A game of MAX_TURNS is cut there, for
     0 points."""
     outcomes, turns = np.empty((len(Trial), count), np.int8), np.empty((len(Trial), count), np.int32)
     in_threads(_fill_tested, len(Trial) * count, networks, published_tables(), TEST_SEED, first, outcomes, turns)
@@ -113,7 +113,7 @@ def _new_scratch(shape: Integers) -> TrialScratch:
 def _fill_trained(
     begin: int, end: int, networks: TurnNetworks, rate: np.float32, seed: int, first: int, count: int, totals: Integers
 ) -> None:
-    """Updates weights[trial] and biases[trial] by games first:first + count, and adds turns, gammons and backgammons to
+    """Update weights[trial] and biases[trial] by games first:first + count, and add turns, gammons and backgammons to
     totals[trial, 0:3], for trials begin:end."""
     scratch, board = _new_scratch(networks.shape), START.copy()
     for trial in range(begin, end):
@@ -130,10 +130,10 @@ def _fill_trained(
 def train_trial_game(
     trial: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TrialScratch
 ) -> tuple[int, int]:
-    """Updates weights and biases after each turn of a game; `side` begins, and board[slot], seen by it, is
-    overwritten. Returns (points to player 0, turns); a game of MOST_TURNS is cut there, for 0 points."""
+    """Update weights and biases after each turn of a game; `side` begins, and board[slot], from its point of view, is
+    overwritten. Returns (points to player 0, turns); a game of MAX_TURNS is cut there, for 0 points."""
     given, after = scratch.turn.given, scratch.turn.after
-    for turn in range(MOST_TURNS):
+    for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)
         n = fill_plays(board, die, other_die, after, scratch.turn.notes)
         best = choose_and_fill_outputs(trial, network, side, n, scratch)
@@ -151,13 +151,13 @@ def train_trial_game(
             return (outcome if side == 0 else -outcome), turn + 1
         flip_into(after[best], board)
         side = 1 - side
-    return 0, MOST_TURNS
+    return 0, MAX_TURNS
 
 
 @kernel(borrows=True)
 def choose_and_fill_outputs(trial: int, network: Network, side: int, n: int, scratch: TrialScratch) -> int:
-    """The row of scratch.turn.after[0:n, slot], boards seen by `side`, with the highest equity for it, the first of
-    equals; fills scratch.after[0:5] with the chances of player 0 there, and scratch.turn.target[0:5] with the
+    """The row of scratch.turn.after[0:n, slot], boards for `side`, with the highest equity for that side, the first of
+    equals; also fill scratch.after[0:5] with the chances of player 0 there, and scratch.turn.target[0:5] with the
     outputs."""
     sign, best, highest = 1 - 2 * side, 0, -np.inf
     turn, outputs = scratch.turn, scratch.turn.given.values[1, 0]
@@ -189,7 +189,7 @@ def possible_of(trial: int, seen: Boards) -> int:
 
 @kernel(borrows=True)
 def fill_trial_chances(trial: int, seen: Boards, outputs: Floats, chances: Chances) -> None:
-    """Fills chances[0:5] of player 0 from outputs[0:5] for seen[slot], a board as player 0 sees it."""
+    """Fill chances[0:5] of player 0 from outputs[0:5] for seen[slot], a board as player 0 sees it."""
     possible = possible_of(trial, seen)
     for item in range(OUTPUTS):
         chances[item] = outputs[item] * np.float32(possible >> item & 1)
@@ -202,8 +202,8 @@ def fill_trial_chances(trial: int, seen: Boards, outputs: Floats, chances: Chanc
 
 @kernel(borrows=True)
 def fill_known(trial: int, seen: Boards, is_over: bool, chances: Chances, after: Chances, known: Floats) -> None:
-    """Fills known[0:5] with how much each output learns on seen[slot], from the chances of player 0 before and after
-    the play; with `is_over` the game ended with it."""
+    """Fill known[0:5] with how much each output learns on seen[slot], from the chances of player 0 before and after the
+    play; with `is_over` the play ended the game."""
     possible = possible_of(trial, seen)
     for item in range(OUTPUTS):
         known[item] = np.float32(possible >> item & 1)
@@ -215,7 +215,7 @@ def fill_known(trial: int, seen: Boards, is_over: bool, chances: Chances, after:
 
 @kernel(borrows=True)
 def weigh_by_condition(chances: Chances, known: Floats) -> None:
-    """Fills known[0:5] with itself times the chance of what each output supposes: a win, a gammon, and so on."""
+    """Multiply known[0:5] by the chance of the condition of each output: a win, a gammon, and so on."""
     known[1] *= chances[0]
     known[2] *= chances[1]
     known[3] *= _ONE - chances[0]
@@ -224,7 +224,7 @@ def weigh_by_condition(chances: Chances, known: Floats) -> None:
 
 @kernel()
 def _fill_at_start(networks: TurnNetworks, chances: Chances) -> None:
-    """Fills chances[trial, side, 0:5] with those of player 0 at the start, if `side` has the dice."""
+    """Fill chances[trial, side, 0:5] with those of player 0 at the start, if `side` is on roll."""
     scratch = new_turn_scratch(networks.shape)
     for trial in range(len(chances)):
         network = Network(networks.shape, networks.weights[trial], networks.biases[trial])
@@ -244,7 +244,7 @@ def _fill_tested(
     outcomes: NDArray[np.int8],
     turns: NDArray[np.int32],
 ) -> None:
-    """Fills outcomes[trial, game], points to the network, and turns[trial, game] with game first + game of a seed, for
+    """Fill outcomes[trial, game], points to the network, and turns[trial, game] with game first + game of a seed, for
     the items begin:end of (trial, game)."""
     scratch, board, count = _new_scratch(networks.shape), START.copy(), outcomes.shape[1]
     for item in range(begin, end):
@@ -267,10 +267,10 @@ def play_against_pubeval(
     board: Boards,
     scratch: TrialScratch,
 ) -> tuple[int, int]:
-    """Plays a game from board[slot], which is overwritten; player 0 begins, the network is `player`. Returns (points to
+    """Play a game from board[slot], which is overwritten; player 0 begins, the network is `player`. Returns (points to
     the network, turns)."""
     side, after = 0, scratch.turn.after
-    for turn in range(MOST_TURNS):
+    for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)
         n = fill_plays(board, die, other_die, after, scratch.turn.notes)
         if side == player:
@@ -282,4 +282,4 @@ def play_against_pubeval(
             return (outcome if side == player else -outcome), turn + 1
         flip_into(after[best], board)
         side = 1 - side
-    return 0, MOST_TURNS
+    return 0, MAX_TURNS

@@ -1,4 +1,4 @@
-"""Recipes of training runs: all that a result depends on except the labels."""
+"""Recipes of training runs, which are all that a result depends on except the labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 
-MOST_UNITS = 2048  # in a hidden layer
+MAX_UNITS = 2048  # in a hidden layer
 CHOICES = {
     "optimizer": ("adam", "sgd"),
     "schedule": ("smoothstep", "one-cycle", "cycles", "constant"),
@@ -27,7 +27,7 @@ RANGES = {
     "feed_format": (1, 2),
     "validation_rows": (1, (1 << 31) - 1),
 }
-MOST_LEARNING_RATE = {"adam": 0.1, "sgd": 10.0}
+MAX_LEARNING_RATE = {"adam": 0.1, "sgd": 10.0}
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class TemporalDifferenceRecipe:
 
     games: int = 100_000
     seed: int = 1
-    inputs: str = "contact"  # of the contact and crashed networks: a label of `input_sets.InputSet`
+    inputs: str = "contact"  # input set of the contact and crashed networks: a label of `input_sets.InputSet`
     race_inputs: str = "race"
     hidden: str = "120"  # layers of the contact network
     crashed_hidden: str = "120"
@@ -95,7 +95,7 @@ class SupervisedRecipe:
     epoch_rows: int = 0  # rows of an epoch; 0 for all rows
     batch_size: int = 256
     optimizer: str = "adam"
-    learning_rate: float = 0.0003  # of steps of Adam; for sgd a factor of the gradient of each position
+    learning_rate: float = 0.0003  # size of a step of Adam; for sgd a factor of the gradient of each position
     schedule: str = "smoothstep"
     loss: str = "cross-entropy"
     seed: int = 1
@@ -105,13 +105,13 @@ class SupervisedRecipe:
     validation_rows: int = 100_000  # rows that choose the best epoch, in whole batches; as many of training
     average_decay: float = 0.0  # share of the moving average of weights that each batch keeps; 0 for no average
     trainer: str = "kernels"  # or torch (PyTorch), whose sums have another order
-    device: str = "cpu"  # of PyTorch
-    platform: str = ""  # of PyTorch, see `torch_trainer.platform_name`; empty for any
-    inputs: str = "contact"  # of new contact and crashed networks
-    activation: str = "logistic"  # of the hidden units of new networks
+    device: str = "cpu"  # PyTorch's device
+    platform: str = ""  # PyTorch's platform, see `torch_trainer.platform_name`; empty for any
+    inputs: str = "contact"  # input set of new contact and crashed networks
+    activation: str = "logistic"  # activation of the hidden units of new networks
     revive: bool = False  # whether to revive hidden units that are always 0: see `networks.revive`
     add_inputs: str = ""  # inputs added to the contact and crashed networks; empty for none
-    feed_format: int = 1  # of the order of batches, see `feed.ORDERS`; 1 in older recipes
+    feed_format: int = 1  # format of the order of batches, see `feed.ORDERS`; 1 in older recipes
 
     def check(self) -> None:
         """Raise InvalidParameterError for invalid settings."""
@@ -122,7 +122,7 @@ class SupervisedRecipe:
         for name, (low, high) in RANGES.items():
             if not low <= getattr(self, name) <= high:
                 raise InvalidParameterError(f"expected {name} from {low} to {high:,}, got {getattr(self, name)}")
-        most = MOST_LEARNING_RATE[self.optimizer]
+        most = MAX_LEARNING_RATE[self.optimizer]
         if not 0 < self.learning_rate <= most:
             raise InvalidParameterError(
                 f"expected a learning_rate above 0, up to {most} for {self.optimizer}, got {self.learning_rate}"
@@ -169,6 +169,6 @@ def _check_seed(seed: int) -> None:
 def parse_layers(text: str) -> tuple[int, ...]:
     """Parse hidden units such as "120" or "120-60". Raises InvalidParameterError."""
     parts = text.split("-")
-    if not all(re.fullmatch("[0-9]{1,4}", part) and 1 <= int(part) <= MOST_UNITS for part in parts):
-        raise InvalidParameterError(f"expected units such as 120 or 120-60, each from 1 to {MOST_UNITS}, got {text!r}")
+    if not all(re.fullmatch("[0-9]{1,4}", part) and 1 <= int(part) <= MAX_UNITS for part in parts):
+        raise InvalidParameterError(f"expected units such as 120 or 120-60, each from 1 to {MAX_UNITS}, got {text!r}")
     return tuple(map(int, parts))

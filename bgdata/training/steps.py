@@ -1,4 +1,4 @@
-"""Recipes from names of networks and labels, and steps from games to a scored network. Each step builds one version, or
+"""Recipes from network and label names, and steps from games to a scored network. Each step builds one version, or
 finds it already built."""
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def chosen_parameters(
     *,
     anew: bool = False,
 ) -> SupervisedParameters:
-    """The recipe, completed by defaults and by the versions that these names mean now; with `anew` also that of a
+    """The recipe, completed by defaults and by the versions that these names mean now; with `anew` also the recipe of a
     network that comes with bgdata.
 
     Raises UsageError, MissingTableError, UnknownPlayerError, and MissingExtraError if PyTorch is missing.
@@ -97,13 +97,13 @@ def label_parameters(warehouse: Warehouse, labels: tuple[str, ...], guard: bool)
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """The settings of a training. `start` is network or network/NAME: it plays the games, evaluates their best plays at
-    1-ply, and training starts from it."""
+    """The settings of a training. `start` is network or network/NAME. This network plays the games and evaluates their
+    best plays at 1-ply, and training starts from it."""
 
     name: str
     start: str = NETWORK
     games: int = 10_000
-    seed: int = 1  # of the games
+    seed: int = 1  # seed of the games
     epochs: int = SupervisedParameters.epochs
     learning_rate: float = SupervisedParameters.learning_rate
     hidden: str = ""  # units of the contact network; empty for those of the start

@@ -1,4 +1,5 @@
-"""Temporal-difference learning by self-play (Tesauro, 1992): the value of a position should equal that of the next one.
+"""Temporal-difference learning by self-play (Tesauro, 1992), in which the value of a position should equal that of the
+next one.
 
 In a round the networks play a batch of whole games against themselves, all with the same weights, and then learn from
 every position of it in random order. Targets are lambda-returns; where a bearoff table covers a position, the target is
@@ -40,19 +41,19 @@ from bgdata.training.gradient import learn
 from bgdata.training.networks import FloatNetworks, Integers, new_networks, rounded_networks
 from bgdata.training.recipes import TemporalDifferenceRecipe
 
-MOST_TURNS = 400  # untrained players may need thousands; a game cut here learns from its last value
+MAX_TURNS = 400  # untrained players may need thousands; a game cut here learns from its last value
 SAMPLE = 2000  # bearoff positions of the test
-TEST_SEED = 0  # of the games against PubEval
+TEST_SEED = 0  # seed of the games against PubEval
 NETWORKS = 3
 _EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)
 
 
 class Record(NamedTuple):
-    """A batch of games; row g, t is the position before turn t of game g, seen by the player on roll."""
+    """A batch of games; row g, t is the position before turn t of game g, for the player on roll."""
 
-    boards: Boards  # [games, MOST_TURNS, 26]
-    chances: Chances  # [games, MOST_TURNS + 1, 5] by the player that chose the position; turn 0 is not filled
-    sources: NDArray[np.int8]  # [games, MOST_TURNS + 1] of the evaluation: a number of `evaluator.AnswerSource`
+    boards: Boards  # [games, MAX_TURNS, 26]
+    chances: Chances  # [games, MAX_TURNS + 1, 5] by the player that chose the position; turn 0 is not filled
+    sources: NDArray[np.int8]  # [games, MAX_TURNS + 1] of the evaluation: a number of `evaluator.AnswerSource`
     turns: NDArray[np.int32]  # [games]
     outcomes: NDArray[np.int8]  # [games] points to the player who rolls first, 0 for a cut game
 
@@ -60,9 +61,9 @@ class Record(NamedTuple):
 def new_record(games: int) -> Record:
     """An empty `Record` with room for this many games."""
     return Record(
-        np.zeros((games, MOST_TURNS, 26), np.int8),
-        np.zeros((games, MOST_TURNS + 1, 5), np.float32),
-        np.zeros((games, MOST_TURNS + 1), np.int8),
+        np.zeros((games, MAX_TURNS, 26), np.int8),
+        np.zeros((games, MAX_TURNS + 1, 5), np.float32),
+        np.zeros((games, MAX_TURNS + 1), np.int8),
         np.zeros(games, np.int32),
         np.zeros(games, np.int8),
     )
@@ -76,7 +77,7 @@ def play_record(networks: Networks, tables: BearoffArrays, seed: int, first: int
 
 @kernel()
 def _fill_record(begin: int, end: int, chooser: Chooser, seed: int, first: int, record: Record) -> None:
-    """Fills the rows begin:end of a record with game first + row; player 0 begins."""
+    """Fill the rows begin:end of a record with game first + row; player 0 begins."""
     scratch, nothing = new_game_scratch(chooser, chooser), nothing_recorded()
     for row in range(begin, end):
         turns = Turns(record.boards[row], nothing.dice, nothing.after_play, record.chances[row], record.sources[row])
@@ -88,9 +89,10 @@ def _fill_record(begin: int, end: int, chooser: Chooser, seed: int, first: int, 
 
 @kernel(parallel=True)
 def fill_targets(record: Record, td_lambda: np.float32, targets: Chances) -> None:
-    """Fills targets[game, turn, 0:5] with the lambda-return of the position before a turn, seen by the player on roll.
-    It is the chances of a table that covers the position; else the chances of the next position and its target, in
-    shares 1 - td_lambda and td_lambda; before the last turn the outcome, or the last evaluation of a cut game."""
+    """Fill targets[game, turn, 0:5] with the lambda-return of the position before a turn, from the point of view of the
+    player on roll. The return consists of the chances of a table that covers the position; else of the chances of the
+    next position and its target, in shares 1 - td_lambda and td_lambda; before the last turn of the outcome, or the
+    last evaluation of a cut game."""
     for game in prange(len(record.turns)):
         later, chances = np.empty(5, np.float32), record.chances[game]
         last = record.turns[game] - 1
@@ -131,7 +133,7 @@ def bearoff_sample(table: TwoSidedTable, seed: int) -> BearoffSample:
 
 @kernel()
 def _fill_indexes(stream: np.uint64, layouts: int, pairs: Integers) -> None:
-    """Fills pairs[row, side] with random position indexes above 0."""
+    """Fill pairs[row, side] with random position indexes above 0."""
     for row in range(len(pairs)):
         for side in range(2):
             pairs[row, side] = 1 + high_below(random_bits(stream, 2 * row + side), layouts - 1)
@@ -155,11 +157,11 @@ class Trainer:
         self.networks = networks or new_networks(recipe.input_sets(), recipe.layers(), recipe.seed)
         self.record: Record = new_record(recipe.round_games)
         self.tally = np.zeros(4, np.int64)  # games, gammons, backgammons, turns since the last row of the curve
-        self._targets: Chances = np.zeros((recipe.round_games, MOST_TURNS, 5), np.float32)
+        self._targets: Chances = np.zeros((recipe.round_games, MAX_TURNS, 5), np.float32)
 
     def play_round(self, number: int) -> None:
-        """Play the games of a round with the present weights, and learn from them; `record` then has the games. Raises
-        CheckFailedError if weights are no longer finite."""
+        """Play the games of a round with the present weights, and learn from them; `record` then contains the games.
+        Raises CheckFailedError if weights are no longer finite."""
         recipe, record = self.recipe, self.record
         first = number * recipe.round_games
         play_record(rounded_networks(self.networks), self.tables, recipe.seed, first, record)
@@ -178,7 +180,7 @@ class Trainer:
 
     def curve_row(self, games: int, sample: BearoffSample, test_games: int) -> list[float]:
         """One row of the learning curve after `games` games of self-play, in the order of the columns of the kind
-        `network`. Resets the tally."""
+        `network`. The tally is reset."""
         networks = rounded_networks(self.networks)
         result = result_against_pubeval(networks, self.tables, test_games)
         played, gammons, backgammons, turns = self.tally.tolist()
@@ -189,9 +191,9 @@ class Trainer:
 
 
 def learning_order(boards: Boards, turns: NDArray[np.int32], seed: int, number: int) -> tuple[Integers, Integers]:
-    """(rows int64[n], ends int64[4]): rows of boards[game * MOST_TURNS + turn, slot] in a random order by the seed and
-    the number of the round; network w has rows[ends[w]:ends[w + 1]]."""
-    rows = np.flatnonzero(np.arange(MOST_TURNS) < turns[:, None])
+    """(rows int64[n], ends int64[4]): rows of boards[game * MAX_TURNS + turn, slot] in a random order by the seed and
+    the number of the round; rows[ends[w]:ends[w + 1]] belong to network w."""
+    rows = np.flatnonzero(np.arange(MAX_TURNS) < turns[:, None])
     keys = np.empty(len(rows), np.uint64)
     counts = np.zeros(NETWORKS, np.int64)
     _fill_keys(boards, rows, np.uint64(random_stream(seed, -1 - number)), keys, counts)
@@ -200,7 +202,7 @@ def learning_order(boards: Boards, turns: NDArray[np.int32], seed: int, number: 
 
 @kernel()
 def _fill_keys(boards: Boards, rows: Integers, stream: np.uint64, keys: NDArray[np.uint64], counts: Integers) -> None:
-    """Fills keys[item] with random numbers that sort boards[rows[item], slot] by network first, and counts[network]."""
+    """Fill keys[item] with random numbers that sort boards[rows[item], slot] by network first, and counts[network]."""
     for item in range(len(rows)):
         which = network_of(class_of(boards[rows[item]]))
         counts[which] += 1

@@ -1,9 +1,10 @@
 """Networks that see a whole game from one side, with inputs for whose turn it is (Tesauro, 1992).
 
 Chances are those of player 0, also when the opponent is on roll. The inputs are `InputSet.TESAURO_198` of the board
-seen by player 0; the last two mark the turn: 1 and 0 for player 0, 0 and 1 for the opponent. Every turn is learned at
-once by TD(0): the chances of the position move towards those after the play, where it is the opponent's turn. The arms
-differ only in these two inputs after a play; each arm chooses plays by the chances that it learns towards.
+from player 0's point of view; the last two mark the turn: 1 and 0 for player 0, 0 and 1 for the opponent. Every turn is
+learned at once by TD(0): the chances of the position move towards those after the play, where it is the opponent's
+turn. The arms differ only in these two inputs after a play; each arm chooses plays by the chances that it learns
+towards.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from bgdata.evaluation.networks.inputs import fill_without_contact
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
-from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.game.play_kernels import MAX_NOTES, MAX_PLAYS, Notes, fill_plays
 from bgdata.game.random import random_stream
 from bgdata.kernel import in_threads, kernel
 from bgdata.selfplay.games import START, dice_at
 from bgdata.training.gradient import Network, Pass, backward, fill_errors, fill_values, new_pass, step
 from bgdata.training.networks import Floats, Integers, new_networks
-from bgdata.training.temporal_difference import MOST_TURNS
+from bgdata.training.temporal_difference import MAX_TURNS
 
 
 class Arm(IntEnum):
@@ -45,7 +46,7 @@ _ALL_CHANCES = (1 << OUTPUTS) - 1
 class TurnNetworks(NamedTuple):
     """A network with one hidden layer for each arm."""
 
-    shape: Integers  # of all of them: a row of `FloatNetworks.shapes`
+    shape: Integers  # the shape that all networks have: a row of `FloatNetworks.shapes`
     weights: Floats  # [arm, weight]
     biases: Floats  # [arm, unit]
 
@@ -53,9 +54,9 @@ class TurnNetworks(NamedTuple):
 class TurnScratch(NamedTuple):
     """Scratch of one thread."""
 
-    after: Boards  # [MOST_PLAYS, 26]
-    notes: Notes  # [MOST_NOTES]
-    seen: Boards  # [26] a board seen by player 0
+    after: Boards  # [MAX_PLAYS, 26]
+    notes: Notes  # [MAX_NOTES]
+    seen: Boards  # [26] a board from player 0's point of view
     target: Chances  # [5]
     given: Pass
 
@@ -67,13 +68,14 @@ def new_turn_networks(hidden: int, seed: int, arms: int = len(Arm)) -> TurnNetwo
 
 
 def train_arms(networks: TurnNetworks, rate: float, seed: int, first: int, count: int, totals: Integers) -> None:
-    """Train every arm, in place, with games first, first + 1, ... of a seed. The dice are the same for all arms, the
-    results on any number of threads. Adds the turns, gammons and backgammons of these games to totals[arm, 0:3]."""
+    """Train every arm, in place, with games first, first + 1, ... of a seed. The dice are the same for all arms, and
+    the results are the same on any number of threads. The turns, gammons and backgammons of these games are added to
+    totals[arm, 0:3]."""
     in_threads(_fill_trained, len(Arm), networks, np.float32(rate), seed, first, count, totals)
 
 
 def chances_at_start(networks: TurnNetworks) -> Chances:
-    """float32[arm, side, 5]: chances of player 0 at the starting position with the dice (side 0) and without."""
+    """float32[arm, side, 5]: chances of player 0 at the starting position, on roll (side 0) and off roll (side 1)."""
     found = np.empty((len(Arm), 2, OUTPUTS), np.float32)
     _fill_at_start(networks, found)
     return found
@@ -83,8 +85,8 @@ def chances_at_start(networks: TurnNetworks) -> Chances:
 def new_turn_scratch(shape: Integers) -> TurnScratch:
     """Scratch for one thread and networks of this shape."""
     return TurnScratch(
-        np.empty((MOST_PLAYS, 26), np.int8),
-        np.empty(MOST_NOTES, np.int64),
+        np.empty((MAX_PLAYS, 26), np.int8),
+        np.empty(MAX_NOTES, np.int64),
         np.empty(26, np.int8),
         np.empty(OUTPUTS, np.float32),
         new_pass(shape),
@@ -95,7 +97,7 @@ def new_turn_scratch(shape: Integers) -> TurnScratch:
 def _fill_trained(
     begin: int, end: int, networks: TurnNetworks, rate: np.float32, seed: int, first: int, count: int, totals: Integers
 ) -> None:
-    """Updates weights[arm] and biases[arm] by games first:first + count, and adds turns, gammons and backgammons to
+    """Update weights[arm] and biases[arm] by games first:first + count, and add turns, gammons and backgammons to
     totals[arm, 0:3], for arms begin:end."""
     scratch, board = new_turn_scratch(networks.shape), START.copy()
     for arm in range(begin, end):
@@ -112,10 +114,10 @@ def _fill_trained(
 def train_game(
     arm: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TurnScratch
 ) -> tuple[int, int]:
-    """Updates weights and biases by each turn of a game. `side` begins; board[slot], seen by it, is overwritten.
-    Returns (points to player 0, turns); a game is cut after MOST_TURNS, for 0 points."""
+    """Update weights and biases by each turn of a game. `side` begins; board[slot], from its point of view, is
+    overwritten. Returns (points to player 0, turns); a game is cut after MAX_TURNS, for 0 points."""
     given = scratch.given
-    for turn in range(MOST_TURNS):
+    for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)
         n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
         best = choose_and_fill_target(arm, network, side, n, scratch)
@@ -128,13 +130,13 @@ def train_game(
             return (outcome if side == 0 else -outcome), turn + 1
         flip_into(scratch.after[best], board)
         side = 1 - side
-    return 0, MOST_TURNS
+    return 0, MAX_TURNS
 
 
 @kernel(borrows=True)
 def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratch: TurnScratch) -> int:
-    """The row of scratch.after[0:n, slot], boards seen by `side`, with the highest equity for it, the first of equals.
-    Fills scratch.target[0:5] with the chances of player 0 there, by the inputs of the arm."""
+    """The row of scratch.after[0:n, slot], boards for `side`, with the highest equity for that side, the first of
+    equals. Also fill scratch.target[0:5] with the chances of player 0 there, by the inputs of the arm."""
     sign = 1 - 2 * side
     on_roll = side if arm == _DICE_KEPT else 1 - side
     best, highest, outputs = 0, -np.inf, scratch.given.values[1, 0]
@@ -154,8 +156,8 @@ def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratc
 
 @kernel(borrows=True)
 def evaluate(arm: int, network: Network, side: int, on_roll: int, board: Boards, scratch: TurnScratch) -> int:
-    """Fills scratch.given.values[1, 0, 0:5] with the chances of player 0 on board[slot], seen by `side`, if `on_roll`
-    has the dice. Returns the number of inputs that are not 0."""
+    """Fill scratch.given.values[1, 0, 0:5] with the chances of player 0 on board[slot], which is for `side`, if
+    player `on_roll` is on roll. Returns the number of inputs that are not 0."""
     seen, inputs = scratch.seen, scratch.given.inputs
     if side == 0:
         for slot in range(len(seen)):
@@ -170,7 +172,7 @@ def evaluate(arm: int, network: Network, side: int, on_roll: int, board: Boards,
 
 @kernel()
 def _fill_at_start(networks: TurnNetworks, chances: Chances) -> None:
-    """Fills chances[arm, side, 0:5] with the chances of player 0 at the start, if `side` has the dice."""
+    """Fill chances[arm, side, 0:5] with the chances of player 0 at the start, if `side` is on roll."""
     scratch = new_turn_scratch(networks.shape)
     for arm in range(len(chances)):
         network = Network(networks.shape, networks.weights[arm], networks.biases[arm])

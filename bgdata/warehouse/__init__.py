@@ -31,8 +31,8 @@ Row = dict[str, Any]  # a value by the name of its column
 
 
 def open_whole(root: str | os.PathLike[str]) -> Warehouse:
-    """The warehouse in a folder, or at an address to read from, with all kinds that come with bgdata. Raises what
-    `places.open_place` raises."""
+    """The warehouse in a folder, or read-only at a remote address, with every kind that is installed. Raises UsageError
+    for an unknown scheme, MissingExtraError if an extra is missing, and DownloadError if the place cannot be opened."""
     from bgdata.kinds import all_kinds
 
     if isinstance(root, str) and "://" in root:
@@ -103,9 +103,9 @@ class Warehouse(Versions):
         """An in-memory DuckDB connection to the catalog, with the vectorised position functions.
 
         It can read the tables of the warehouse and write `outputs`, but no other files unless `allow_files`. `limits`
-        lock its configuration; then an up-to-date catalog.duckdb is used, as it cannot be changed. `mend` rewrites an
-        outdated catalog.duckdb. `is_relative` keeps the warehouse's path as it was opened, for a process that stays in
-        its folder. `for_query` is an SQL text: only the tables that it names are defined, which is ten times faster.
+        lock its configuration; then an up-to-date catalog.duckdb is used, because it cannot be changed. `mend` rewrites
+        an outdated catalog.duckdb. `is_relative` keeps the warehouse's path as it was opened, for a process that stays
+        in its folder. `for_query` is an SQL text: only the tables that it names are defined, which is ten times faster.
         Raises MissingWarehouseError or StorageError.
         """
         from bgdata.store.catalog import connect
@@ -169,13 +169,13 @@ class Warehouse(Versions):
         features: inputs of a network beside the boards, such as tesauro-196 or contact, or contact@1 to insist on a
             revision; float32.
         strata: classes that every batch has as many rows of, or shares by class: {"contact": 2, "race": 1}.
-        guard: leave out of train and validation what benchmarks of this warehouse consist of, seen by either side.
+        guard: leave out of train and validation what benchmarks of this warehouse consist of, for either side.
         epochs: how many, counted from the first; None goes on without end.
         state: of `Feed.state_after`, to go on after a batch as if nothing had happened.
         from_parquet: read the columns from Parquet rather than from the mapped arrays: the same batches, more slowly.
 
         Raises UsageError for what cannot be followed and for a state of other data, UnknownKindError,
-        UnknownInputSetError, MissingTableError, and CheckFailedError for targets that are no chances.
+        UnknownInputSetError, MissingTableError, and CheckFailedError for targets that are not chances.
         """
         from bgdata.training.feed.feed import open_feed
 
@@ -208,14 +208,14 @@ class RemoteWarehouse(Warehouse):
 
     @property
     def root(self) -> Path:  # type: ignore[override]
-        """The folder of what was fetched, with the manifests of all versions that are there now. Raises what
-        `transfer.listing` raises."""
+        """The folder of what was fetched, with the manifests of all versions that are there now. Raises the same
+        exceptions as `transfer.listing`."""
         assert self.mirror.contents
         return self.mirror.folder
 
     @property
     def staging(self) -> Path:
-        """Raises UsageError: whoever writes begins here."""
+        """Raise UsageError. Everything that writes begins here."""
         raise UsageError(
             f"expected a warehouse in a folder, to write into, got {self.address}; "
             f"try: bgdata pull {self.address}, and bgdata push {self.address} then"
@@ -243,8 +243,8 @@ class RemoteWarehouse(Warehouse):
         try:
             return super().open(kind, variant, version)
         except MissingTableError as error:
-            said = str(error).replace(str(self.mirror.folder), self.address).partition("; try:")[0]
-            raise MissingTableError(said) from error
+            message = str(error).replace(str(self.mirror.folder), self.address).partition("; try:")[0]
+            raise MissingTableError(message) from error
 
     def use(self, table: Table) -> bool:  # noqa: ARG002
         """Raises UsageError."""

@@ -157,7 +157,7 @@ def _sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Ro
 
 
 def middle_file(found: Table, shape: TableShape) -> Path:
-    """The Parquet file of a table, or that of the part in the middle. Raises what `check_file` raises."""
+    """The Parquet file of a table, or that of the part in the middle. Raises the same exceptions as `check_file`."""
     (name,) = found.parts[len(found.parts) // 2].files_of(shape.file)
     return found.check_file(name)
 
@@ -253,10 +253,10 @@ group by all order by name
 """
 
 
-WIDTH, HEIGHT, GAP_X, GAP_Y = 232, 56, 44, 14  # of a box, and between boxes
+WIDTH, HEIGHT, GAP_X, GAP_Y = 232, 56, 44, 14  # size of a box, gaps between boxes
 LINES = (17, 33, 48)  # heights of the lines of text in a box
-MOST = 60  # boxes
-LETTERS = 33  # of a line in a box
+MAX_BOXES = 60  # boxes
+LETTERS = 33  # letters of a line in a box
 
 
 class Box(NamedTuple):
@@ -276,7 +276,7 @@ def lineage_svg(warehouse: Versions, table: Table) -> str:
     while waiting:
         key = waiting.pop()
         for other in boxes[key].inputs:
-            if other in boxes and depth.get(other, -1) < depth[key] + 1 <= MOST:
+            if other in boxes and depth.get(other, -1) < depth[key] + 1 <= MAX_BOXES:
                 depth[other] = depth[key] + 1
                 waiting.append(other)
     columns: list[list[str]] = [[] for _ in range(max(depth.values()) + 1)]
@@ -308,7 +308,7 @@ def _add_version(warehouse: Versions, table: Table, boxes: dict[str, Box]) -> st
     """Add a version and all of its inputs, and return its key."""
     manifest = table.manifest
     key = f"{manifest.dataset}/{manifest.variant}@{manifest.digest}"
-    if key in boxes or len(boxes) >= MOST:
+    if key in boxes or len(boxes) >= MAX_BOXES:
         return key
     names = list(dict.fromkeys(manifest.inputs.values()))
     files = [(f"file {file.name} {file.sha256}", file) for file in manifest.raw_files[:8]]

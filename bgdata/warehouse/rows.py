@@ -116,7 +116,7 @@ class PipSpread(NamedTuple):
     """Positions of a version by pips of the player on roll, in groups of `GROUP_PIPS` from 0 up."""
 
     pips: list[int]  # first pip count of each group
-    percents: list[float]  # of all positions, for each group
+    percents: list[float]  # percent of all positions in each group
 
 
 def pip_spread(table: Table) -> PipSpread | None:

@@ -203,7 +203,7 @@ def board(position_ids: Column) -> pa.Array:
 
 
 def flip(boards: Column) -> pa.Array:
-    """Boards seen by the other side."""
+    """Boards from the other side's point of view."""
     from bgdata.game.codec import flip_boards
 
     values, is_legal = boards_of(boards)

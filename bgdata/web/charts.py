@@ -7,7 +7,7 @@ from math import floor, isfinite, log10
 
 from bgdata.training.rows import Chart, describe_chart
 
-WIDTH, HEIGHT = 360, 220  # of a chart
+WIDTH, HEIGHT = 360, 220  # size of a chart
 LEFT, TOP, RIGHT, BOTTOM = 48, 26, 352, 184  # edges of the plot
 TICKS = 4  # on an axis, about
 STEPS = (1, 2, 2.5, 5, 10)

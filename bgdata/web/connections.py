@@ -14,7 +14,7 @@ OTHER_FILES = 64  # open files of the process besides connections
 
 
 def most_connections() -> int:
-    """Most connections open at once: the process's limit of open files, less other files."""
+    """Most connections open at once: the process's limit of open files, minus other files."""
     most = limit("RLIMIT_NOFILE")
     return max(most // 4, most - OTHER_FILES) if most is not None else 1 << 20
 

@@ -21,7 +21,7 @@ from bgdata.web.site import Row, Site
 
 PLAYERS = "select distinct player_name as name from scores"
 VIEWS = "select view_name as name from duckdb_views() where not internal"
-ROWS = 20  # of a view in search results
+ROWS = 20  # rows of a view in search results
 
 
 def home(site: Site, _: Request) -> Page:

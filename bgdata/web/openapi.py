@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from bgdata.equity import pages as equity
 from bgdata.evaluation import pages as positions
-from bgdata.game.match import MOST_CUBE, CubeOwner
+from bgdata.game.match import MAX_CUBE, CubeOwner
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.matches import pages as games
 from bgdata.measures.pages import players
@@ -144,7 +144,7 @@ PLY = integer("Rolls looked ahead", 0, Limits.ply, 0)
 STAKES: Mapping[str, Schema] = {
     "away": text("Points that the player on roll and the opponent need: 3-5", pattern=AWAY),
     "crawford": CRAWFORD,
-    "cube": integer("Value of the cube", 1, MOST_CUBE),
+    "cube": integer("Value of the cube", 1, MAX_CUBE),
     "owner": text("Who may double", enum=[*CubeOwner]),
     "jacoby": flag("Money play with the Jacoby rule"),
     "beavers": flag("Money play with beavers"),
@@ -156,7 +156,7 @@ PATH: Mapping[str, Schema] = {
     "variant": text("Variant of the kind"),
     "version": text("Version of the variant, r2-77285ba0"),
     "name": text("A file of the manifest, or manifest.json"),
-    "number": integer("Number of the game in its version", 0, games.MOST_GAME),
+    "number": integer("Number of the game in its version", 0, games.MAX_GAME),
 }
 POSITION = {
     "roll": text("A roll: 31"),
@@ -169,7 +169,7 @@ CUBE_MAP = {"length": integer("Most points to go", 2, 15, positions.MAP), "met":
 TRIALS = integer("Games", 72, Limits.trials, rollouts.TRIALS) | {"multipleOf": 36}
 CORPUS = {
     "order": text("Which games, and in which order", enum=[*games.FILTERS], default="all"),
-    "page": integer(f"Pages of {games.PAGE} games", 1, games.MOST_GAME, 1),
+    "page": integer(f"Pages of {games.PAGE} games", 1, games.MAX_GAME, 1),
 }
 EQUITIES = {
     "met": MET,

@@ -11,7 +11,7 @@ from bgdata.evaluation.rows import chosen_stakes, is_cubeful
 from bgdata.game.classes import check_has_checkers
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
-from bgdata.game.match import MOST_CUBE, CubeOwner, Money, Stakes
+from bgdata.game.match import MAX_CUBE, CubeOwner, Money, Stakes
 from bgdata.game.match_state import MatchState
 from bgdata.game.plays import Play, Verdict, judge_play
 from bgdata.game.position import Position
@@ -91,8 +91,8 @@ class PositionRequest:
     @property
     def fields(self) -> dict[str, str]:
         """All values of the address, in any notation, as texts of a form; missing ones are empty."""
-        said = {**dict.fromkeys(("roll", *SHORT, "ply"), ""), **self.played_for, **self.rules}
-        return {name: str(value) if value else "" for name, value in said.items()}
+        values = {**dict.fromkeys(("roll", *SHORT, "ply"), ""), **self.played_for, **self.rules}
+        return {name: str(value) if value else "" for name, value in values.items()}
 
     def here(self, **changes: object) -> str:
         """The address of this page with changes to its query."""
@@ -115,8 +115,8 @@ class PositionRequest:
     @property
     def word(self) -> str:
         """Position, roll, score and cube in one word, for the undo of later addresses."""
-        said = (f"{LETTERS[name]}{value}" for name, value in self.played_for.items() if value)
-        return "~".join([self.position.id, *said])
+        stakes = (f"{LETTERS[name]}{value}" for name, value in self.played_for.items() if value)
+        return "~".join([self.position.id, *stakes])
 
     @property
     def undo_after(self) -> str:
@@ -138,7 +138,7 @@ class PositionRequest:
 
     def _opponents(self, position: Position, undo: str | None = None) -> str:
         """The address of a position with this one's opponent on roll. Without `undo` an existing history is kept, but
-        none is begun, as a turn is not an edit."""
+        none is begun, because a turn is not an edit."""
         stakes = self.stakes.flip() if self.stakes else None
         before = (self.undo_after if self.earlier else "") if undo is None else undo
         return address(position_path(position), stakes_query(stakes) | self.rules | {"undo": before})
@@ -154,11 +154,11 @@ def undo_words(given: Mapping[str, str]) -> list[str]:
 
 def state_of(word: str) -> tuple[str, dict[str, str]]:
     """(position before a change, values of roll, score and cube). Raises UsageError."""
-    text, *said = word.split("~")
+    text, *stakes = word.split("~")
     names = {letter: name for name, letter in LETTERS.items()}
-    if not all(each[:1] in names for each in said):
+    if not all(each[:1] in names for each in stakes):
         raise UsageError(f"expected a Position ID with roll, score and cube under undo, got {cite(word)}")
-    return text, {names[each[0]]: each[1:] for each in said}
+    return text, {names[each[0]]: each[1:] for each in stakes}
 
 
 def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = 9999) -> int:
@@ -189,7 +189,7 @@ def options_of(given: Mapping[str, str]) -> dict[str, Any]:
     return {
         "away": given.get("away", "").strip() or None,
         "crawford": flag(given, "crawford") or False,
-        "cube_value": whole(given, "cube", 0, least=1, most=MOST_CUBE) or None,
+        "cube_value": whole(given, "cube", 0, least=1, most=MAX_CUBE) or None,
         "owner": owner,
         "met": given.get("met", "").strip(),
         "jacoby": flag(given, "jacoby"),

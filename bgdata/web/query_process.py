@@ -1,6 +1,6 @@
 """Runs untrusted queries in a separate process, which can be killed and whose memory is limited.
 
-The process runs in an empty folder with a link to the warehouse, and uses relative names of files, so that no query can
+The process runs in an empty folder with a link to the warehouse, and uses relative file names, so that no query can
 find out where files are. Queries of DuckDB settings that contain paths are refused.
 """
 
@@ -29,9 +29,9 @@ from bgdata.web.site import Limits, Site
 if TYPE_CHECKING:
     import duckdb
 
-NAME = "warehouse"  # of the link to the warehouse
-MOST_BYTES = 1 << 24  # of an answer
-PART = 64  # rows fetched at a time, as a few large ones may be too many
+NAME = "warehouse"  # name of the link to the warehouse
+MAX_BYTES = 1 << 24  # size of an answer
+PART = 64  # rows fetched at a time, because a few large ones may be too many
 START_SECONDS = 120.0  # limit for opening the tables
 TOO_LARGE = "expected a query that fits into its memory, found that it needs more; try: fewer rows, or shorter ones"
 OUT_OF_MEMORY = re.compile("out of memory", re.IGNORECASE)
@@ -44,7 +44,7 @@ SETTINGS = re.compile(  # functions that show settings of DuckDB, or run a text 
 
 
 class Result(NamedTuple):
-    """Rows of a query: names of columns, plain values, and whether there are more rows."""
+    """Rows of a query: column names, plain values, and whether there are more rows."""
 
     names: list[str]
     rows: list[list[Any]]
@@ -195,8 +195,8 @@ def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, lim
 
 def check_size(count: int) -> None:
     """Raise QueryError for an answer of too many bytes."""
-    if count > MOST_BYTES:
-        raise QueryError(f"expected an answer of at most {MOST_BYTES:,} bytes, found more; try: fewer rows")
+    if count > MAX_BYTES:
+        raise QueryError(f"expected an answer of at most {MAX_BYTES:,} bytes, found more; try: fewer rows")
 
 
 def as_parquet(connection: duckdb.DuckDBPyConnection, query: str, most: int) -> bytes:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
 
 
-MOST_KEPT = 1000  # cached answers; addresses may contain any number
+MAX_KEPT = 1000  # cached answers; addresses may contain any number
 T = TypeVar("T")
 Row = dict[str, Any]  # a value by the name of its column
 
@@ -35,7 +35,8 @@ def folders_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
 
 class Site:
     """The warehouse of a server, for pages in several threads. Objects that are not thread-safe are used by one thread
-    at a time. Modules that are slow to load are imported where they are used, as the home page does not need them."""
+    at a time. Modules that are slow to load are imported where they are used, because the home page does not need
+    them."""
 
     def __init__(self, warehouse: Warehouse, limits: Limits | None = None, *, is_limited: bool = False) -> None:
         """`is_limited`: whether the computing of each client is limited."""
@@ -65,7 +66,7 @@ class Site:
         return self.budget.spending(client, reserve) if self.budget else nullcontext()
 
     def keep(self, key: object, make: Callable[[], T]) -> T:
-        """The result of `make`, cached until the warehouse changes, or MOST_KEPT newer results replace it. Two
+        """The result of `make`, cached until the warehouse changes, or MAX_KEPT newer results replace it. Two
         concurrent requests may both call `make`."""
         stamp = self.stamp
         with self._keeping:
@@ -79,7 +80,7 @@ class Site:
         with self._keeping:
             if stamp == self._stamp:
                 self._kept[key] = made
-                while len(self._kept) > MOST_KEPT:
+                while len(self._kept) > MAX_KEPT:
                     del self._kept[next(iter(self._kept))]
         return made
 
@@ -151,14 +152,14 @@ class Limits:
     sql_bytes: int = 1 << 30  # memory of DuckDB for tables; as much again for everything else
     sql_disk_bytes: int = 1 << 31  # temporary files, for data beyond that memory
     sql_rows: int = 1_000  # shown, or in JSON
-    file_rows: int = 100_000  # of a result as CSV or Parquet
-    address_bytes: int = 8_192  # of an address with its query
+    file_rows: int = 100_000  # rows of a result as CSV or Parquet
+    address_bytes: int = 8_192  # length of an address with its query
     wait_seconds: float = 10.0  # for other requests to finish
     ply: int = 1  # rolls looked ahead
-    plays: int = 60  # of a roll
-    trials: int = 1_296  # of a rollout that a page waits for
+    plays: int = 60  # plays of a roll
+    trials: int = 1_296  # trials of a rollout that a page waits for
     streams: int = 4  # watched rollouts at once
-    stream_trials: int = 5_184  # of a watched rollout
+    stream_trials: int = 5_184  # trials of a watched rollout
     client_seconds: float = 30.0  # computing budget of a remote client
     client_share: float = 0.5  # part of the budget that returns each second
     client_reserve: float = 10.0  # seconds of the budget that a watched rollout leaves for other pages
@@ -176,7 +177,7 @@ class Budget:
         self._watching: set[str] = set()
 
     def seconds_left(self, client: str) -> float:
-        """Seconds that a client has left, less the cost so far of its requests in progress. This keeps many concurrent
+        """Seconds that a client has left, minus the cost so far of its requests in progress. This keeps many concurrent
         requests from passing before the first is charged."""
         with self._changed:
             now = time.monotonic()

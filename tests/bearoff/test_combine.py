@@ -29,7 +29,7 @@ from bgdata.kernel import threads
 from tests.rechecking import check_sample, inputs_of
 from tests.reference.bearoff import ROLLS, Layout, after_roll, layouts, one_sided_win_chance, race
 from tests.reference.bearoff_chances import equity, exact_game
-from tests.together import each
+from tests.subtests import each
 
 
 def as_array(chances: dict[int, Fraction]) -> np.ndarray:
@@ -79,20 +79,20 @@ def test_one_roll_ahead_is_exact() -> None:
     assert (found >= combined - 1e-13).all()  # choosing by equities is at least as good as playing for the fewest rolls
 
 
-def test_worths_value_the_chosen_plays() -> None:
+def test_chosen_plays_get_the_given_values() -> None:
     """For every pair of up to three checkers on four points, with random numbers. Exact equities stay the same."""
     few = layouts(4, 3)[1:]
     plays, places = all_plays(4, 3), {layout: index for index, layout in enumerate(few)}
     exact = np.array([[equity(exact_game(on_roll, opponent, 15)) for opponent in few] for on_roll in few])
     assert one_roll_ahead(exact, plays) == pytest.approx(exact, abs=1e-13)
-    equities, worths = np.random.default_rng(1).uniform(-0.9, 0.9, (2, len(few), len(few)))
-    found = one_roll_ahead(equities, plays, worths)
+    equities, values = np.random.default_rng(1).uniform(-0.9, 0.9, (2, len(few), len(few)))
+    found = one_roll_ahead(equities, plays, values)
     for row, column in product(range(len(few)), repeat=2):
         expected = 0.0
         for roll, weight in ROLLS:
             after = {places.get(each, -1) for each in after_roll(few[row], roll)}  # -1: all checkers off
             lowest = min(after, key=lambda place: -1.0 if place < 0 else equities[column, place])
-            expected += weight / 36 * (1.0 if lowest < 0 else -worths[column, lowest])
+            expected += weight / 36 * (1.0 if lowest < 0 else -values[column, lowest])
         assert found[row, column] == pytest.approx(expected, abs=1e-13)
 
 

@@ -20,7 +20,7 @@ from bgdata.kernel import threads
 from tests.bearoff.test_two_sided import money_table
 from tests.reference.bearoff import layouts
 from tests.reference.match_bearoff import MatchGame
-from tests.together import each
+from tests.subtests import each
 
 
 @cache
@@ -273,7 +273,7 @@ def test_races_too_large_or_with_gammons_are_not_solved() -> None:
         assert solver.solve_position(own, other, states) is None
     assert solver.solve_position((1,), (1,), states, most_cells=15) is None
     assert solver.solve_position((0,) * 18 + (1,), (1,), states) is None
-    assert solver.MOST_CELLS >= 924**2 * 11, "6 points and 6 checkers at any score"
+    assert solver.MAX_CELLS >= 924**2 * 11, "6 points and 6 checkers at any score"
 
 
 def test_unsolved_pairs_are_not_found() -> None:

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bgdata.bearoff.layouts import all_layouts, pip_counts
-from bgdata.bearoff.pairs import LEAST_PIPS, NEAR, hash_rows, near_layouts, paired_boards, random_pairs
+from bgdata.bearoff.pairs import MIN_PIPS, NEAR, hash_rows, near_layouts, paired_boards, random_pairs
 from bgdata.game.codec import check_legal_boards
 
 N = comb(5 + 8, 5) - 1  # layouts without the empty one
@@ -57,9 +57,9 @@ def test_pairs_depend_on_the_seed() -> None:
 def test_half_of_the_opponents_are_near() -> None:
     on_roll, opponent = random_pairs(some_layouts(), 20 * N, 4)
     distances = np.abs(all_pips()[on_roll] - all_pips()[opponent])
-    is_near = distances <= np.maximum(LEAST_PIPS, all_pips()[on_roll] // NEAR)
+    is_near = distances <= np.maximum(MIN_PIPS, all_pips()[on_roll] // NEAR)
     generator = np.random.default_rng(1)
-    any_near = np.abs(all_pips()[on_roll] - all_pips()[generator.integers(1, N + 1, len(on_roll))]) <= LEAST_PIPS
+    any_near = np.abs(all_pips()[on_roll] - all_pips()[generator.integers(1, N + 1, len(on_roll))]) <= MIN_PIPS
     assert is_near.mean() == pytest.approx(0.5 + 0.5 * any_near.mean(), abs=0.03)
     assert len(set(opponent.tolist())) > 0.99 * N
 
@@ -72,7 +72,7 @@ def test_near_layouts_have_similar_pip_counts() -> None:
     for pips in (1, all_pips().max()):  # lowest and highest pip count
         row = int(np.flatnonzero(pips == all_pips())[0])
         found = near_layouts(some_layouts(), np.full(len(bits), row), bits)
-        is_near = (np.abs(all_pips() - pips) <= max(LEAST_PIPS, pips // NEAR)) & (all_pips() > 0)
+        is_near = (np.abs(all_pips() - pips) <= max(MIN_PIPS, pips // NEAR)) & (all_pips() > 0)
         assert set(found.tolist()) == set(np.flatnonzero(is_near).tolist())
 
 

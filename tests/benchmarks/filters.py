@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Evaluator
-from bgdata.evaluation.lookahead import FILTERS, MOST_PLY, PlayFilter
+from bgdata.evaluation.lookahead import FILTERS, MAX_PLY, PlayFilter
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.codec import Boards
-from bgdata.game.play_kernels import MOST_PLAYS
+from bgdata.game.play_kernels import MAX_PLAYS
 from bgdata.measures.kinds.benchmark_scores_compute import (
     ERROR_RATE,
     RolledOutDecisions,
@@ -38,7 +38,7 @@ from tests.benchmarks.player_workloads import shipped_player
 WAYS: Mapping[str, Sequence[PlayFilter]] = {
     "usual": FILTERS,
     "wide": [PlayFilter(2 * keep, 2 * window) for keep, window in FILTERS],
-    "all": [PlayFilter(MOST_PLAYS, inf)],
+    "all": [PlayFilter(MAX_PLAYS, inf)],
 }
 
 
@@ -91,7 +91,7 @@ def contact_decisions(most: int) -> RolledOutDecisions:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--ply", type=int, nargs="+", choices=range(1, MOST_PLY + 1), default=[1, 2])
+    parser.add_argument("--ply", type=int, nargs="+", choices=range(1, MAX_PLY + 1), default=[1, 2])
     parser.add_argument("--decisions", type=int, default=500)
     parser.add_argument("--filters", nargs="+", choices=WAYS, default=list(WAYS))
     options = parser.parse_args()

@@ -21,7 +21,7 @@ from bgdata.store.arrays import ArrayWriter
 from bgdata.store.manifest import FileEntry, Manifest
 from tests.benchmarks.measure import WAREHOUSE
 
-SHARES = {"most": 60, "many": 30, "some": 8, "few": 2}  # of a hundred
+SHARES = {"most": 60, "many": 30, "some": 8, "few": 2}  # percent
 SOURCE = "selfplay_labels/network-10000-seed-1-6x9"
 ARRAYS = ("boards", "chances", "classes", "splits")
 READ_ROWS = 10_000_000

@@ -41,7 +41,7 @@ from tests.oracles import ask_gnubg
 from tests.random_games import random_game_positions
 
 START, CONTACT = "4HPwATDgc/ABMA", "2K6JAyDYbgcDEA"  # what is rolled out
-GAMES = 1296  # of a rollout
+GAMES = 1296  # games of a rollout
 GNUBG_ROLLOUT = """
 import time
 for command in ["set player 0 human", "set player 1 human", "set automatic game off", "set automatic roll off",

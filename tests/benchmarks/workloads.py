@@ -85,7 +85,7 @@ def sql(query: str, repeats: int) -> float:
 
 
 def plays(games: int, repeats: int) -> float:
-    """All boards after every roll of random games, one core; seconds a roll."""
+    """All boards after every roll of random games, one core; seconds per roll."""
     from bgdata.game.play_kernels import batch_plays
     from bgdata.kernel import threads
     from tests.random_games import random_game_positions

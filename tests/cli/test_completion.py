@@ -15,7 +15,7 @@ import bgdata
 from bgdata.cli import main
 from bgdata.cli.completion import SHELLS, explained_names
 from tests.command_line import error_of, run, succeeds
-from tests.together import each
+from tests.subtests import each
 
 
 def completions(root: Path, *words: str) -> set[str]:
@@ -74,7 +74,7 @@ def test_names_of_explain_are_completed(small_root: Path) -> None:
         query = "select view_name from duckdb_views() where not internal"
         views = {name for (name,) in connection.execute(query).fetchall()}
     shapes = {shape.name for kind in warehouse.kinds.values() for shape in kind.tables}
-    own = {name for shape in shapes for name in views if name.startswith(f"{shape}_")}  # of variants
+    own = {name for shape in shapes for name in views if name.startswith(f"{shape}_")}  # views of variants
     assert views - own <= {*names, "labelled_boards", "benchmark_boards"}
 
 

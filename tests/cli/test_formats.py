@@ -21,7 +21,7 @@ from tests.command_line import POSITION, run
 from tests.formats import samples
 from tests.formats.sessions import MAT
 from tests.kept import link
-from tests.together import each
+from tests.subtests import each
 
 START_ID = "4HPwATDgc/ABMA"
 TRIALS = ("--network", "tiny", "--trials", "72", "--truncate", "2")
@@ -37,6 +37,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "query": [("from bearoff_one_sided_3x15 limit 3",), ("select 1 where false",)],
     "rebuild": [("bearoff_gammon", "--check")],
     "verify": [("bearoff_gammon", "--sample", "3")],
+    "publish": [("{tmp}/published", "bearoff_gammon", "match_equity")],
     "diff": [(), ("bearoff_gammon/3x15", "bearoff_gammon/3x15")],
     "show": [(START_ID,), (START_ID, "--roll", "31"), ("XGID=-b----E-C---eE---c-e----B-:0:0:1:52:2:3:0:7:10",)],
     "probe": [(POSITION,), (POSITION, "--away", "3-5", "--met", "published-12")],
@@ -90,10 +91,11 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
         ("tinier", "--labels", "selfplay_labels", "--start", "network/tiny", "--epochs", "1", "--test-games", "4")
     ],
     "gc": [("--dry-run",)],
+    "fetch": [()],
 }
 # other commands print text for people: messages, a game, or a script
 NO_DATA = {
-    "build", "fetch", "play", "export gnubg-bd", "export table", "export text", "export letters", "export met",
+    "build", "play", "export gnubg-bd", "export table", "export text", "export letters", "export met",
     "export onnx", "export torch", "export parquet", "met plot", "train plot", "use", "rm", "lock", "catalog",
     "completion", "external", "fibs", "ubgi", "serve",
     "push", "pull",  # need another place: see tests/warehouse/commands/test_transfer.py

@@ -13,7 +13,7 @@ from bgdata.kinds import all_kinds
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Dataset
 from bgdata.store.table import Table
-from tests.together import each
+from tests.subtests import each
 
 HEADERS_BYTES = 4000  # .npy headers and Parquet footers, which only matter in the smallest tables
 
@@ -55,8 +55,8 @@ def with_nan(values: Array, generator: np.random.Generator) -> Array | None:
 
 
 def corrupted(values: Array, generator: np.random.Generator) -> Array:
-    """A copy with one changed value in the later part of every axis, as numbers of games and offsets begin with a 0
-    that nothing depends on."""
+    """A copy with one changed value in the later part of every axis, because numbers of games and offsets begin with a
+    0 that nothing depends on."""
     found = np.array(values)
     place = tuple(int(generator.integers(size // 3, max(size - 1, size // 3 + 1))) for size in found.shape)
     found[place] = other(found[place])

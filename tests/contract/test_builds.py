@@ -35,7 +35,7 @@ from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes
 from tests.conftest import sample_files
 from tests.contract.kinds import HEADERS_BYTES, each_kind, sized_kinds, small
-from tests.together import Together, each
+from tests.subtests import Subtests, each
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,8 +48,8 @@ WITHOUT_STATISTICS = {"cube_studies", "engine_labels", "published_luck"}
 # fields of manifests; fast builds have 0 seconds
 MAY_BE_EMPTY = {"source_commit", "warnings", "statistics", "inputs", "raw_files", "seconds", "parts"}
 
-PAGE_BYTES = 300  # of a Parquet column with few values: headers of page and dictionary, minimum and maximum
-TURNS = 45  # of a game of average players, assumed by estimates; the smallest networks play longer
+PAGE_BYTES = 300  # overhead of a Parquet column with few values: headers of page and dictionary, minimum and maximum
+TURNS = 45  # turns of a game of average players, assumed by estimates; the smallest networks play longer
 GAMES = 2.5  # a match of n points has up to 2 n - 1 games; estimates assume 0.8 n
 SMALL_BYTES = 1 << 20  # a megabyte never matters
 WORKING_BYTES = 1 << 27  # for DuckDB and Arrow to write and check the files of any version
@@ -96,9 +96,9 @@ def rebuilding(small_root: Path) -> Iterator[Path]:
 @pytest.mark.slow
 def test_every_kind_is_rebuilt_with_the_same_values(small_root: Path, rebuilding: Path) -> None:
     """The rebuild uses other threads and processes, and at most the estimated memory once the libraries are loaded."""
-    with open_executor("processes:2") as processes, Together() as together:
+    with open_executor("processes:2") as processes, Subtests() as subtests:
         for kind in all_kinds().values():
-            with together.case(kind.name):
+            with subtests.test(kind.name):
                 build_again(kind, rebuilding, small(small_root, kind).manifest.digest, processes)
 
 

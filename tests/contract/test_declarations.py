@@ -29,7 +29,7 @@ WRONG_WORDS = {
 }
 # words of records of games and files: seats, turns, scores, and counts
 RECORDED_WORDS = {"player", "action", "score", "scores", "value", "n"}
-# types of columns that may lack a unit
+# column types that may lack a unit
 UNITLESS = {"INTEGER", "BIGINT", "SMALLINT", "TINYINT", "BOOLEAN", "VARCHAR"}
 # by unit: endings of column names
 UNIT_ENDINGS = {"rolls": ("_rolls",), "pips": ("_pips", "pip_count"), "seconds": ("_seconds",), "bytes": ("_bytes",)}

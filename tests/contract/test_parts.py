@@ -14,7 +14,8 @@ from bgdata.store.progress import Silence
 from bgdata.store.verify import Status, verify
 
 PARTED = [kind.name for kind in all_kinds().values() if kind.part_items and not kind.takes_files]
-ITEMS = {"selfplay": 7, "selfplay_labels": 7, "cubeful_selfplay": 2, "training_games": 9}  # of a part; else positions
+# items of a part; the items of other kinds are positions
+ITEMS = {"selfplay": 7, "selfplay_labels": 7, "cubeful_selfplay": 2, "training_games": 9}
 
 
 def test_corpora_and_labels_fall_into_parts() -> None:

@@ -23,7 +23,7 @@ from bgdata.measures.steps.scores import opponent_of
 from bgdata.store.locked_sql import open_memory
 from bgdata.store.registry import Kinds
 from bgdata.warehouse import Warehouse
-from tests.together import each
+from tests.subtests import each
 
 STRANGER = Path(__file__).parent / "stranger"
 LAZY = """

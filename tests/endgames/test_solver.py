@@ -22,30 +22,30 @@ def values() -> Bounds:
 
 
 def solve(bounds: Bounds, rounds: int) -> float:
-    """Runs some rounds; returns the largest change in the last one."""
+    """Run some rounds; returns the largest change in the last one."""
     return [solver.solve_round(bounds) for _ in range(rounds)][-1]
 
 
 def with_bounds(values: Bounds) -> Bounds:
     """The same values with bounds around them."""
-    bounds = values._replace(slack=np.zeros(2 * len(values.worths), np.uint8), unit=UNIT)
+    bounds = values._replace(slack=np.zeros(2 * len(values.cube_values), np.uint8), unit=UNIT)
     solver.widen(bounds)
     return bounds
 
 
 def by_pair(values: Bounds) -> Array:
-    """worths[on roll, opponent, lane]."""
-    return values.worths.reshape(len(values.layouts), len(values.layouts), values.lanes)
+    """cube_values[on roll, opponent, lane]."""
+    return values.cube_values.reshape(len(values.layouts), len(values.layouts), values.lanes)
 
 
 def test_extrapolation_adds_the_rest_of_a_geometric_series(values: Bounds) -> None:
-    before = values.worths.copy()
+    before = values.cube_values.copy()
     by_pair(values)[7, 9] += 0.25
-    expected = values.worths.copy()
+    expected = values.cube_values.copy()
     solver.extrapolate(values, before, 0.6)  # 0.25 + 0.15 + 0.09 + ... = 0.25 / (1 - 0.6)
     assert by_pair(values)[7, 9] == pytest.approx(0.625)
     by_pair(values)[7, 9] -= np.float32(0.375)
-    assert np.array_equal(values.worths, expected)
+    assert np.array_equal(values.cube_values, expected)
 
 
 def test_extrapolated_values_are_nearer_to_the_solution() -> None:
@@ -54,12 +54,12 @@ def test_extrapolated_values_are_nearer_to_the_solution() -> None:
     solve(solved, 40)
     solve(plain, 18)
     earlier, last = solve(moved, 15), solve(moved, 1)
-    before = moved.worths.copy()
+    before = moved.cube_values.copy()
     latest = solve(moved, 1)
     solver.extrapolate(moved, before, latest / last)
     solve(moved, 1)
     assert latest < last < earlier
-    plainly, better = (np.abs(each.worths[4:] - solved.worths[4:]).max() for each in (plain, moved))
+    plainly, better = (np.abs(each.cube_values[4:] - solved.cube_values[4:]).max() for each in (plain, moved))
     assert better < plainly / 2
 
 
@@ -70,7 +70,7 @@ def test_only_bounds_around_the_solution_close(values: Bounds) -> None:
     assert grown[0] > 0  # a doubled cube doubles them
     assert grown[-1] <= 0
     assert bounds.slack.max() <= 2 * solver.START_SLACK
-    values.worths[values.lanes :] += np.float32(1e-3)
+    values.cube_values[values.lanes :] += np.float32(1e-3)
     assert max(solver.solve_round(with_bounds(values)) for _ in range(12)) == np.inf
 
 
@@ -94,9 +94,9 @@ def test_values_follow_from_the_plays(checkers: int) -> None:
     layouts = all_layouts(checkers)
     values = solver.start_values(layouts, gammons=False)
     steps, generator = values.steps, np.random.default_rng(checkers)
-    worths = by_pair(values)
+    cube_values = by_pair(values)
     # finished games have the same worth after a hit
-    worths[1:, 1:] = generator.random(worths[1:, 1:].shape, np.float32)
+    cube_values[1:, 1:] = generator.random(cube_values[1:, 1:].shape, np.float32)
     place_of = np.argsort(steps.layout)
     for first in generator.integers(1, len(layouts) - 3, 8).tolist():
         found = solver.values_of(values, solver.scratch_of(values), first, first + 3)
@@ -105,7 +105,7 @@ def test_values_follow_from_the_plays(checkers: int) -> None:
         drawn = np.stack([np.repeat(on_roll, 3), np.tile(opponents.astype(np.int64), 200)])
         ours, theirs = drawn[:, solver.are_pairs(layouts, *drawn)]
         followers = Successors(layouts, ours, theirs)
-        after = worths[place_of[followers.on_roll], place_of[followers.opponent]]
+        after = cube_values[place_of[followers.on_roll], place_of[followers.opponent]]
         expected = np.stack([-followers.mean_of_lowest(after[:, lane]) for lane in range(4)], axis=1)
         assert np.abs(found[place_of[theirs] - first, place_of[ours]] - expected).max() < 1e-6
 
@@ -116,4 +116,4 @@ def test_rounds_do_not_depend_on_threads() -> None:
         solve(one, 3)
     with threads(2):
         solve(two, 3)
-    assert np.array_equal(one.worths, two.worths)
+    assert np.array_equal(one.cube_values, two.cube_values)

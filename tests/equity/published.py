@@ -7,7 +7,7 @@ from __future__ import annotations
 POST_CRAWFORD = [0, 0.028, 0.362, 0.388, 0.626, 0.645, 0.774, 0.788, 0.865, 0.874, 0.919, 0.925]  # 14 March
 EARLIER_POST_CRAWFORD = [0, 0.031, 0.363, 0.391, 0.627, 0.648, 0.775, 0.790, 0.866, 0.876, 0.920, 0.926]  # 10 March
 EARLIER_CRAWFORD = [0, 0.363, 0.511, 0.636, 0.692, 0.781, 0.821, 0.870, 0.893, 0.923, 0.937, 0.954]
-GAMMON_CHANCE, EARLIER_GAMMON_CHANCE = 0.138, 0.13735  # of winning a gammon
+GAMMON_CHANCE, EARLIER_GAMMON_CHANCE = 0.138, 0.13735  # chance of winning a gammon
 # row n - 1: n-away against n + 1 to 12
 TABLE = [
     [0.362, 0.510, 0.635, 0.690, 0.780, 0.820, 0.869, 0.892, 0.922, 0.936, 0.953],

@@ -1,4 +1,4 @@
-"""`decide_cube` and `worths`: models, exact equities, ties, and invalid arguments."""
+"""`decide_cube` and `position_values`: models, exact equities, ties, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from bgdata.equity.cube import (
     best_actions,
     decide_cube,
     normalised_point,
+    position_values,
     seen_by_other,
     why_no_double,
     worth_of_game,
     worth_of_result,
-    worths,
 )
 from bgdata.equity.curves import NEVER
 from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, janowski, janowski_first, jump
@@ -30,7 +30,7 @@ from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.evaluation.chances import ordered_chances
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from tests.equity.samples import decide_money, published_met, random_chances
-from tests.together import each
+from tests.subtests import each
 
 MONEY = Stakes(Money(is_jacoby=False))
 CHANCES = (0.7, 0.2, 0.0, 0.1, 0.0)
@@ -222,33 +222,35 @@ def stakes_and_rules() -> list[tuple[Stakes, CubeRules]]:
 
 
 @each(("stakes", "rules"), stakes_and_rules)
-def test_worths_match_single_decisions(stakes: Stakes, rules: CubeRules) -> None:
+def test_position_values_match_single_decisions(stakes: Stakes, rules: CubeRules) -> None:
     unit = stakes.cube.value if isinstance(stakes.score, Money) else 1
     expected = [unit * decide_cube(chances, stakes, rules).equity for chances in random_sample().tolist()]
-    assert worths(random_sample(), stakes, rules) == pytest.approx(expected, abs=1e-12)
+    assert position_values(random_sample(), stakes, rules) == pytest.approx(expected, abs=1e-12)
 
 
 def test_worth_at_double_match_point_is_the_winning_chance() -> None:
     """At double match point gammons do not count, for any cube owner."""
-    assert worths(random_sample(), Stakes(MatchScore(1, 1)), match_rules()) == pytest.approx(
+    assert position_values(random_sample(), Stakes(MatchScore(1, 1)), match_rules()) == pytest.approx(
         random_sample()[:, 0], abs=1e-12
     )
 
 
 def test_finished_games_are_worth_their_results() -> None:
     lost = np.array([[0, 0, 0, 1, 0]], float)  # a gammon
-    assert worths(lost, Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.ON_ROLL)), DEFAULT_RULES).tolist() == [-4]
-    assert worths(lost, Stakes(Money(is_jacoby=True)), DEFAULT_RULES).tolist() == [-1]
-    assert worths(lost, Stakes(MatchScore(5, 4)), match_rules()).tolist() == [published_met().mwc(5, 2)]
+    assert position_values(
+        lost, Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.ON_ROLL)), DEFAULT_RULES
+    ).tolist() == [-4]
+    assert position_values(lost, Stakes(Money(is_jacoby=True)), DEFAULT_RULES).tolist() == [-1]
+    assert position_values(lost, Stakes(MatchScore(5, 4)), match_rules()).tolist() == [published_met().mwc(5, 2)]
 
 
 @pytest.mark.parametrize("score", [MatchScore(15, 15), MatchScore(30, 2), MatchScore(1, 40)])
-def test_worths_at_scores_beyond_the_table(score: MatchScore) -> None:
+def test_position_values_at_scores_beyond_the_table(score: MatchScore) -> None:
     with pytest.raises(InvalidScoreError, match="expected"):
-        worths(random_sample(), Stakes(score), match_rules())
+        position_values(random_sample(), Stakes(score), match_rules())
 
 
-def test_units_of_worths() -> None:
+def test_units_of_position_values() -> None:
     met = published_met()
     money, match = Stakes(Money(is_jacoby=False), Cube(4, CubeOwner.OPPONENT)), Stakes(MatchScore(5, 3))
     assert worth_of_result(-8, money, DEFAULT_RULES) == -8
@@ -263,14 +265,14 @@ def test_units_of_worths() -> None:
     assert seen_by_other(random_sample()[:, 0], money).tolist() == (-random_sample()[:, 0]).tolist()
 
 
-def test_invalid_arguments_of_worths_are_refused() -> None:
+def test_invalid_arguments_of_position_values_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match=r"^expected a match equity table for a match, got none$"):
-        worths(random_sample(), Stakes(MatchScore(5, 3)), DEFAULT_RULES)
+        position_values(random_sample(), Stakes(MatchScore(5, 3)), DEFAULT_RULES)
     with pytest.raises(
         InvalidParameterError, match=r"^expected a model that knows the jacoby rule, got janowski-first$"
     ):
-        worths(random_sample(), Stakes(Money(is_jacoby=True)), CubeRules(janowski_first()))
+        position_values(random_sample(), Stakes(Money(is_jacoby=True)), CubeRules(janowski_first()))
     with pytest.raises(InvalidParameterError, match=r"^expected win >= win_gammon"):
-        worths(random_sample()[:, ::-1], Stakes(Money(is_jacoby=False)), DEFAULT_RULES)
+        position_values(random_sample()[:, ::-1], Stakes(Money(is_jacoby=False)), DEFAULT_RULES)
     with pytest.raises(InvalidScoreError, match=r"^expected at most "):
         normalised_point(Stakes(MatchScore(60, 3)), match_rules())

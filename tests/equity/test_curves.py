@@ -16,7 +16,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import decide_money, random_chances
 from tests.reference import cube as twin
-from tests.together import each
+from tests.subtests import each
 
 MEANS = [(1.0, 1.0), (1.25, 1.25), (1.4, 1.0), (1.0, 2.2), (3.0, 3.0), (1.9, 1.05)]
 GRID = np.linspace(0, 1, 41)

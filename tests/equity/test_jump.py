@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bgdata.equity.curves import (
-    MOST_VOLATILITY,
+    MAX_VOLATILITY,
     Curve,
     centered_jump_curve,
     curve_equity,
@@ -26,7 +26,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import match_twin, published_met, random_chances
 from tests.reference.jump_match import solved_match
-from tests.together import all_raise
+from tests.subtests import all_raise
 
 OWNERS = {0: CubeOwner.CENTERED, 1: CubeOwner.ON_ROLL, 2: CubeOwner.OPPONENT}
 GRID = np.linspace(0, 1, 51)
@@ -82,7 +82,7 @@ def test_model_without_jumps_has_a_live_cube() -> None:
 @pytest.mark.parametrize("is_jacoby", [False, True])
 def test_curves_rise_from_loss_to_win(is_jacoby: bool) -> None:
     means = [1.0, 1.2, 1.6, 3.0]
-    for volatility in (0.113, MOST_VOLATILITY):
+    for volatility in (0.113, MAX_VOLATILITY):
         for mean_win in means:
             for mean_loss in means:
                 for owner in OWNERS:
@@ -107,7 +107,7 @@ def test_formulas_are_near_the_solution(jumps: str) -> None:
 @pytest.mark.parametrize("jumps", JUMPS)
 @pytest.mark.parametrize(("mean_win", "mean_loss"), [(1.0, 1.0), (1.25, 1.25), (1.5, 1.2), (1.2, 1.5)])
 def test_jacoby_formulas_are_near_the_solution(mean_win: float, mean_loss: float, jumps: str) -> None:
-    """Compares the equity of a centered cube and its double point. Without the rule equities differ by up to 0.04. With
+    """Compare the equity of a centered cube and its double point. Without the rule equities differ by up to 0.04. With
     gammons the formulas of one rule differ much from the solution of the other."""
     solved = solve_jumps(mean_win, mean_loss, 0.113, jumps=jumps, is_jacoby=True)
     far, near = (

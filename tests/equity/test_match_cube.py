@@ -14,7 +14,7 @@ from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, best_actio
 from bgdata.equity.match_cube import MatchGame, match_equities, match_points, mwc_after
 from bgdata.game.match import MatchScore
 from tests.equity.samples import match_twin, published_met, random_chances
-from tests.together import each
+from tests.subtests import each
 
 OWNERS = {0: "centered", 1: "on_roll", 2: "opponent"}
 # away, opponent_away, cube value, owner code

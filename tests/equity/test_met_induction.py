@@ -17,9 +17,9 @@ from bgdata.formats.met_files import MetTable, parse_met
 from tests.equity import published
 from tests.reference.cube import MatchTwin
 from tests.reference.match_equity import described_post_crawford, described_table, diffusion_table
-from tests.together import all_raise
+from tests.subtests import all_raise
 
-INSTALLED = Path("/usr/share/gnubg/met")  # of Debian's gnubg-data
+INSTALLED = Path("/usr/share/gnubg/met")  # tables of Debian's gnubg-data
 ROW = (1 - np.array(published.POST_CRAWFORD)) / 2
 RATE = 2 * published.GAMMON_CHANCE
 

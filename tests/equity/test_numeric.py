@@ -19,7 +19,7 @@ from bgdata.equity.numeric import CENTERED, OPPONENT_OWNED, OWNED
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import published_met
-from tests.together import all_raise
+from tests.subtests import all_raise
 
 OWNERS = {OWNED: CubeOwner.ON_ROLL, CENTERED: CubeOwner.CENTERED, OPPONENT_OWNED: CubeOwner.OPPONENT}
 CHANCES = np.array([0.5, 0.138, 0.0, 0.138, 0.0])
@@ -135,7 +135,7 @@ def test_small_jumps_converge_to_the_drifting_cube() -> None:
 
 def test_invalid_grids_and_mean_points_are_refused() -> None:
     met, message = published_met().cells, "expected a grid of 2 to 10,000 intervals, got "
-    grids = (1, 0, -5, numeric.MOST_POINTS + 1)
+    grids = (1, 0, -5, numeric.MAX_POINTS + 1)
     all_raise(
         InvalidParameterError,
         [

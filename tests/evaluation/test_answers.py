@@ -123,7 +123,7 @@ def test_plays_of_several_networks_in_turn(tables: BearoffArrays) -> None:
     networks = random_networks(0)
     scratch, chances, other = new_scratch(networks), np.empty(5, np.float32), np.empty(5, np.float32)
     for row in mixed:
-        for play in range(offsets[row + 1] - 1, offsets[row] - 1, -1):  # backwards, as any order works
+        for play in range(offsets[row + 1] - 1, offsets[row] - 1, -1):  # backwards: any order works
             flipped = flip_boards(after_play[play : play + 1])[0]
             assert fill_play_chances(networks, tables, after_play[play], scratch, chances) == fill_chances(
                 networks, tables, flipped, new_scratch(networks), other

@@ -42,11 +42,11 @@ from bgdata.kernel import threads
 from tests.random_games import random_game_positions
 from tests.reference.bearoff import equities, layouts
 from tests.reference.bearoff_chances import combined_chances, covered_by
-from tests.together import each
+from tests.subtests import each
 
 NONE, EXACT, COMBINED = BearoffSource.NONE, BearoffSource.EXACT, BearoffSource.COMBINED
-ROUNDING = 3e-7  # of stored and summed chances
-TWO_SIDED_BOUND, ENDGAME_BOUND = 3.2e-5, 7e-6  # of stored equities
+ROUNDING = 3e-7  # rounding of stored and summed chances
+TWO_SIDED_BOUND, ENDGAME_BOUND = 3.2e-5, 7e-6  # errors of stored equities
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +184,7 @@ def test_chances_respect_their_order(evaluator: BearoffEvaluator) -> None:
 
 
 def test_side_on_roll_wins_ties(evaluator: BearoffEvaluator, root: Path) -> None:
-    """Seen by either side on roll: the two views share the rolls that both need equally often."""
+    """The views of the two sides on roll share the rolls that both need equally often."""
     boards = random_pairs(6, 15, 300)
     boards[:, 1:7] = all_layouts(6, 15)[-300:]
     both = [evaluator.evaluate_many(seen).chances.astype(np.float64) for seen in (boards, flip_boards(boards))]
@@ -202,7 +202,8 @@ def test_chances_by_hand(evaluator: BearoffEvaluator) -> None:
     sides = [(last, last), (last, full), (full, last)]
     found = evaluator.evaluate_many(boards_of(*(np.array(side, np.int8) for side in zip(*sides, strict=True))))
     assert found.sources.tolist() == [EXACT, COMBINED, COMBINED]
-    # off at once; a gammon, as the opponent never rolls; and on the other side 17 of 36 rolls hold a 6, or save with 33
+    # off at once; a gammon, because the opponent never rolls; and on the other side 17 of 36 rolls hold a 6, or save
+    # with 33
     assert found.chances[:2].tolist() == [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]]
     saved = float(17 / 36)
     assert found.chances[2].tolist() == pytest.approx([0, 0, 0, 1 - saved, 0], abs=ROUNDING)
@@ -358,7 +359,7 @@ def test_indexes_equal_those_of_layouts() -> None:
     for points in (1, 6, 7, 18):
         sides = np.random.default_rng(points).multinomial(15, np.ones(points + 9) / (points + 9), (2, 50))
         ours, theirs = sides[:, :, :points].astype(np.int8)
-        for row in range(50):  # each side on its own board, as beyond 12 points they could share a point
+        for row in range(50):  # each side on its own board, because beyond 12 points they could share a point
             alone = boards_of(ours[row : row + 1], np.zeros((1, points), np.int8))[0]
             other = boards_of(np.zeros((1, points), np.int8), theirs[row : row + 1])[0]
             assert layout_indexes(alone, points) == (position_index(ours[row].tolist()), 0)
@@ -404,13 +405,13 @@ def test_warehouse_without_tables(tmp_path: Path) -> None:
 
 def test_describe_accuracy(evaluator: BearoffEvaluator, root: Path, tmp_path: Path) -> None:
     assert evaluator.two_sided is not None
-    said = evaluator.accuracy
-    assert said[EXACT] == (
+    accuracy = evaluator.accuracy
+    assert accuracy[EXACT] == (
         f"exact, {evaluator.two_sided.name}: cubeless equity within 1.2e-06, win chance within 5.9e-07"
     )
     assert (
         "; over all pairs of 6x9 the error of the cubeless equity is 0.0017 on average, -0.0279 to +0.0236; "
-        in said[COMBINED]
+        in accuracy[COMBINED]
     )
     shutil.copytree(root, tmp_path / "measured")
     warehouse = bgdata.open_warehouse(tmp_path / "measured")

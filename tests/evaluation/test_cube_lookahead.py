@@ -18,7 +18,7 @@ from bgdata.evaluation.chances import AnswerSource, Evaluations
 from bgdata.evaluation.cube_lookahead import (
     cubeful_values,
     fill_play_ahead,
-    fill_worths,
+    fill_play_values,
     keep_best,
     kernel_stakes,
     lowest_of,
@@ -44,7 +44,7 @@ from tests.reference.cube_lookahead import Situation, Tree
 from tests.reference.cubeful_games import Chances, Model, Score, match_janowski
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.lookahead import Board
-from tests.together import each
+from tests.subtests import each
 
 
 class Pips:
@@ -291,7 +291,7 @@ def test_plays_without_a_cube_are_those_by_cubeless_equity() -> None:
 
 def test_keep_best_keeps_the_better_plays() -> None:
     tree = new_cube_tree(shipped_networks(), 1)
-    tree.worths[:5], tree.equities[:5], tree.rows[:5] = (0.5, 0.2, 0.2, 0.9, 0.25), (0, 2, 1, 0, 0), range(5)
+    tree.play_values[:5], tree.equities[:5], tree.rows[:5] = (0.5, 0.2, 0.2, 0.9, 0.25), (0, 2, 1, 0, 0), range(5)
     assert (keep_best(tree, 5, 3, 0.16), tree.rows[:3].tolist()) == (3, [2, 1, 4])
     assert keep_best(tree, 3, 3, 0.04) == 2
     assert keep_best(tree, 2, 1, 0.0) == 1
@@ -300,6 +300,6 @@ def test_keep_best_keeps_the_better_plays() -> None:
 def test_all_plays_are_evaluated_statically() -> None:
     position = Position(CONTACT)
     stakes, tree = turned_stakes(kernel_stakes(stakes_of(False), CubeRules())), new_cube_tree(shipped_networks(), 1)
-    n = fill_worths(shipped_networks(), NO_TABLES, stakes, np.array(position.board, np.int8), (1, 3), tree)
+    n = fill_play_values(shipped_networks(), NO_TABLES, stakes, np.array(position.board, np.int8), (1, 3), tree)
     ranked = LookaheadPlayer(shipped_player()).rank_plays(position, "31", stakes_of(False))
-    assert sorted(-tree.worths[:n]) == pytest.approx(sorted(row.cubeful_equity or 0 for row in ranked), abs=1e-6)
+    assert sorted(-tree.play_values[:n]) == pytest.approx(sorted(row.cubeful_equity or 0 for row in ranked), abs=1e-6)

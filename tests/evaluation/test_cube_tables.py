@@ -34,7 +34,7 @@ from tests.oracles import ask_gnubg, needs_gnubg_tool
 from tests.random_games import random_game_positions
 
 CUBES = {"centered": Cube(), "on_roll": Cube(2, CubeOwner.ON_ROLL), "opponent": Cube(2, CubeOwner.OPPONENT)}
-EXAMPLE = "CgAAEAEAAAAAAA"  # of gnubg's manual
+EXAMPLE = "CgAAEAEAAAAAAA"  # example of gnubg's manual
 SOLVED = "exact, solved for this position"
 
 
@@ -235,7 +235,7 @@ STAKES = [
     (2, 3, 2, "opponent", 0), (1, 4, 1, "centered", 1), (1, 4, 1, "centered", 0), (4, 1, 1, "centered", 0),
     (3, 1, 2, "on_roll", 0), (1, 1, 1, "centered", 0), (3, 4, 4, "on_roll", 0),
 ]  # fmt: skip
-GNUBG_INDEX = 0.68  # of its static evaluations in contact, inferred from its answers
+GNUBG_INDEX = 0.68  # cube efficiency of its static evaluations in contact, inferred from its answers
 
 
 def ask(script: str, folder: Path, **questions: Any) -> list[Any]:
@@ -286,7 +286,7 @@ def test_match_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
     (before, post, other), *answers = ask(MATCH, tmp_path, positions=contact_positions(), stakes=STAKES)
     met = MatchEquity.of("gnubg", before, post, other, is_symmetric=False)
     for of_position in answers:
-        for (away, opponent_away, value, owner, crawford), (said, chances) in zip(STAKES, of_position, strict=True):
+        for (away, opponent_away, value, owner, crawford), (answer, chances) in zip(STAKES, of_position, strict=True):
             score = MatchScore(away, opponent_away, bool(crawford))
             game, lose, win = (
                 MatchGame(away, opponent_away, bool(crawford)),
@@ -295,7 +295,7 @@ def test_match_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
             )
             code = list(CUBES).index(owner)
             found = match_equities(janowski(GNUBG_INDEX), met.cells, game, value, code, np.array(chances))
-            _, no_double, take, passed = (lose + (equity + 1) / 2 * (win - lose) for equity in said)
+            _, no_double, take, passed = (lose + (equity + 1) / 2 * (win - lose) for equity in answer)
             assert found.no_double == pytest.approx(no_double, abs=2e-5)
             if np.isfinite(found.double_take):
                 assert (found.double_take, found.double_pass) == pytest.approx((take, passed), abs=2e-5)
@@ -313,12 +313,12 @@ def test_match_bearoffs_with_a_dead_cube(table: MoneyBearoff, tmp_path: Path) ->
     for position, of_position in zip(positions, answers, strict=True):
         opponent, on_roll = (row[:24] for row in Position(position).rows)
         win = (reader.probe(on_roll, opponent).cubeless + 1) / 2
-        for (away, opponent_away, value, owner, _), (said, _chances) in zip(stakes, of_position, strict=True):
+        for (away, opponent_away, value, owner, _), (answer, _chances) in zip(stakes, of_position, strict=True):
             score, chances = MatchScore(away, opponent_away), np.array([win, 0, 0, 0, 0])
             code = list(CUBES).index(owner)
             found = match_equities(janowski(0), met.cells, MatchGame(away, opponent_away), value, code, chances)
             lose, won = met.after(score, -value), met.after(score, value)
-            _, no_double, take, passed = (lose + (equity + 1) / 2 * (won - lose) for equity in said)
+            _, no_double, take, passed = (lose + (equity + 1) / 2 * (won - lose) for equity in answer)
             if np.isfinite(found.double_take):
                 assert (found.double_take, found.double_pass) == pytest.approx((take, passed), abs=1e-4)
             else:
@@ -326,7 +326,7 @@ def test_match_bearoffs_with_a_dead_cube(table: MoneyBearoff, tmp_path: Path) ->
 
 
 OWNED, OPPONENTS = Cube(2, CubeOwner.ON_ROLL), Cube(2, CubeOwner.OPPONENT)
-ERROR = 1e-6  # of the money table, in equity
+ERROR = 1e-6  # error of the money table, in equity
 
 
 @pytest.fixture(scope="module")

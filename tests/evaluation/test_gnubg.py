@@ -110,7 +110,7 @@ for rows, dice in json.load(open("questions.json")):
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("ply", [0, 1])
 def test_server_answers_equal_gnubgs_scripts(ply: int, tmp_path: Path) -> None:
-    """The same chances to six decimals, and plays of equal value, as it may choose another of equal plays."""
+    """The same chances to six decimals, and plays of equal value, because it may choose another of equal plays."""
     games = random_game_positions(20, seed=4)
     boards, rolls = games.boards[::97][:40], games.rolls[::97][:40]
     positions = [Position(board) for board in boards.tolist()]

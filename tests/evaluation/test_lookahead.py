@@ -26,7 +26,7 @@ from tests.evaluation.sample_evaluators import OnRollWins, Scrambled, judge
 from tests.random_games import GamePositions, random_game_positions
 from tests.reference.lookahead import chances_ahead, ranked, turned
 
-ROUNDING = 3e-7  # of chances
+ROUNDING = 3e-7  # rounding of chances
 
 
 @cache
@@ -98,7 +98,7 @@ def test_ranked_plays_equal_the_reference(ply: int, filters: tuple[PlayFilter, .
         assert found.boards[best[row]].tolist() == list(wanted.board)
         plies |= {seen.ply for seen in expected}
     assert plies == set(range(ply + 1))
-    assert found.worths == pytest.approx(-cubeless_equities(found.chances))
+    assert found.values == pytest.approx(-cubeless_equities(found.chances))
 
 
 def test_last_filter_serves_all_deeper_plies() -> None:
@@ -124,7 +124,7 @@ def test_equal_plays_pass_by_cubeless_equity() -> None:
     """Plays are equal, for example, where the opponent will cash after each of them."""
     boards, look = sample_games().boards[::100], partial(evaluate_ahead, Scrambled())
     rolls = np.array([(3, 1)] * len(boards))
-    equities = rank_all(look, boards, rolls, 0).worths
+    equities = rank_all(look, boards, rolls, 0).values
     found = rank_all(look, boards, rolls, 1, [PlayFilter(3, 1.0)], lambda boards, *_: np.zeros(len(boards)))
     ends = pairwise(found.offsets.tolist())
     decisions = [slice(begin, end) for begin, end in ends if end - begin > 3]

@@ -155,7 +155,7 @@ def test_ranked_plays(evaluator: NetworkPlayer, ply: int) -> None:
     assert player.best_play(START.id, "14") == ranked[0]
 
 
-def test_no_choice_and_no_game(evaluator: NetworkPlayer) -> None:
+def test_forced_play_and_finished_game(evaluator: NetworkPlayer) -> None:
     for ply in (0, 1):
         player = LookaheadPlayer(evaluator, ply)
         (only,) = player.rank_plays(CLOSED_OUT, "65")
@@ -332,7 +332,7 @@ def test_every_notation_gets_the_same_answer(small_root: Path) -> None:
         assert (player.evaluate(text), player.rank_plays(text, "31"), player.decide_cube(text)) == expected
 
 
-MOST_BYTES = 4096
+MAX_BYTES = 4096
 QUESTIONS = ("start", POSITION)
 
 
@@ -347,7 +347,7 @@ def test_pickle_only_has_paths(small_root: Path, ply: int, monkeypatch: pytest.M
     player = bgdata.open_player(small_root.name, ply=ply)
     expected = answers(player), player.decide_cube(POSITION), player.rank_plays(START, "31")
     sent = pickle.dumps(player)  # without its cache
-    assert len(sent) < MOST_BYTES
+    assert len(sent) < MAX_BYTES
     monkeypatch.chdir("/")
     found = pickle.loads(sent)
     assert (found.label, found.version, found.filters) == (player.label, player.version, player.filters)
@@ -375,7 +375,7 @@ def test_missing_version_is_refused(small_root: Path, tmp_path: Path, opened: Ca
     root = tmp_path / "warehouse"
     shutil.copytree(small_root, root)
     sent = pickle.dumps(opened(root))
-    assert len(sent) < MOST_BYTES
+    assert len(sent) < MAX_BYTES
     assert type(pickle.loads(sent)) is type(opened(root))
     shutil.rmtree(root)
     with pytest.raises(MissingTableError, match=r"expected the version bearoff_.*/r.* found no such folder; try: bgd"):

@@ -22,8 +22,8 @@ from bgdata.game.position import Position
 from bgdata.web.answer import percent, signed_text
 from bgdata.web.position_request import PositionRequest
 from tests.command_line import POSITION, position_id, run, succeeds
-from tests.said import CHANGES, CONTACT
-from tests.together import each
+from tests.stated_parts import CHANGES, CONTACT
+from tests.subtests import each
 from tests.web.reading import PageReader, inner_links, read
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def redirect_of(client: TestClient, fields: Mapping[str, str]) -> str:
 
 
 def test_edits_are_undone_one_by_one(client: TestClient) -> None:
-    """Undoing restores the score too, as the address has the whole state."""
+    """Undoing restores the score too, because the address has the whole state."""
     given = {"q": POSITION, "undo": f"{START}~a3-5", "away": "3-5"}
     undo = undo_of(read(client, redirect_of(client, given)))
     assert undo.startswith(f"/position/{START}?")
@@ -221,7 +221,7 @@ COUNTS = {f"p{point}": str(count) for point, count in enumerate(Position(POSITIO
 @each(
     ("fields", "expected"),
     [
-        # leftovers of another score are dropped, as users of a touch screen would have to clear them first
+        # leftovers of another score are dropped, because users of a touch screen would have to clear them first
         ({"q": START, "own": "3", "theirs": "5", "crawford": "1", "jacoby": "1"}, f"{START}?away=3-5"),
         ({"q": START, "own": "1", "theirs": "5", "crawford": "1"}, f"{START}?away=1-5&crawford=1"),
         ({"q": START, "own": "4", "theirs": ""}, f"{START}?away=4-4"),
@@ -429,11 +429,11 @@ WRONG = {
 }
 
 
-@each(("where", "said"), WRONG.items())
-def test_invalid_addresses_say_what_was_expected(client: TestClient, where: str, said: str) -> None:
-    assert said in read(client, where, 400).text
+@each(("where", "message"), WRONG.items())
+def test_invalid_addresses_name_the_expectation(client: TestClient, where: str, message: str) -> None:
+    assert message in read(client, where, 400).text
     path, mark, query = where.partition("?")
-    assert said in client.get(f"{path}.json{mark}{query}").json()["error"]
+    assert message in client.get(f"{path}.json{mark}{query}").json()["error"]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -51,7 +51,7 @@ from tests.evaluation.sample_networks import random_networks, random_player, shi
 from tests.evaluation.test_lookahead import few_checkers
 from tests.random_games import random_game_positions
 from tests.reference.pubeval import likely_boards
-from tests.together import each
+from tests.subtests import each
 
 ENDING = np.zeros((1, 26), np.int8)  # two checkers left against several
 ENDING[0, [1, 2, 20]] = 1, 1, -12
@@ -288,7 +288,8 @@ def contact_boards() -> Boards:
 
 
 def best_after(position: Position, roll: Roll) -> tuple[Position, Fraction]:
-    """(position after the best play of a roll, seen by the opponent; its winning chance). Ties go to the first play."""
+    """(position after the best play of a roll, from the opponent's point of view; its winning chance). Ties go to the
+    first play."""
 
     def own_equity(after: Position) -> Fraction:
         (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon), _ = judge(after.board)
@@ -324,7 +325,7 @@ def test_local_volatility_equals_enumeration(checkers: list[int]) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_all_checkers_on_the_bar_is_no_win(count: int) -> None:
+def test_all_checkers_on_the_bar_is_not_a_win(count: int) -> None:
     check_by_plain_enumeration(Position([0, *[0] * 18, *[-2] * 6, count]))
 
 

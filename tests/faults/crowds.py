@@ -19,7 +19,7 @@ from tests.faults.kills import Slow, check_well, hashes, warehouse_of
 from tests.store import processes
 from tests.store.toy import Count, whole_versions
 
-MOST_BUILDERS = 4
+MAX_BUILDERS = 4
 READERS = 2
 VARIANTS: list[tuple[str, Parameters]] = [
     ("squares", Count(24)),
@@ -94,7 +94,7 @@ class Crowds(Campaign):
         write_catalog(warehouse)
         crowd = [
             [Order(chance.randrange(len(VARIANTS)), chance.random() < 0.4) for _ in range(chance.randint(1, 3))]
-            for _ in range(chance.randint(2, MOST_BUILDERS))
+            for _ in range(chance.randint(2, MAX_BUILDERS))
         ]
         together = processes.barrier(len(crowd) + READERS)
         builders = [processes.start(build_with_others, warehouse.root, together, orders) for orders in crowd]

@@ -36,11 +36,11 @@ from tests.web.reading import serving, wait_until
 
 PATIENCE_SECONDS = 1
 HANG_SECONDS = 90.0  # for a busy machine
-FLOOD_SECONDS = 3.0  # of endless floods: several times the patience
-MOST_MEMORY = 200 << 20  # bytes beyond those at the start
-MOST_LOG = 100_000  # bytes that a command may print about a flood
-MOST_REPLY = 2000  # bytes of the answer to one line
-OPEN_FILES = 128  # of the site: floods are of more connections
+FLOOD_SECONDS = 3.0  # length of endless floods: several times the patience
+MAX_MEMORY = 200 << 20  # bytes beyond those at the start
+MAX_LOG = 100_000  # bytes that a command may print about a flood
+MAX_REPLY = 2000  # bytes of the answer to one line
+OPEN_FILES = 128  # files that the site may open: floods are of more connections
 CONNECTIONS = 100
 BOARD = (
     b"board:gnubg:root:0:0:0:0:-2:0:0:0:0:5:0:3:0:0:0:-5:5:0:0:0:-3:0:-5:0:0:0:0:2:0:-1:4:1:4:1:1:1:1:0:1:"
@@ -95,7 +95,7 @@ def bounded(work: Callable[[], object], told: Path, files: int = 0) -> None:
     with told.open("wb") as file:
         for number in (1, 2):
             os.dup2(file.fileno(), number)
-    most = data_segment_bytes() + MOST_MEMORY
+    most = data_segment_bytes() + MAX_MEMORY
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     if files:
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
@@ -203,11 +203,9 @@ class Floods(Campaign):
                 lines += data.count(b"\n")
                 pipe.write(data)
         assert process.wait(HANG_SECONDS) in (0, 1), f"expected an end, found exit code {process.returncode}"
-        said = told.read_bytes()
-        assert len(said) < MOST_LOG + MOST_REPLY * lines, (
-            f"expected an answer for each of {lines} lines, found {said!r}"
-        )
-        check_words(said, is_error=process.returncode == 1)
+        output = told.read_bytes()
+        assert len(output) < MAX_LOG + MAX_REPLY * lines, f"expected an answer for each of {lines} lines: {output!r}"
+        check_words(output, is_error=process.returncode == 1)
 
     def site(self, chance: random.Random, folder: Path) -> None:  # noqa: ARG002
         """More connections of one sort than the site can hold; others are still answered."""
@@ -225,9 +223,9 @@ class Floods(Campaign):
                 client.close()
         assert self.is_answered(), "expected an answer after the flood"
         more = psutil.Process(self.server.pid).memory_info().rss - self.memory
-        assert more < MOST_MEMORY, f"expected little memory for {sent.__name__}, found {more:,} bytes more"
+        assert more < MAX_MEMORY, f"expected little memory for {sent.__name__}, found {more:,} bytes more"
         log = self.told.read_bytes()[before:]
-        assert len(log) < MOST_LOG, f"expected a short log of {sent.__name__}, found {log[:500]!r}"
+        assert len(log) < MAX_LOG, f"expected a short log of {sent.__name__}, found {log[:500]!r}"
         assert b"Traceback" not in log, f"expected no traceback of {sent.__name__}, found {log!r}"
 
     def is_answered(self) -> bool:
@@ -289,20 +287,20 @@ def check_ends(process: BaseProcess, told: Path, *, is_error: bool = True) -> No
     process.join(HANG_SECONDS)
     is_hanging = process.exitcode is None
     process.kill()
-    said = told.read_bytes()
-    assert not is_hanging, f"expected an end within its patience, found that it goes on: {said[-500:]!r}"
-    assert process.exitcode == int(is_error), f"expected its end, found exit code {process.exitcode}: {said[-500:]!r}"
-    assert len(said) < MOST_LOG, f"expected a short log, found {len(said):,} bytes: {said[:500]!r}"
-    check_words(said, is_error=is_error)
+    output = told.read_bytes()
+    assert not is_hanging, f"expected an end within its patience, found that it goes on: {output[-500:]!r}"
+    assert process.exitcode == int(is_error), f"expected its end, found exit code {process.exitcode}: {output[-500:]!r}"
+    assert len(output) < MAX_LOG, f"expected a short log, found {len(output):,} bytes: {output[:500]!r}"
+    check_words(output, is_error=is_error)
 
 
-def check_words(said: bytes, *, is_error: bool) -> None:
+def check_words(output: bytes, *, is_error: bool) -> None:
     """Check that the output has at most one line of error, and no traceback."""
-    lines = said.decode().splitlines()
+    lines = output.decode().splitlines()
     errors = [line for line in lines if line.startswith("error: ")]
     assert len(errors) <= 1, f"expected one line of error, found {errors}"
     assert bool(errors) or not is_error, f"expected a line of error, found {lines[-3:]}"
-    wrong = [line for line in lines if "Traceback" in line or "memory" in line or len(line) > MOST_REPLY]
+    wrong = [line for line in lines if "Traceback" in line or "memory" in line or len(line) > MAX_REPLY]
     assert not wrong, f"expected short lines, found {wrong[0][:500]}"
 
 

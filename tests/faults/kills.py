@@ -42,7 +42,7 @@ from tests.store.toy import Count, Squares, problems, toy_warehouse, whole_versi
 
 KILLED = -signal.SIGKILL
 LOST_A_WORKER = 7
-MOST_KILLS = 3  # of the same work, in turn
+MAX_KILLS = 3  # kills of the same work, in turn
 TRAINING_TEXT = (samples.TRAINING_ROW + b"# comment\nnonsense\n") * 500
 
 
@@ -191,7 +191,7 @@ class Kills(Campaign):
         begin(name, root)
         there = whole_versions(warehouse_of(root))
         ends = []
-        for _ in range(chance.randint(1, MOST_KILLS)):
+        for _ in range(chance.randint(1, MAX_KILLS)):
             ends.append(kill(name, root, whole, chance))
             check_between(root, whole, there)
         assert finish(name, root, folder / "told") == 0, f"expected {name} to go on to the end"

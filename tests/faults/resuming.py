@@ -18,7 +18,8 @@ import bgdata
 from bgdata.bearoff.kinds.shared.two_sided_parquet import write_parts
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import BgdataError, StorageError
-from bgdata.imports.steps import Published, fetch_file
+from bgdata.imports.sources import Source, SourceFile
+from bgdata.imports.steps import fetch_file
 from bgdata.kernel_cache import kernel_cache
 from bgdata.store import catalog, job
 from bgdata.store.places import Folder
@@ -146,18 +147,21 @@ def downloads(small: Path, folder: Path, chance: random.Random) -> Words:  # noq
     found = Words()
     try:
         for name in DAMAGES:
-            warehouse = bgdata.open_warehouse(folder / name)
-            path = warehouse.root / "raw" / "file.bz2"
+            path = folder / name / "file.bz2"
             path.parent.mkdir(parents=True)
             partial, other = path.with_name("file.bz2.partial"), folder / "other"
             partial.write_bytes(mirror.content[: chance.randrange(1, len(mirror.content))])
             other.write_bytes(chance.randbytes(chance.randrange(1, 2 * len(mirror.content))))
             DAMAGES[name](partial, other, chance)
-            file = Published(
-                "gnubg_training", "file.bz2", f"{mirror.address}/file.bz2", hashlib.sha256(text).hexdigest()
-            )
+            digest = hashlib.sha256(text).hexdigest()
+            file = SourceFile("file.bz2", f"{mirror.address}/file.bz2", content_sha256=digest)
+            source = Source("mirror", "", "", "", "", (file,))
             kept = other.read_bytes()
-            found[outcome(lambda: fetch_file(warehouse, file, Silence()).read_bytes() == mirror.content)] += 1  # noqa: B023
+
+            def is_whole() -> bool:
+                return fetch_file(source, file, path.parent, Silence()).read_bytes() == mirror.content  # noqa: B023
+
+            found[outcome(is_whole)] += 1
             assert other.read_bytes() == kept, "expected nothing to be written through a link"
     finally:
         mirror.close()
@@ -174,7 +178,7 @@ def rollouts(small: Path, folder: Path, chance: random.Random) -> Words:
     from tests.command_line import run, succeeds
     from tests.selfplay.commands.test_rollout import POSITION, stopped
 
-    command.LEAST_BLOCKS, command.SLICE_SECONDS = 1, 0.0
+    command.MIN_BLOCKS, command.SLICE_SECONDS = 1, 0.0
     arguments = tuple("tiny" if word == "random" else word for word in POSITION)
     whole, found = succeeds(small, "rollout", *arguments), Words()
     for name in DAMAGES:

@@ -19,7 +19,7 @@ from tests.formats import test_met_files
 from tests.imports.importing import Imports, quarantined, rows
 from tests.store import processes
 
-MOST_MEMORY_BYTES = 600_000_000  # above that at the start of the process; files have up to 10 MB
+MAX_MEMORY_BYTES = 600_000_000  # above that at the start of the process; files have up to 10 MB
 SECRET = "the-secret-of-another-file"
 BODY = test_met_files.text(head="").decode().replace("by hand", "{}")  # a valid table except for the attack
 
@@ -160,7 +160,7 @@ def import_alone(folder: Path) -> None:
     """In another process: import a file in little memory, opening only that file and those of the warehouse."""
     imports = Imports(folder)
     imports.sample("met_xml")  # loads all that is needed
-    limit = memory_bytes() + MOST_MEMORY_BYTES
+    limit = memory_bytes() + MAX_MEMORY_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     opened: list[str] | None = []
 

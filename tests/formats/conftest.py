@@ -1,4 +1,4 @@
-"""Hypothesis without a time limit, as the first example of a test may compile a kernel."""
+"""Hypothesis without a time limit, because the first example of a test may compile a kernel."""
 
 from hypothesis import settings
 

@@ -14,10 +14,10 @@ from bgdata.formats.met_files import parse_met
 from bgdata.formats.position_files import parse_position_list
 from bgdata.formats.replay import replay_file
 from tests.formats.samples import SHARED
-from tests.together import each
+from tests.subtests import each
 
 CASES = SHARED.parent / "cases"
-BOTH = ["1 0-0 +1", "2 1-0 -1"]  # many cases have this match: two games of one point, seen by the first player
+BOTH = ["1 0-0 +1", "2 1-0 -1"]  # many cases have this match: two games of one point, for the first player
 UNFINISHED = "the record ends at 1-0, before anybody has 3 points"
 
 

@@ -50,7 +50,7 @@ from tests.formats.gnubg_files import (
     two_sided_bytes,
     write_bytes,
 )
-from tests.together import each
+from tests.subtests import each
 
 HEADERS = {
     "gnubg-OS-04-15-1-1-0": BearoffHeader("one_sided", 4, 15, has_gammon=True, is_compressed=True),
@@ -380,7 +380,7 @@ def test_full_disk_leaves_only_the_old_file(tmp_path: Path) -> None:
 
 
 def test_too_many_values_for_a_compressed_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gnubg_bearoff, "_MOST_COMPRESSED_VALUES", 40)
+    monkeypatch.setattr(gnubg_bearoff, "_MAX_COMPRESSED_VALUES", 40)
     with pytest.raises(TooLargeError, match="in a compressed file, got"):
         write_one_sided(tmp_path / "x.bd", 1, np.array(ace_point_counts(), np.uint16), None, compressed=True)
     assert list(tmp_path.iterdir()) == []

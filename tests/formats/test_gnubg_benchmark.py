@@ -13,7 +13,7 @@ from bgdata.formats.lines import LineCounts
 from bgdata.game.position import Position, format_key20, parse_key20
 from tests.formats.samples import BENCHMARK_ROWS, SETTINGS, shared_file
 from tests.game.strategies import boards
-from tests.together import each
+from tests.subtests import each
 
 START_KEY, AFTER_42 = "OAHDPAABDAOAHDPAABDA", "JIGHPAABDAOAHDPAABDA"
 # a group as the program writes it, with made-up numbers: seed, rollouts of both plays, decision, next group
@@ -165,7 +165,7 @@ BAD_LINES = {
 
 
 @each(("line", "reason"), BAD_LINES.items())
-def test_each_rule(line: str, reason: str) -> None:
+def test_invalid_line_is_refused_with_its_reason(line: str, reason: str) -> None:
     benchmark = parse_gnubg_benchmark(GROUP + line.encode() + b"\n" + GROUP)
     (bad,) = benchmark.rejects
     assert (bad.line, bad.reason) == (7, reason)

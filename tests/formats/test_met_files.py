@@ -14,9 +14,9 @@ from bgdata.errors import UsageError
 from bgdata.formats.lines import LineCounts
 from bgdata.formats.met_files import MetTable, format_met, parse_met
 from tests.oracles import ask_gnubg, needs_gnubg_tool
-from tests.together import each
+from tests.subtests import each
 
-INSTALLED = Path("/usr/share/gnubg/met")  # of Debian's gnubg-data
+INSTALLED = Path("/usr/share/gnubg/met")  # tables of Debian's gnubg-data
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE met SYSTEM "met.dtd">\n<!--\n  Copyright (C) nobody;\n  free.\n-->\n'
 INFO = "<info><name>A &amp; B</name>\n<description>by hand</description><length>{}</length></info>\n"
 
@@ -327,7 +327,7 @@ def test_ini_file() -> None:
         ("Data=0.50 0.49 0.32", "", 1, "expected chances in Data="),
     ],
 )
-def test_each_rule_of_ini_files(old: str, new: str, line: int, reason: str) -> None:
+def test_invalid_ini_file_is_refused_with_its_reason(old: str, new: str, line: int, reason: str) -> None:
     assert old in INI
     file = parse_met(INI.replace(old, new).encode())
     assert file.table is None

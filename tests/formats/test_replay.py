@@ -21,7 +21,7 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position, parse_key20
 from tests.formats import sessions
 from tests.random_games import random_game_positions
-from tests.together import each
+from tests.subtests import each
 
 ROOT = "FF[4]GM[6]PW[ann]PB[bob]"
 MONEY = f"{ROOT}MI[length:0][game:0][ws:0][bs:0]"
@@ -293,7 +293,7 @@ BAD_RECORDS = [
 
 
 @each(("text", "root", "reason"), [*((text, MATCH, f"{reason}.*{PLACE}") for text, reason in BAD_GAMES), *BAD_RECORDS])
-def test_each_rule(text: str, root: str, reason: str) -> None:
+def test_invalid_game_is_refused_with_its_reason(text: str, root: str, reason: str) -> None:
     with pytest.raises(InvalidGameError, match=f"^{reason}$"):
         turns_of(text, root)
 
@@ -337,7 +337,7 @@ def replayed_game(rows: str, length: int = 3, following: str = "") -> Game:
 DOUBLED_TWICE = "  1)  Doubles => 2                Takes\n  2) 31: 8/5 6/5                  Doubles => 4\n  3)  Takes\n"
 
 
-def test_points_are_limited_to_what_the_match_needs() -> None:
+def test_points_are_limited_by_the_match() -> None:
     game = replayed_game(f"{DOUBLED_TWICE}      Wins 3 points and the match\n")
     assert (game.winner, game.points) == (0, 3)
     assert game.notes == (Note(7, "3 points are what the match lacked: the game was worth more"),)
@@ -346,7 +346,7 @@ def test_points_are_limited_to_what_the_match_needs() -> None:
         replayed_game(f"{DOUBLED_TWICE}      Wins 3 points\n", length=5)
 
 
-def test_full_points_exceed_what_the_match_needs() -> None:
+def test_full_points_may_exceed_those_the_match_needs() -> None:
     """Full points are the least value that the record allows; luck in units of the cube needs them."""
     for result, length, full in (
         ("Wins 3 points and the match", 3, 4),
@@ -429,7 +429,7 @@ def long_game(turns: int) -> bytes:
 
 
 def test_work_grows_linearly_with_turns() -> None:
-    """Counts calls of Python and C functions while a game is read, replayed and written."""
+    """Count calls of Python and C functions while a game is read, replayed and written."""
     counts = []
     for turns in (100, 1000, 2000):  # the first run fills the caches
         calls, data = [0], long_game(turns)

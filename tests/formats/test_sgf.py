@@ -7,7 +7,7 @@ import pytest
 from bgdata.formats.lines import LineCounts
 from bgdata.formats.matches import JACOBY, Flaw, Game, Match, RecordedMove, Turn, TurnKind
 from bgdata.formats.sgf import parse_sgf, parse_sgf_nodes
-from tests.together import each
+from tests.subtests import each
 
 # a session saved by gnubg, without statistics: beavers, a resignation, a drop, an unplayed roll
 EXAMPLE = r"""
@@ -93,7 +93,7 @@ def one(text: str) -> Match:
 
 
 def test_main_line_of_a_tree() -> None:
-    """Each turn has the cube before it; the result or its points may be unknown."""
+    """Each turn records the cube value before it; the result or its points may be unknown."""
     assert [turn.dice for turn in one("(;W[31hefe];B[21lnab])(;W[21mlff])").games[0].turns] == [(3, 1), (2, 1)]
     cubes = one("CV[2];W[double];B[take];B[double];W[take];W[double]").games[0].turns
     assert [turn.cube_value for turn in cubes] == [4, None, 8, None, 16]
@@ -220,7 +220,7 @@ BAD_TREES = {
 
 
 @each(("tree", "reason"), BAD_TREES.items())
-def test_each_rule(tree: str, reason: str) -> None:
+def test_malformed_tree_is_refused_with_its_reason(tree: str, reason: str) -> None:
     file = parse_sgf(f"(;{ROOT})\n\n{tree}".encode())
     assert [(bad.line, bad.reason) for bad in file.rejects] == [(3, reason)]
     assert file.counts == LineCounts(2, 1, 0, 1)

@@ -148,7 +148,7 @@ def test_changed_file_is_refused(tmp_path: Path) -> None:
         next(file.blocks())
 
 
-def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_not_text_are_refused(tmp_path: Path) -> None:
     for content in (b"RGMH" + bytes(100), gzip.compress(b"RGMH" + bytes(100))):
         with pytest.raises(CorruptFileError, match="expected text in x, found a file of eXtreme Gammon"):
             opened(tmp_path, content)

@@ -12,7 +12,7 @@ from bgdata.game.fibs_board import format_money_board, parse_fibs_board
 from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.position import START, Position
 from tests.random_games import random_game_positions
-from tests.together import all_raise
+from tests.subtests import all_raise
 
 
 @cache
@@ -48,7 +48,7 @@ def test_invalid_lines_are_refused() -> None:
 
 
 @pytest.mark.parametrize("color", ["1", "-1"])
-def test_player_who_alone_may_double_owns_the_cube(color: str) -> None:
+def test_sole_player_that_may_double_owns_the_cube(color: str) -> None:
     """Pairs list the reader's value first, whatever its color."""
     fields = format_money_board(START).split(":")
     tail = 1 + 2 + 3 + 26

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from bgdata.errors import InvalidScoreError
-from bgdata.game.match import MOST_CUBE, Cube, CubeOwner, MatchScore, Money, Stakes
-from tests.together import all_raise, each
+from bgdata.game.match import MAX_CUBE, Cube, CubeOwner, MatchScore, Money, Stakes
+from tests.subtests import all_raise, each
 
 
 def test_cube_owners_flip() -> None:
@@ -21,7 +21,7 @@ def test_after_double_opponent_owns_the_cube() -> None:
     cube = Cube().after_double()
     assert cube == Cube(2, CubeOwner.OPPONENT)
     assert cube.flip().after_double() == Cube(4, CubeOwner.OPPONENT)
-    assert Cube(MOST_CUBE, CubeOwner.ON_ROLL).value == 1 << 30
+    assert Cube(MAX_CUBE, CubeOwner.ON_ROLL).value == 1 << 30
     assert Stakes(Money(is_jacoby=True), Cube(2)).cube.value == 2  # after an automatic double
 
 
@@ -85,7 +85,7 @@ def test_invalid_cubes_scores_and_stakes_are_refused() -> None:
         InvalidScoreError,
         [
             *((partial(Cube, value), f"^expected a power of two .*, got {value}$") for value in (0, -2, 3, 6)),
-            (lambda: Cube(2 * MOST_CUBE, CubeOwner.ON_ROLL), "a cube of at most 1,073,741,824, got 2,147,483,648"),
+            (lambda: Cube(2 * MAX_CUBE, CubeOwner.ON_ROLL), "a cube of at most 1,073,741,824, got 2,147,483,648"),
             (lambda: Cube(1, CubeOwner.ON_ROLL), "a cube of 1 to be centered, got owner 'on_roll'"),
             (lambda: make_cube(2, "white"), "centered, on_roll, opponent}, got 'white'"),
             (lambda: make_cube(2.0), r"^expected a whole number as cube value, got 2\.0$"),

@@ -21,8 +21,8 @@ from bgdata.game.board import BAR
 from bgdata.game.codec import Boards, flip_boards, pip_counts
 from bgdata.game.dice import ORDERED_ROLLS, ROLLS, Roll, roll_of
 from bgdata.game.play_kernels import (
-    MOST_NOTES,
-    MOST_PLAYS,
+    MAX_NOTES,
+    MAX_PLAYS,
     are_legal_results,
     batch_plays,
     checker_moves_of,
@@ -47,7 +47,7 @@ def split_rows(offsets: NDArray[np.int64], after_play: Boards) -> list[list[tupl
 
 
 def check_against_twin(positions: Boards, dice: NDArray[np.int8]) -> int:
-    """Compares every row; returns the number of rows."""
+    """Compare every row; returns the number of rows."""
     found = split_rows(*batch_plays(positions, dice))
     for board, roll, plays in zip(positions.tolist(), dice.tolist(), found, strict=True):
         assert len(set(plays)) == len(plays), (board, roll)
@@ -138,9 +138,9 @@ def test_play_counts_match_batch_plays() -> None:
 
 def test_fill_plays_counts_beyond_the_given_rows() -> None:
     board = np.array(START.board, np.int8)
-    notes = np.empty(MOST_NOTES, np.int64)
+    notes = np.empty(MAX_NOTES, np.int64)
     _, expected = batch_plays(board[None], np.array([[3, 3]]))
-    after = np.full((MOST_PLAYS, 26), 77, np.int8)
+    after = np.full((MAX_PLAYS, 26), 77, np.int8)
     assert fill_plays(board, 3, 3, after, notes) == len(expected) == 73
     assert np.array_equal(after[:73], expected)
     assert (after[73:] == 77).all()
@@ -161,7 +161,7 @@ def test_boards_with_most_plays_fit() -> None:
     for die in range(1, 7):
         dice = np.full((3, 2), die, np.int8)
         check_against_twin(spread, dice)
-        assert play_counts(spread, dice).max() <= MOST_PLAYS
+        assert play_counts(spread, dice).max() <= MAX_PLAYS
 
 
 def test_no_boards_have_no_plays() -> None:
@@ -227,7 +227,7 @@ def test_legal_results_are_the_boards_of_the_twin(monkeypatch: pytest.MonkeyPatc
 
 
 def test_published_opening_is_a_legal_result() -> None:
-    """For dice in either order, but not seen by the player who moved."""
+    """The dice count in either order. A board from the point of view of the player who moved is not a result."""
     board, after = np.array([START.board], np.int8), Position("4HPwATDgc/ABMA").board
     play = np.array([0, -2, 0, 0, 2, 0, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0], np.int8)
     both = np.vstack([flip_boards(play[np.newaxis]), play[np.newaxis], np.array([after], np.int8)])

@@ -1,4 +1,4 @@
-"""Themes of positions: by example, against the slow twin, and seen by the other side."""
+"""Themes of positions: by example, against the slow twin, and for the other side."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bgdata.selfplay.training_games import Start
 from tests.random_games import random_game_positions
 from tests.reference.themes import theme
 from tests.selfplay.test_training_games import start_boards
-from tests.together import each
+from tests.subtests import each
 
 HOMEWARD = {8: 3, 6: 4, 5: 4, 4: 4}  # the opponent coming home, by its own points
 EXAMPLES = [  # checkers of each side by its own points, 25 the bar

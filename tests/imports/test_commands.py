@@ -1,30 +1,33 @@
-"""`bgdata fetch` from a local server that truncates, changes or misses files."""
+"""`bgdata fetch` from a local server that truncates, changes, misses or guards files."""
 
 from __future__ import annotations
 
 import bz2
+import errno
 import hashlib
 import json
 import re
 import shutil
 import socket
 import threading
+import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import bgdata
-from bgdata.errors import DownloadError, StorageError
-from bgdata.imports.kinds import gnubg_benchmark
+from bgdata.errors import DownloadError, ManifestFormatError, StorageError
+from bgdata.imports import sources
+from bgdata.imports.kinds import bgsage_rollouts, gnubg_benchmark, gnubg_training, wildbg_training
 from bgdata.imports.kinds.gnubg_benchmark_compute import SAMPLE
-from bgdata.imports.steps import published_files
+from bgdata.imports.sources import load_sources
+from bgdata.imports.steps import SUMS, add_sum, read_sums
 from bgdata.store.download import download
-from bgdata.store.lockfile import PinnedFile, load_lock, load_pins, save_lock
 from bgdata.store.progress import Silence
 from tests.command_line import error_of, run, succeeds
-from tests.store.test_manifest import MANIFEST
 
 TRAINING = bz2.compress(b"".join(b"# comment %d\n" % number for number in range(20_000)))
 BENCHMARK = bz2.compress(SAMPLE.encode())
@@ -39,7 +42,12 @@ class Server(ThreadingHTTPServer):
         self.cuts: list[int] = []
         self.requests: list[tuple[str, str]] = []
         self.knows_ranges = True
+        self.knows_if_range = True
         self.says_length = True
+        self.tags: dict[str, tuple[str, str]] = {}  # by path: the name and the value of a header
+        self.moved: dict[str, str] = {}  # by path: another address
+        self.tokens: list[str] = []
+        self.wants_token = False
 
     @property
     def address(self) -> str:
@@ -54,11 +62,23 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         wanted = self.headers.get("Range", "")
         self.server.requests.append((self.path, wanted))
+        self.server.tokens.append(self.headers.get("Authorization", ""))
+        if self.path in self.server.moved:
+            self.send_response(302)
+            self.send_header("Location", self.server.moved[self.path])
+            self.end_headers()
+            return
+        if self.server.wants_token and not self.server.tokens[-1]:
+            self.send_error(401)
+            return
         data = self.server.files.get(self.path)
         if data is None:
             self.send_error(404)
             return
-        start = int(wanted.removeprefix("bytes=").rstrip("-") or 0) if self.server.knows_ranges else 0
+        name, tag = self.server.tags.get(self.path, ("", ""))
+        is_other = self.server.knows_if_range and self.headers.get("If-Range", tag) != tag
+        is_ranged = self.server.knows_ranges and not is_other
+        start = int(wanted.removeprefix("bytes=").rstrip("-") or 0) if is_ranged else 0
         if start and start >= len(data):
             self.send_response(416)
             self.send_header("Content-Range", f"bytes */{len(data)}")
@@ -67,6 +87,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(206 if start else 200)
         if start:
             self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
+        if name:
+            self.send_header(name, tag)
         if self.server.says_length:
             self.send_header("Content-Length", str(len(data) - start))
         self.end_headers()
@@ -112,39 +134,164 @@ def serve_training(server: Server, data: bytes = TRAINING) -> str:
     return "race-train-data.bz2"
 
 
-def test_published_files_have_addresses_and_hashes() -> None:
-    files = published_files()
-    assert len({file.name for file in files}) == len(files) == 2 * len(gnubg_benchmark.PUBLISHED)
-    site = "https://alpha.gnu.org/gnu/gnubg/nn-training/1.00"
-    folders = {"gnubg_benchmark": f"{site}/benchmarks/", "gnubg_training": f"{site}/training_data/"}
-    assert all(file.address == folders[file.kind] + file.name for file in files)
-    assert {file.kind for file in files if file.content_sha256} == {"gnubg_benchmark"}
-    for address in ("http://x/y", "http://x/y/"):
-        assert all(file.address == f"http://x/y/{file.name}" for file in published_files(address))
+def test_sources_are_whole() -> None:
+    """Addresses and hashes are of the right form, names are different, and kinds and licences are those of bgdata."""
+    files = [file for source in load_sources().values() for file in source.files]
+    assert len({file.name for file in files}) == len({file.address for file in files}) == len(files)
+    kinds = {"wildbg": wildbg_training, "bgsage": bgsage_rollouts, "gnubg": gnubg_training}
+    for source in load_sources().values():
+        assert source.home.startswith("https://")
+        assert source.name not in kinds or source.licence == kinds[source.name].DATASET.licence
+        for file in source.files:
+            assert file.address.startswith("https://")
+            assert not file.kind or bgdata.all_kinds()[file.kind].takes_files
+            assert all(re.fullmatch("([0-9a-f]{64})?", known) for known in (file.sha256, file.content_sha256))
+    for kind in (gnubg_benchmark, gnubg_training):
+        found = [file for file in files if file.kind == kind.DATASET.name]
+        assert len(found) == 3
+        assert all(file.address == kind.ADDRESS + file.name for file in found)
+    assert bgsage_rollouts.DATASET.licence == "MPL-2.0"
+
+
+def test_list_of_sources(root: Path) -> None:
+    shown = succeeds(root, "fetch").splitlines()
+    assert shown[0].split() == ["source", "file", "MB", "hash"]
+    assert [line.split()[0] for line in shown if line.endswith(" known")] == ["gnubg"] * 3
+    assert max(map(len, shown)) <= 120
+    rows = json.loads(succeeds(root, "fetch", "--format", "json"))
+    assert {row["source"]: row["licence"] for row in rows} == {
+        source.name: source.licence for source in load_sources().values()
+    }
+    assert {row["bytes"] is None for row in rows} == {True, False}
+    for option in (("-o", "x"), ("--address", "http://x")):
+        message = error_of(run(root, "fetch", *option), 2)
+        assert message == "expected NAME with --output and --address; try: bgdata fetch"
+    assert not root.exists()
+
+
+@pytest.fixture
+def made_up(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A source of the local server in place of the published ones, that wants a token."""
+    archive = tmp_path / "matches.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr("1200001.mat", " 1 point match\n")
+    plain = b"position_id,win\n"
+    server.files = {"/matches.zip": archive.read_bytes(), "/plain.csv": plain}
+    digest = hashlib.sha256(plain).hexdigest()
+    place = tmp_path / "sources.toml"
+    place.write_text(
+        f"""
+[club]
+about = "matches"
+home = "https://club.example/"
+licence = "CC-BY-4.0"
+citation = "The club"
+login = "CLUB_TOKEN"
+files = [
+  {{name = "matches.zip", address = "{server.address}/matches.zip", kind = "matches"}},
+  {{name = "plain.csv", address = "{server.address}/plain.csv", sha256 = "{digest}"}},
+]
+"""
+    )
+    monkeypatch.setattr(sources, "PATH", place)
+    load_sources.cache_clear()
+    yield
+    load_sources.cache_clear()
+
+
+@pytest.mark.usefixtures("made_up")
+def test_fetch_into_a_folder(server: Server, root: Path, tmp_path: Path) -> None:
+    """What it prints, and that `sha256sum -c` would accept the file of hashes."""
+    folder = tmp_path / "a b"
+    result = run(root, "fetch", "club", "-o", folder)
+    assert result.stdout.splitlines() == [
+        f"next: python -m zipfile -e '{folder}/matches.zip' '{folder}/matches' && "
+        f"bgdata import matches '{folder}/matches'",
+        "licence: CC-BY-4.0",
+        "cite: The club",
+    ]
+    assert f"matches.zip: {len(server.files['/matches.zip'])} bytes, no hash is published, now in SHA256SUMS" in (
+        result.stderr.splitlines()
+    )
+    assert f"plain.csv: {len(server.files['/plain.csv'])} bytes, hash is correct" in result.stderr.splitlines()
+    assert sorted(path.name for path in folder.iterdir()) == [SUMS, "matches.zip", "plain.csv"]
+    digests = [hashlib.sha256(server.files[f"/{name}"]).hexdigest() for name in ("matches.zip", "plain.csv")]
+    assert (folder / SUMS).read_text() == f"{digests[0]}  matches.zip\n{digests[1]}  plain.csv\n"
+    assert not root.exists()
+    rows = json.loads(succeeds(root, "fetch", "club", "plain.csv", "-o", folder, "--format", "json"))
+    assert rows == [{"source": "club", "file": "plain.csv", "path": str(folder / "plain.csv"), "next": ""}]
+
+
+@pytest.mark.usefixtures("made_up")
+def test_token_goes_to_the_publisher_alone(
+    server: Server, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.wants_token = True
+    message = error_of(run(root, "fetch", "club", "plain.csv", "-o", tmp_path / "x"), 1)
+    assert message == (
+        f"cannot download {server.address}/plain.csv: the server says 401 Unauthorized; "
+        "accept the conditions at https://club.example/, and set CLUB_TOKEN to a token of yours"
+    )
+    monkeypatch.setenv("CLUB_TOKEN", "secret")
+    succeeds(root, "fetch", "club", "plain.csv", "-o", tmp_path / "x")
+    assert server.tokens == ["", "Bearer secret"]
+    server.wants_token, server.moved = False, {"/matches.zip": f"{server.address}/elsewhere"}
+    server.files["/elsewhere"] = server.files["/matches.zip"]
+    succeeds(root, "fetch", "club", "matches.zip", "-o", tmp_path / "x")
+    assert server.tokens[2:] == ["Bearer secret", ""]
+
+
+@pytest.mark.usefixtures("made_up")
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("plain.csv", b"other", r"expected SHA-256 \w{16}\.\.\. of plain\.csv, found d9298a10d1b07358\.\.\."),
+        ("plain.csv", b"\n<!DOCTYPE html><p>log in", r"expected data from http://\S+/plain\.csv, found a web page"),
+        ("matches.zip", b"PK\x03\x04 cut", r"expected a whole zip archive from http://\S+, found something else"),
+    ],
+)
+def test_wrong_content_never_gets_the_name(
+    server: Server, root: Path, tmp_path: Path, name: str, data: bytes, expected: str
+) -> None:
+    server.files[f"/{name}"] = data
+    message = error_of(run(root, "fetch", "club", name, "-o", tmp_path / "x"), 1)
+    assert re.fullmatch(f"{expected}; nothing is kept; try again later", message)
+    assert list((tmp_path / "x").iterdir()) == []
+    (tmp_path / "x" / name).write_bytes(data)
+    message = error_of(run(root, "fetch", "club", name, "-o", tmp_path / "x"), 1)
+    assert re.fullmatch(f"{expected}; delete {tmp_path}/x/{name} and fetch it again", message)
+    assert (tmp_path / "x" / name).read_bytes() == data
 
 
 def test_fetch_downloads_all_files(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hashes are pinned or compared with published ones; the import command is printed."""
-    sha256 = hashlib.sha256(bz2.decompress(BENCHMARK)).hexdigest()
-    for entry in gnubg_benchmark.PUBLISHED:
-        server.files |= {f"/{entry}.bm.bz2": BENCHMARK, f"/{entry}-train-data.bz2": TRAINING}
-        monkeypatch.setitem(gnubg_benchmark.PUBLISHED, entry, sha256)
-    shown = fetch(root, server)
-    assert shown.splitlines()[:2] == [
-        f"next: bgdata import gnubg_benchmark {root}/raw/contact.bm.bz2",
-        f"next: bgdata import gnubg_training {root}/raw/contact-train-data.bz2",
-    ]
-    assert sorted(path.name for path in (root / "raw").iterdir()) == sorted(name[1:] for name in server.files)
-    pins = load_pins(bgdata.open_warehouse(root).lock)
-    assert [pin.name for pin in pins] == [f"{entry}-train-data.bz2" for entry in gnubg_benchmark.PUBLISHED]
-    asked = len(server.requests)
-    assert asked == 6
-    assert fetch(root, server) == shown
-    assert len(server.requests) == asked, "existing files are not requested again"
-    imported = succeeds(root, *shown.splitlines()[0].split()[2:])
-    assert imported == "3 lines read: 3 with rows, 0 of comment or blank, 0 quarantined\n"
-    (manifest,) = [table.manifest for table in bgdata.open_warehouse(root).versions()]
-    assert (manifest.warnings, manifest.raw_files[0].address) == ([], gnubg_benchmark.ADDRESS)
+    """Hashes are kept or compared with published ones; the import command is printed."""
+    server.files = {f"/{file.name}": TRAINING for file in load_sources()["gnubg"].files}
+    server.files |= {f"/{name}.bz2": BENCHMARK for name in sources.published_contents("gnubg_benchmark")}
+    digest = hashlib.sha256(SAMPLE.encode()).hexdigest()
+    text = sources.PATH.read_text()
+    place = root.with_name("sources.toml")
+    place.write_text(re.sub('content_sha256 = ".*"', f'content_sha256 = "{digest}"', text))
+    monkeypatch.setattr(sources, "PATH", place)
+    load_sources.cache_clear()
+    try:
+        shown = fetch(root, server)
+        assert shown.splitlines()[:2] == [
+            f"next: bgdata import gnubg_benchmark {root}/raw/contact.bm.bz2",
+            f"next: bgdata import gnubg_training {root}/raw/contact-train-data.bz2",
+        ]
+        names = sorted(name[1:] for name in server.files)
+        assert sorted(path.name for path in (root / "raw").iterdir()) == sorted([*names, SUMS])
+        assert sorted(read_sums(root / "raw" / SUMS)) == names
+        asked = len(server.requests)
+        assert asked == 7
+        assert fetch(root, server) == shown
+        assert len(server.requests) == asked, "existing files are not requested again"
+        imported = succeeds(root, *shown.splitlines()[0].split()[2:])
+        assert imported == "3 lines read: 3 with rows, 0 of comment or blank, 0 quarantined\n"
+        (manifest,) = [table.manifest for table in bgdata.open_warehouse(root).versions()]
+        assert (manifest.warnings, manifest.raw_files[0].address) == ([], gnubg_benchmark.ADDRESS)
+    finally:
+        load_sources.cache_clear()
 
 
 @pytest.mark.parametrize("knows_ranges", [True, False])
@@ -153,16 +300,51 @@ def test_cut_download_is_resumed(server: Server, root: Path, knows_ranges: bool)
     server.knows_ranges = knows_ranges
     server.cuts = [1000, 2000]
     for have in (1000, 3000 if knows_ranges else 2000):
-        message = fails(root, server, name)
-        assert message.startswith(f"cannot download {server.address}/{name}: IncompleteRead(")
-        assert message.endswith("; nothing else needs the network, and the same command goes on later")
-        assert [path.name for path in (root / "raw").iterdir()] == [f"{name}.partial"]
+        result = run(root, "fetch", "gnubg", name, "--address", server.address)
+        assert result.exit_code == 1
+        assert result.stderr.splitlines()[-1] == (
+            f"error: cannot download {server.address}/{name}: the connection ended "
+            f"{len(TRAINING) - have:,} bytes early; "
+            "nothing else needs the network, and the same command goes on later"
+        )
+        assert sorted(path.name for path in (root / "raw").iterdir()) == [f"{name}.partial", f"{name}.partial.tag"]
         assert (root / "raw" / f"{name}.partial").stat().st_size == have
-    fetch(root, server, name)
-    assert [path.name for path in (root / "raw").iterdir()] == [name]
+    result = run(root, "fetch", "gnubg", name, "--address", server.address)
+    assert ("the server does not resume" in result.stderr) is not knows_ranges
+    assert sorted(path.name for path in (root / "raw").iterdir()) == [SUMS, name]
     assert (root / "raw" / name).read_bytes() == TRAINING
     ranges = ["", "bytes=1000-", "bytes=3000-" if knows_ranges else "bytes=2000-"]
     assert server.requests == [(f"/{name}", wanted) for wanted in ranges]
+
+
+@pytest.mark.parametrize("header", ["ETag", "Last-Modified"])
+@pytest.mark.parametrize("knows_if_range", [True, False])
+@pytest.mark.parametrize("longer", [True, False])
+def test_file_that_changes_meanwhile_is_downloaded_whole(
+    server: Server, root: Path, header: str, knows_if_range: bool, longer: bool
+) -> None:
+    """Whether the server compares the tag, or only says it."""
+    name = serve_training(server)
+    server.tags[f"/{name}"] = (header, '"1"' if header == "ETag" else "Sun, 01 Nov 2026 10:00:00 GMT")
+    server.knows_if_range, server.cuts = knows_if_range, [1000]
+    fails(root, server, name)
+    changed = bz2.compress(b"# changed\n" * (9000 if longer else 1))
+    serve_training(server, changed)
+    server.tags[f"/{name}"] = (header, '"2"' if header == "ETag" else "Sun, 01 Nov 2026 11:00:00 GMT")
+    result = run(root, "fetch", "gnubg", name, "--address", server.address)
+    assert result.exit_code == 0
+    assert "from its beginning, as the file has changed" in result.stderr
+    assert (root / "raw" / name).read_bytes() == changed
+    assert sorted(path.name for path in (root / "raw").iterdir()) == [SUMS, name]
+
+
+def test_unchanged_file_is_resumed_by_its_tag(server: Server, root: Path) -> None:
+    name = serve_training(server)
+    server.tags[f"/{name}"], server.cuts = ("ETag", '"1"'), [1000]
+    fails(root, server, name)
+    fetch(root, server, name)
+    assert (root / "raw" / name).read_bytes() == TRAINING
+    assert [wanted for _, wanted in server.requests] == ["", "bytes=1000-"]
 
 
 @pytest.mark.parametrize("more", [b"", b"more"])
@@ -173,8 +355,10 @@ def test_complete_or_too_long_partial_file(server: Server, root: Path, more: byt
     partial.parent.mkdir(parents=True)
     partial.write_bytes(TRAINING + more)
     result = run(root, "fetch", "gnubg", name, "--address", server.address)
-    assert result.stdout == f"next: bgdata import gnubg_training {root}/raw/{name}\n"
-    assert result.stderr == f"{name}: {len(TRAINING):,} bytes, hash is correct\n"
+    assert result.stdout.splitlines()[0] == f"next: bgdata import gnubg_training {root}/raw/{name}"
+    again = f"{name}: from its beginning, as the file has changed\n" if more else ""
+    facts = f"{name}: {len(TRAINING):,} bytes, no hash is published, now in SHA256SUMS\n"
+    assert result.stderr == again + facts
     assert (root / "raw" / name).read_bytes() == TRAINING
     asked = [wanted for _, wanted in server.requests]
     assert asked == [f"bytes={len(TRAINING) + len(more)}-", *[""] * bool(more)]
@@ -183,60 +367,65 @@ def test_complete_or_too_long_partial_file(server: Server, root: Path, more: byt
 def test_benchmark_with_another_hash_is_refused(server: Server, root: Path) -> None:
     server.files["/race.bm.bz2"] = BENCHMARK
     found = hashlib.sha256(bz2.decompress(BENCHMARK)).hexdigest()
-    path = root / "raw" / "race.bm.bz2"
     for _ in range(2):
         assert fails(root, server, "race.bm.bz2") == (
-            f"expected SHA-256 72a79284ca1d7131... of {path}, found {found[:16]}...; delete it and fetch it again"
+            f"expected SHA-256 72a79284ca1d7131... of unpacked race.bm.bz2, found {found[:16]}...; "
+            "nothing is kept; try again later"
         )
-    assert len(server.requests) == 1
-    assert not bgdata.open_warehouse(root).lock.exists()
+    assert len(server.requests) == 2
+    assert list((root / "raw").iterdir()) == []
 
 
-def test_hash_is_pinned_at_first_fetch_and_compared_later(server: Server, root: Path) -> None:
-    """Pinning keeps the other entries of the lock, and locking keeps the pins."""
-    root.mkdir()
-    lock = bgdata.open_warehouse(root).lock
-    save_lock(lock, [MANIFEST])
-    entries = load_lock(lock)
+def test_first_hash_is_kept_and_compared_later(server: Server, root: Path) -> None:
     name = serve_training(server)
     fetch(root, server, name)
-    pin = PinnedFile(name, f"{server.address}/{name}", len(TRAINING), hashlib.sha256(TRAINING).hexdigest())
-    assert (load_lock(lock), load_pins(lock)) == (entries, [pin])
-    written = lock.read_bytes()
+    sums = root / "raw" / SUMS
+    digest = hashlib.sha256(TRAINING).hexdigest()
+    assert read_sums(sums) == {name: digest}
+    written = sums.read_bytes()
     fetch(root, server, name)
-    assert lock.read_bytes() == written
+    assert sums.read_bytes() == written
     (root / "raw" / name).unlink()
     serve_training(server, bz2.compress(b"changed\n"))
     message = fails(root, server, name)
-    assert message.startswith(f"expected SHA-256 {pin.sha256[:16]}... of {root / 'raw' / name}, found ")
-    assert lock.read_bytes() == written
-    save_lock(lock, [])
-    assert load_pins(lock) == [pin]
-    assert json.loads(lock.read_bytes())["files"][0]["name"] == name
+    assert message.startswith(f"expected SHA-256 {digest[:16]}... of {name}, found ")
+    assert message.endswith(
+        f"nothing is kept; try again later, or delete its line in {SUMS} if the publisher has changed it"
+    )
+    assert sums.read_bytes() == written
+    assert not (root / "raw" / name).exists()
+    sums.unlink()
+    fetch(root, server, name)
 
 
-def test_lock_with_pins_only_has_no_variants(server: Server, root: Path) -> None:
-    fetch(root, server, serve_training(server))
-    for command in (["rebuild", "--check"], ["diff"]):
-        message = error_of(run(root, *command), 1)
-        assert message == f"expected locked variants in {root}/warehouse.lock, found none; try: bgdata lock"
+def test_file_of_hashes(tmp_path: Path) -> None:
+    path = tmp_path / SUMS
+    assert read_sums(path) == {}
+    for name in ("b b", "a"):
+        add_sum(path, name, "ab" * 32)
+    assert path.read_text() == f"{'ab' * 32}  a\n{'ab' * 32}  b b\n"
+    for content in (b"junk\n", b"AB" * 32 + b"  a\n", b"\xff\xfe", b"ab" * 32 + b" a\n"):
+        path.write_bytes(content)
+        with pytest.raises(
+            ManifestFormatError,
+            match=r"^expected a line of sha256sum in .*SHA256SUMS, got .*; try: delete it$",
+        ):
+            read_sums(path)
 
 
 @pytest.mark.parametrize("data", [b"<html>pay for your network first</html>", b"", TRAINING[:-1], TRAINING + b"x"])
-def test_an_invalid_archive_is_not_pinned(server: Server, root: Path, data: bytes) -> None:
+def test_invalid_archive_is_not_kept(server: Server, root: Path, data: bytes) -> None:
     """A web page, or an archive that was truncated unnoticed."""
     server.says_length = False
     name = serve_training(server, data)
     whole = "packed file" if not data.startswith(b"BZh") else "whole packed file"
     found = ", found something else" if whole == "packed file" else ""
-    path = root / "raw" / name
     message = fails(root, server, name)
-    assert message == f"expected a {whole} in {path}{found}; delete it and fetch it again"
-    assert not bgdata.open_warehouse(root).lock.exists()
-    path.unlink()
+    assert message == f"expected a {whole} from {server.address}/{name}{found}; nothing is kept; try again later"
+    assert list((root / "raw").iterdir()) == []
     serve_training(server)
     fetch(root, server, name)
-    assert path.read_bytes() == TRAINING
+    assert (root / "raw" / name).read_bytes() == TRAINING
 
 
 def test_unreachable_sources_and_unwritable_targets(server: Server, root: Path) -> None:
@@ -254,21 +443,52 @@ def test_unreachable_sources_and_unwritable_targets(server: Server, root: Path) 
             "nothing else needs the network, and the same command goes on later$",
             message,
         )
-    lock, folder = root / "warehouse.lock", root / "raw"
-    lock.write_text("junk")
-    assert fails(root, server, serve_training(server)).startswith("expected a lock file in ")
-    assert lock.read_text() == "junk"
-    lock.unlink()
+    folder = root / "raw"
+    (folder / SUMS).write_text("junk")
+    assert fails(root, server, serve_training(server)).startswith("expected a line of sha256sum in ")
+    assert (folder / SUMS).read_text() == "junk"
     shutil.rmtree(folder)
     folder.write_text("")
     assert fails(root, server, "race-train-data.bz2").startswith(f"cannot write {root}/raw/race-train-data.bz2: ")
+
+
+def test_full_disk_is_one_line(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes that are written already are kept, and the next command goes on there."""
+    name, real = serve_training(server), Path.open
+
+    class Full:
+        def __init__(self, file: Any) -> None:
+            self.file = file
+
+        def __enter__(self) -> Full:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.file.close()
+
+        def write(self, data: bytes) -> None:
+            self.file.write(data[:1000])
+            raise OSError(errno.ENOSPC, "no space left")
+
+    def full(path: Path, mode: str = "r", **more: Any) -> Any:
+        file = real(path, mode, **more)
+        return Full(file) if path.name == f"{name}.partial" and mode in ("ab", "wb") else file
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", full)
+        message = fails(root, server, name)
+    assert message.startswith(f"cannot write {root}/raw/{name}: the disk is full; free some space and try again")
+    assert (root / "raw" / f"{name}.partial").stat().st_size == 1000
+    fetch(root, server, name)
+    assert (root / "raw" / name).read_bytes() == TRAINING
 
 
 def test_unknown_names_are_refused(root: Path) -> None:
     message = error_of(run(root, "fetch", "gnubg", "race.bm"), 2)
     assert message.startswith("expected a file among contact.bm.bz2, contact-train-data.bz2, ")
     assert message.endswith(", got 'race.bm'")
-    assert run(root, "fetch", "wildbg").exit_code == 2
+    message = error_of(run(root, "fetch", "xg"), 2)
+    assert message == "expected a source among gnubg, wildbg, bgsage, arkadium, got 'xg'; try: bgdata fetch"
     assert not root.exists()
 
 

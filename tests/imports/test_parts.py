@@ -28,11 +28,11 @@ from bgdata.warehouse.commands.export import write_text
 from tests.formats.test_position_files import FORMATS
 from tests.imports.importing import IMPORTED, Imports
 from tests.store.toy import Notes, whole_versions
-from tests.together import each
+from tests.subtests import each
 
 KINDS = [name for name, kind in IMPORTED.items() if isinstance(kind, PositionImport)]
 each_kind = each("kind", KINDS)
-DIGESTS = {  # of the files in one part
+DIGESTS = {  # digests of the files in one part
     "gnubg_training": "2b62103247c35ab35ee098426b7e2cb34bcb7697b79e3cb380fa454e35cdbc4d",
     "wildbg_training": "0b7ae96d13013908e3fe05bca10fc58dc0c09bd30a808c7e433a9b954d52ace3",
     "bgsage_rollouts": "64b60eb2a36c52ba072a595af254665c179ee9c719abe74d18b45123e610afbc",
@@ -270,7 +270,7 @@ def test_rare_reasons_are_counted_together(memory_path: Path, monkeypatch: pytes
 
 
 @each("kind", ["gnubg_training", "wildbg_training"])
-def test_exported_parts_are_what_was_read(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exported_parts_equal_the_lines_read(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     imports = Imports(memory_path)
     row, comment = FORMATS[FORMAT_OF[kind]].row, b"# %d\n" if kind == "gnubg_training" else b""
     heading = HEADINGS.get(kind, b"").replace(b"\r", b"")

@@ -10,7 +10,7 @@ import pytest
 from bgdata.matches.acts import (
     Act,
     ActKind,
-    CubeWorths,
+    CubeValues,
     Judged,
     JudgedGame,
     RollJudgement,
@@ -23,7 +23,7 @@ from bgdata.matches.acts import (
 from tests.matches.recorded import MONEY
 
 BOARD = np.zeros(26, np.int8)
-CUBE = CubeWorths(0.5, 0.6, 1.0)
+CUBE = CubeValues(0.5, 0.6, 1.0)
 
 
 def rolled(

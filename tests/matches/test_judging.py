@@ -1,4 +1,4 @@
-"""Tests of judging games, against a twin and exact tables: worths, sums of luck, losses and drift, and cube answers."""
+"""Tests of judging games, against a twin and exact tables: values, sums of luck, losses and drift, and cube answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.evaluation.sample_networks import pips_networks, pips_player
 from tests.matches.recorded import MONEY, analyst, bearoff_board, judged, played
 from tests.random_games import random_game_positions
 from tests.reference.analysis import Board, worth_of_roll, worth_of_rolling
-from tests.together import each as in_parts
+from tests.subtests import each as in_parts
 
 SCORE = Stakes(MatchScore(5, 3))
 
@@ -59,12 +59,12 @@ def evaluate(board: Board) -> list[float]:
 
 
 @in_parts(("stakes", "rules"), cubes)
-def test_worths_of_rolls_equal_the_twin(stakes: Stakes, rules: CubeRules) -> None:
+def test_values_of_rolls_equal_the_twin(stakes: Stakes, rules: CubeRules) -> None:
     by = analyst(rules=rules)
     for board in some_boards():
         found = by.rolls(board, stakes)
         assert found.mean() == pytest.approx(worth_of_rolling(evaluate, board.tolist(), stakes, rules), abs=1e-6)
-        for roll, worth in zip(ROLLS[::6], found.worths[::6], strict=True):
+        for roll, worth in zip(ROLLS[::6], found.values[::6], strict=True):
             expected = worth_of_roll(evaluate, board.tolist(), (roll.high, roll.low), stakes, rules)
             assert worth == pytest.approx(expected, abs=1e-6)
 
@@ -100,7 +100,7 @@ def test_exact_tables_equal_their_mean_over_rolls(tmp_path_factory: pytest.TempP
 
 
 def test_worth_of_a_dead_cube_is_the_winning_chance() -> None:
-    """At double match point, worths at 1-ply are the winning chances of a player that looks 1 roll further."""
+    """At double match point, values at 1-ply are the winning chances of a player that looks 1 roll further."""
     stakes = Stakes(MatchScore(1, 1))
     board = bearoff_board([0, 0, 0, 0, 2, 2], [0, 0, 0, 2, 2])
     look_ahead = evaluate_ahead(pips_player(), board[None], 1).chances[0, 0]
@@ -114,8 +114,8 @@ def test_looking_ahead_evaluates_the_best_play_at_0_ply() -> None:
     for roll in range(21):
         rows = np.arange(*plays.offsets[roll : roll + 2])
         best = rows[[int(np.argmax(found.static[rows]))]]
-        assert found.worths[roll] == by.rows(board, best, MONEY, 1)[0]
-        assert static.rolls(board, MONEY).worths[roll] == found.static[best[0]]
+        assert found.values[roll] == by.rows(board, best, MONEY, 1)[0]
+        assert static.rolls(board, MONEY).values[roll] == found.static[best[0]]
 
 
 MATCH = Stakes(MatchScore(5, 3))
@@ -151,7 +151,7 @@ def test_luck_losses_and_drift_sum_to_the_result(length: int, ply: int) -> None:
     assert {ActKind.ROLL, ActKind.DOUBLE} <= kinds or ply
 
 
-def test_worths_of_consecutive_games_are_continuous() -> None:
+def test_values_of_consecutive_games_are_continuous() -> None:
     """The initial worth of a game is the result of the previous one."""
     games = [judged(analyst(), game) for game in played(5, 1)]
     assert games[0].initial == pytest.approx(0.5)
@@ -164,7 +164,7 @@ def test_worths_of_consecutive_games_are_continuous() -> None:
     assert abs(sums.luck_adjusted) > 1e-3
 
 
-def test_exact_worths_have_no_drift(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_exact_values_have_no_drift(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Random plays and doubles in bearoffs that a table has solved with the cube."""
     table = bgdata.open_warehouse(tmp_path_factory.mktemp("exact")).build("bearoff_two_sided", TwoSidedParameters(5, 3))
     player = NetworkPlayer(pips_networks(), map_tables(table, None, None))
@@ -240,8 +240,8 @@ def test_best_play_loses_nothing(ply: int) -> None:
     for act in acts:
         (found,) = judge_game(by, RecordedGame(MATCH, [act], None))
         assert found.roll is not None
-        worths = [each.worth for each in found.roll.candidates]
-        assert worths == sorted(worths, reverse=True)
+        values = [each.worth for each in found.roll.candidates]
+        assert values == sorted(values, reverse=True)
         assert found.roll.best - found.roll.after == found.play_loss
         lost += found.play_loss > 0
         best = replace(act, after_play=found.roll.candidates[0].after_play)
@@ -261,7 +261,7 @@ def test_plays_before_a_cash_are_ordered_by_cubeless_equity() -> None:
     assert set(rolls.static[rows].tolist()) == {-1.0}
     theirs = plays.chances[rows, 0]
     best = rows[np.argsort(theirs, kind="stable")[: FILTERS[0].keep]]
-    assert rolls.worths[place] == by.rows(board, best[:1], MONEY, 1)[0]
+    assert rolls.values[place] == by.rows(board, best[:1], MONEY, 1)[0]
     made = rows[np.argmax(theirs)]
     act = Act(ActKind.ROLL, 0, 0, board, MONEY, dice, plays.after[made])
     (first, *_) = judge_game(by, RecordedGame(MONEY, [act], None))
@@ -289,7 +289,7 @@ def test_wrong_answers_lose_the_difference_to_the_right_one() -> None:
     }
 
 
-def test_beavers_and_raccoons_double_the_worths() -> None:
+def test_beavers_and_raccoons_double_the_values() -> None:
     board = played(0)[0].acts[10].board
     by = analyst(rules=CubeRules(has_beavers=True))
     acts = [Act(ActKind.DOUBLE, 0, 0, board, MONEY), Act(ActKind.BEAVER, 1, 0, board, MONEY)]

@@ -130,7 +130,7 @@ def test_crawford_game_of_a_match_is_found(
     scores: list[tuple[int, int]], recorded: list[bool | None], doubled: list[bool], expected: list[bool]
 ) -> None:
     rows = [
-        {"game_number": n, "match_length": 3, "score_0": a, "score_1": b, "is_crawford": said, "is_doubled": is_doubled}
-        for n, ((a, b), said, is_doubled) in enumerate(zip(scores, recorded, doubled, strict=True), 1)
+        {"game_number": n, "match_length": 3, "score_0": a, "score_1": b, "is_crawford": rule, "is_doubled": is_doubled}
+        for n, ((a, b), rule, is_doubled) in enumerate(zip(scores, recorded, doubled, strict=True), 1)
     ]
     assert list(crawford_games(rows).values()) == expected

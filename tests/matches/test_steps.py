@@ -68,8 +68,8 @@ def test_crawford_game_is_the_first_at_one_point() -> None:
     scores = [(0, 0), (4, 2), (4, 3), (4, 4)]
     match = Match(("a", "b"), 5, tuple(Game(number, score) for number, score in enumerate(scores, 1)))
     assert [game.is_crawford for game in with_crawford(match).games] == [False, True, False, False]
-    said = replace(match, games=tuple(replace(game, is_crawford=False) for game in match.games))
-    assert with_crawford(said) == said
+    recorded = replace(match, games=tuple(replace(game, is_crawford=False) for game in match.games))
+    assert with_crawford(recorded) == recorded
     assert not any(game.is_crawford for game in with_crawford(replace(match, length=0)).games)
 
 
@@ -80,10 +80,10 @@ def test_game_with_a_double_is_not_the_crawford_game() -> None:
     later = replace(match.games[0], number=2, turns=match.games[0].turns[:2])
     games = with_crawford(replace(match, games=(*match.games, later))).games
     assert [game.is_crawford for game in games] == [False, False]
-    said = replace(match, games=(replace(match.games[0], is_crawford=True),))
+    recorded = replace(match, games=(replace(match.games[0], is_crawford=True),))
     message = r"^expected no double in the Crawford game, in line 6: left double \(game 1 of cut\)$"
     with pytest.raises(InvalidGameError, match=message):
-        situations([said], "cut")
+        situations([recorded], "cut")
 
 
 def test_stakes_are_seen_by_the_player_on_roll() -> None:

@@ -16,7 +16,7 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
 from tests.measures.commands.test_compare import texts
-from tests.together import each
+from tests.subtests import each
 
 TINY = ("openings", "--network", "tiny", "--trials", "72", "--truncate", "1", "--only", "31")
 FEW = (*TINY, "--until", "9", "--only", "2-1", "--sensible-plays", "0")

@@ -64,7 +64,7 @@ def test_published_plays_that_lose_are_differences(plays: tuple[str, ...], expec
     assert all((row["source"], row["best_play"], row["quantity"]) == ("somebody", PLAYS[0], "loss") for row in found)
 
 
-def test_loss_within_three_standard_errors_is_no_difference() -> None:
+def test_loss_within_three_standard_errors_is_not_a_difference() -> None:
     near = [decision("51", PLAYS, loss_standard_error=0.0067)]
     assert list(published_differences(near, published(plays={"51": ("13/8 6/5",)}))) == []
 

@@ -48,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(HTTPStatus.PARTIAL_CONTENT if wanted else HTTPStatus.OK)
         self.send_header("Content-Length", str(len(content) - first))
         self.end_headers()
-        with suppress(ConnectionError):  # of a client that was killed
+        with suppress(ConnectionError):  # the client was killed
             self.wfile.write(content[first:half])
             self.server.rest.wait()
             self.wfile.write(content[max(first, half) :])

@@ -31,7 +31,7 @@ class PrefectServer:
         self.environment = kept | {  # separate from any other Prefect on this machine
             "DO_NOT_TRACK": "1",
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-            "PREFECT_SERVER_DATABASE_TIMEOUT": "120",  # of SQLite: other tests keep the disk busy
+            "PREFECT_SERVER_DATABASE_TIMEOUT": "120",  # SQLite's timeout: other tests keep the disk busy
             "PREFECT_SERVER_DATABASE_CONNECTION_TIMEOUT": "60",
             "PREFECT_API_URL": self.address,
             "PREFECT_HOME": str(folder / "home"),

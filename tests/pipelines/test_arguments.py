@@ -16,7 +16,7 @@ from bgdata.equity.steps import MatchEquityPlan
 from bgdata.errors import ExternalProgramError, MissingExtraError, MissingFileError, UsageError
 from bgdata.selfplay.steps import CorpusPlan
 from bgdata.training.steps import TrainingPlan
-from tests.together import each
+from tests.subtests import each
 
 
 def test_arguments_are_fields_of_plans() -> None:
@@ -67,17 +67,17 @@ def test_sources_name_kinds_and_files(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     path = tmp_path / "a.csv"
     path.touch()
-    assert imports.sources(warehouse, [f"positions:{path}", "contact.bm.bz2"], None) == [
+    assert imports.sources(warehouse, [f"positions:{path}", "contact.bm.bz2"]) == [
         ("positions", str(path), False),
         ("gnubg_benchmark", "contact.bm.bz2", True),
     ]
-    assert len(imports.sources(warehouse, [], None)) == 6
+    assert len(imports.sources(warehouse, [])) == 6
     with pytest.raises(MissingFileError, match=r"expected KIND:FILE or one of contact\.bm\.bz2, .*, got 'b.csv'"):
-        imports.sources(warehouse, ["b.csv"], None)
+        imports.sources(warehouse, ["b.csv"])
     with pytest.raises(MissingFileError, match="expected a file in"):
-        imports.sources(warehouse, ["positions:nowhere"], None)
+        imports.sources(warehouse, ["positions:nowhere"])
     with pytest.raises(UsageError, match="expected a kind that is imported from files"):
-        imports.sources(warehouse, [f"network:{path}"], None)
+        imports.sources(warehouse, [f"network:{path}"])
 
 
 def test_leakage_is_a_table(small_root: Path) -> None:

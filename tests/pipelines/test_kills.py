@@ -117,7 +117,7 @@ def test_every_flow_resumes_after_a_kill(server: PrefectServer, small_root: Path
         again = runs[name] if is_over else server.begin(name, root=str(root), **case.parameters)
         assert server.ended(again)["state_type"] == "COMPLETED", server.log("worker")
         assert any(root.glob(f"{case.held}/r*")), f"expected {case.held} to be built"
-    for process in running:  # of flows that are no longer needed
+    for process in running:  # processes of flows that are no longer needed
         with suppress(psutil.NoSuchProcess):
             process.kill()
     assert {path: path.stat().st_mtime_ns for path in before} == before, "what was finished is not built again"

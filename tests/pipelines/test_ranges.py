@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.errors import MissingExtraError, UsageError
-from tests.together import each
+from tests.subtests import each
 
 ROOT = Path(__file__).parents[2]
 FLOW = """
@@ -59,7 +59,7 @@ def test_each_range_is_a_task(tmp_path: Path) -> None:
 
 
 @each("name", ["local", "dask://", "dask://here"])
-def test_workers_that_are_no_cluster(name: str) -> None:
+def test_workers_that_are_not_a_cluster_are_refused(name: str) -> None:
     from pipelines.ranges import workers_at  # which imports Prefect
 
     with pytest.raises(UsageError, match=f"^expected dask://HOST:PORT, got {name}$"):

@@ -37,7 +37,7 @@ class SavedMatch:
     length: int
     scores: list[int] = field(default_factory=lambda: [0, 0])
     games: int = 0
-    position: Position = START  # seen by the side whose turn it is
+    position: Position = START  # for the side whose turn it is
     turn: int = 0
     dice: tuple[int, int] | None = None
     cube: int = 1

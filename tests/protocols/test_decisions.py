@@ -73,7 +73,7 @@ def test_resignation_by_the_jacoby_rule() -> None:
 
 
 def test_rolled_out_plays_keep_their_values(player_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rolled-out plays need not be adjacent in the ranking, as not all plays are searched to the same depth."""
+    """Rolled-out plays need not be adjacent in the ranking, because not all plays are searched to the same depth."""
     player = bgdata.open_player(player_root, "random")
     roll = parse_roll("31")
     best, second, third, *_, worst = player.rank_plays(START, roll, MONEY)

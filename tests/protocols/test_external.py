@@ -48,7 +48,7 @@ from tests.evaluation.sample_evaluators import Scrambled
 from tests.oracles import needs_gnubg_tool
 from tests.protocols.gnubg_games import Played, gnubg_acts, our_acts, play_gnubg
 from tests.protocols.test_fibs import Whims
-from tests.together import each
+from tests.subtests import each
 
 # lines sent by gnubg 1.07
 OPENING = (
@@ -276,7 +276,7 @@ class Wild(Decisions):
     """Doubles mostly whenever it may, beavers half of the doubles, and resigns games that are not lost."""
 
     def doubles(self, position: Position, stakes: Stakes) -> bool:
-        """Doubles in two of three positions, up to a cube of 8, as gnubg stops games at 128."""
+        """Doubles in two of three positions, up to a cube of 8, because gnubg stops games at 128."""
         return stakes.may_double and stakes.cube.value < 8 and position.pip_count % 3 > 0
 
     def answer(self, position: Position, stakes: Stakes, *, by_roller: bool = False) -> Answer:  # noqa: ARG002
@@ -437,7 +437,7 @@ def test_game_won_by_gnubg_between_questions() -> None:
 
 
 def test_game_won_by_the_last_play() -> None:
-    """The result is known at once; the beginning is missing, as the first board is in mid-game."""
+    """The result is known at once; the beginning is missing, because the first board is in mid-game."""
     last = Position([0, 1, *[0] * 22, -1, 0])
     (match,) = make_record((make_question(last, "31"), "1/off")).matches
     assert shown(match) == ["0 31", "0 wins 1"]
@@ -471,7 +471,7 @@ def test_another_match_is_recognized(again: Question) -> None:
 
 
 def test_jacoby_rule_is_recorded() -> None:
-    """The rule is an option of the command, as gnubg does not send it."""
+    """The rule is an option of the command, because gnubg does not send it."""
     for is_jacoby in (False, True):
         question = make_question(START, "31", length=0, stakes=Stakes(Money(is_jacoby)))
         (match,) = make_record((question, FIRST[1])).matches

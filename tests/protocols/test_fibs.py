@@ -28,7 +28,7 @@ from bgdata.protocols.session import Record
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.protocols.fibs_server import OPPONENT, OWN_INFO, PASSWORD, USER, FibsServer
 from tests.random_games import random_game_positions
-from tests.together import each
+from tests.subtests import each
 
 PATIENCE = 60.0
 pytestmark = pytest.mark.slow  # plays whole matches
@@ -153,7 +153,7 @@ def test_other_invitations_are_ignored(decisions: Decisions) -> None:
 
 
 @each(
-    ("said", "length", "words"),
+    ("answer", "length", "words"),
     [
         ("** There is no one called mary.", 3, r"the server refused: .*mary"),
         ("** mary is refusing games.", 3, r"the server refused: .*mary"),
@@ -161,8 +161,8 @@ def test_other_invitations_are_ignored(decisions: Decisions) -> None:
         ("", None, "There's no saved match with mary"),
     ],
 )
-def test_refused_invitation_raises(decisions: Decisions, said: str, length: int | None, words: str) -> None:
-    with FibsServer(1, refuses=said) as server, session(server, decisions) as (player, _):
+def test_refused_invitation_raises(decisions: Decisions, answer: str, length: int | None, words: str) -> None:
+    with FibsServer(1, refuses=answer) as server, session(server, decisions) as (player, _):
         player.log_in(PASSWORD)
         with pytest.raises(EngineRefusedError, match=words):
             player.play(Wish(OPPONENT, True, length))
@@ -281,7 +281,7 @@ def test_cheating_server_ends_the_session(decisions: Decisions, fault: str, word
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("die", "found it gone"),
+        ("die", "found it closed"),
         ("half", "expected the server to end its last line, found it gone after 'board:You:mary"),
         ("hang", "expected a line of the server within"),
     ],

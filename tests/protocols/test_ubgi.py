@@ -32,8 +32,8 @@ from bgdata.game.xgid import Xgid
 from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.ubgi import KEYS, UbgiEngine, format_moves
 from tests.evaluation.sample_evaluators import Scrambled
-from tests.said import CHANGES, CONTACT
-from tests.together import each
+from tests.stated_parts import CHANGES, CONTACT
+from tests.subtests import each
 
 PAGE = Path(__file__).parents[2] / "docs/how_to/speak_ubgi.md"
 
@@ -99,13 +99,13 @@ def test_rollouts_bear_off_the_last_checkers(engine: UbgiEngine) -> None:
 
 
 def test_example_session_of_the_page(engine: UbgiEngine) -> None:
-    """Typed lines are unindented, replies indented. Of rollouts only the last line is compared, as values depend on the
-    tables present."""
+    """Typed lines are unindented, replies indented. Of rollouts only the last line is compared, because values depend
+    on the tables present."""
     (session,) = re.findall(r"```\n(ubgi\n.*?)```", PAGE.read_text(), re.DOTALL)
     for part in re.split(r"^(?=\S)", session, flags=re.MULTILINE)[1:]:
         typed, *shown = part.splitlines()
-        said, first = engine.answers(typed), -1 if "trials" in typed else 0
-        assert said[first:] == [line.strip() for line in shown[first:]]
+        answers, first = engine.answers(typed), -1 if "trials" in typed else 0
+        assert answers[first:] == [line.strip() for line in shown[first:]]
 
 
 def position_of(stakes: Stakes, position: Position = START, *, is_doubled: bool = False) -> str:
@@ -215,14 +215,14 @@ def test_every_xgid_field_matters(match_engine: UbgiEngine, change: str) -> None
         lines = [f"position xgid {format_xgid(Position(CONTACT), ended)}", "go chequer", "go cube", "go turn"]
         answers.append([answer for line in lines for answer in match_engine.answers(line)])
     assert answers[0] != answers[1]
-    assert not [answer for said in answers for answer in said if answer.startswith("error")]
+    assert not [answer for lines in answers for answer in lines if answer.startswith("error")]
 
 
 def test_engine_without_a_table_refuses_matches(engine: UbgiEngine) -> None:
     """The engine plays for money only, and the error says so."""
     assert engine.answers(position_of(Stakes(MatchScore(2, 2)), LIKELY)) == []
-    said = "error bad_value expected a match equity table for a match, got none"
-    assert engine.answers("go cube")[0].startswith(said)
+    message = "error bad_value expected a match equity table for a match, got none"
+    assert engine.answers("go cube")[0].startswith(message)
 
 
 def test_keys_are_listed_and_set() -> None:
@@ -385,7 +385,7 @@ def test_line_of_a_hundred_megabytes() -> None:
         sender.start()
         talk, answers = Talk(ours.fileno(), ours.fileno(), "somebody"), list[str]()
         with pytest.raises(ExternalProgramError, match="expected somebody to end its last line, found it gone after"):
-            answers.extend(each for _, said in simple().conversation(talk) for each in said)
+            answers.extend(each for _, lines in simple().conversation(talk) for each in lines)
         sender.join()
     _, most_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -85,14 +85,14 @@ def equities(on_roll: Layout, opponent: Layout) -> tuple[Fraction, Fraction, Fra
     totals = [Fraction(0)] * 4
     for roll, weight in ROLLS:
         replies = [equities(opponent, after) for after in after_roll(on_roll, roll)]
-        worths = zip(
+        columns_of_replies = zip(
             *[
                 (-cubeless, -theirs, -cube_value(centered, theirs), -cube_value(owned, theirs))
                 for cubeless, owned, centered, theirs in replies
             ],
             strict=True,
         )
-        for column, values in enumerate(worths):
+        for column, values in enumerate(columns_of_replies):
             totals[column] += max(values) * weight / 36
     return totals[0], totals[1], totals[2], totals[3]
 

@@ -13,7 +13,7 @@ from tests.reference.pubeval import likely_boards
 from tests.reference.self_play import flipped
 
 Board = list[int]
-Equities = Callable[[Sequence[Board]], list[float]]  # of the player on roll on each board
+Equities = Callable[[Sequence[Board]], list[float]]  # equities of the player on roll on each board
 
 
 class SelfPlayed(NamedTuple):
@@ -21,9 +21,9 @@ class SelfPlayed(NamedTuple):
 
     outcome: int  # points for player 0
     begins: int  # player who rolls first
-    boards: list[Board]  # before the roll, seen by the player on roll
+    boards: list[Board]  # before the roll, for the player on roll
     dice: list[tuple[int, int]]
-    after_play: list[Board]  # seen by the player who moved
+    after_play: list[Board]  # for the player who moved
 
 
 def self_played(choose: PlayChooser, seed: int, game: int) -> SelfPlayed:

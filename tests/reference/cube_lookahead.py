@@ -1,6 +1,6 @@
 """Slow reference implementation of lookahead with the cube: plain recursion over rolls, plays and cube actions.
 
-A judge returns five chances of a board seen by the player on roll, and whether the game is over. A model returns the
+A judge returns five chances of a board for the player on roll, and whether the game is over. A model returns the
 worth of a position to the player on roll without a double.
 """
 
@@ -32,7 +32,7 @@ class Situation:
 
 @dataclass(frozen=True)
 class Tree:
-    """Worths of positions by a judge and a model, in points per unit of the current cube, or in mwc."""
+    """Values of positions by a judge and a model, in points per unit of the current cube, or in mwc."""
 
     judge: Judge
     model: Model
@@ -48,8 +48,8 @@ class Tree:
             for other_die in range(1, 7):
                 replies = boards_after(board, die, other_die)
                 theirs = as_it_stands.turned
-                worths = [(self.decided(reply, theirs, theirs, 0), self.cubeless(reply)) for reply in replies]
-                reply = replies[worths.index(min(worths))]
+                values = [(self.decided(reply, theirs, theirs, 0), self.cubeless(reply)) for reply in replies]
+                reply = replies[values.index(min(values))]
                 value = self.decided(reply, now.turned, theirs, ply - 1)
                 total += 1 - value if now.score.away else -value
         return total / 36

@@ -15,7 +15,7 @@ from tests.reference.self_play import Evaluator, flipped
 
 Board = list[int]
 Chances = Sequence[float]
-MOST_CUBE = 64
+MAX_CUBE = 64
 TURNED = {"centered": "centered", "on_roll": "opponent", "opponent": "on_roll"}
 
 
@@ -27,11 +27,11 @@ class Score(NamedTuple):
     is_crawford: bool
 
 
-# (chances, cube, owner as seen by the player on roll, score) -> worths of no double, a take and a pass to that player
+# (chances, cube, owner for the player on roll, score) -> values of no double, a take and a pass to that player
 Model = Callable[[Chances, int, str, Score], tuple[float, float, float]]
-# (board, chances, cube, owner as seen by the player on roll, score) -> worth to that player before the roll
+# (board, chances, cube, owner for the player on roll, score) -> worth to that player before the roll
 Value = Callable[[Board, Chances, int, str, Score], float]
-# (player, board, roll, cube, owner and score as the player sees them) -> board after the play, still seen by the player
+# (player, board, roll, cube, owner and score as the player sees them) -> board after the play, still for the player
 Chooser = Callable[[int, Board, Roll, int, str, Score], Board]
 
 
@@ -161,7 +161,7 @@ def play_game(
         dice = possible[bits * len(possible) >> 32]
         if rolls == 0:
             player = 0 if dice[0] > dice[1] else 1
-        elif owner != 1 - player and cube < MOST_CUBE and not score[2]:
+        elif owner != 1 - player and cube < MAX_CUBE and not score[2]:
             (chances,), _ = evaluate([board])
             seen = Score(*(score[:2] if player == 0 else score[1::-1]), score[2])
             whose = "centered" if owner < 0 else "on_roll"

@@ -17,7 +17,7 @@ TURNED = {"centered": "centered", "on_roll": "opponent", "opponent": "on_roll"}
 
 
 def turned_score(score: Score) -> Score:
-    """The score as seen by the other player."""
+    """The score from the other player's point of view."""
     return Score(score.opponent_away, score.away, score.is_crawford)
 
 
@@ -55,10 +55,10 @@ class Trials:
             place, may_double = place_of(turn), True
             theirs = turned_score(mine)
             best = {roll: self.best(board, roll, cube, TURNED[whose], theirs) for roll in ROLLS}
-            worths = {roll: -self.worth(*found, cube, TURNED[whose], theirs) for roll, found in best.items()}
-            mean = sum(roll.weight * worths[roll] for roll in ROLLS) / 36
+            values = {roll: -self.worth(*found, cube, TURNED[whose], theirs) for roll, found in best.items()}
+            mean = sum(roll.weight * values[roll] for roll in ROLLS) / 36
             roll = roll_of(place // 6 + 1, place % 6 + 1)
-            luck += sign * (worths[roll] - mean)
+            luck += sign * (values[roll] - mean)
             chosen = best[roll][0] if self.choose is None else flipped(self.choose(board, roll, cube, whose, mine))
             board, turn = chosen, turn + 1
             if not any(count < 0 for count in board[1:25]) and not board[0]:
@@ -68,7 +68,7 @@ class Trials:
             player = 1 - player
 
     def best(self, board: Board, roll: Roll, cube: int, whose: str, theirs: Score) -> tuple[Board, list[float]]:
-        """(board after the best play, seen by the opponent; its chances)."""
+        """(board after the best play, from the opponent's point of view; its chances)."""
         replies = [flipped(list(play.after_play.board)) for play in legal_plays(Position(board), roll)]
         chances, equities = self.evaluate(replies)
         values = [self.value(*reply, cube, whose, theirs) for reply in zip(replies, chances, strict=True)]

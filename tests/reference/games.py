@@ -62,7 +62,7 @@ def play_game(choosers: tuple[PlayChooser, PlayChooser], seed: int, game: int) -
 def played_turns(
     choosers: tuple[PlayChooser, PlayChooser], seed: int, game: int
 ) -> Iterator[tuple[Board, tuple[int, int]]]:
-    """(board before the roll, seen by the player on roll; dice) of every turn."""
+    """(board before the roll, for the player on roll; dice) of every turn."""
     board, turn = list(START.board), 0
     while True:
         yield board, dice(seed, game, turn)
@@ -74,7 +74,7 @@ def played_turns(
 
 
 def chosen_board(choosers: tuple[PlayChooser, PlayChooser], board: Board, seed: int, game: int, turn: int) -> Board:
-    """The board after a turn, still seen by the player who moved."""
+    """The board after a turn, still for the player who moved."""
     plays = legal_plays(Position(board), roll_of(*dice(seed, game, turn)))
     return choosers[(game + turn) % 2](board, [list(play.after_play.board) for play in plays], game, turn)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from math import log
 
-from tests.reference.networks import MOST, Layers, inputs, logistic, possible
+from tests.reference.networks import MAX_RECTIFIED, Layers, inputs, logistic, possible
 
 STEP = 1e-5
 
@@ -18,7 +18,7 @@ def outputs(layers: Layers, values: Sequence[float]) -> list[float]:
         for unit, bias in enumerate(layers.biases[0])
     ]
     for rows, biases in zip(layers.later, layers.biases[1:], strict=True):
-        hidden = [min(max(total, 0), MOST) if layers.is_rectified else logistic(total) for total in sums]
+        hidden = [min(max(total, 0), MAX_RECTIFIED) if layers.is_rectified else logistic(total) for total in sums]
         sums = [
             bias + sum(weight * value for weight, value in zip(row, hidden, strict=True))
             for row, bias in zip(rows, biases, strict=True)

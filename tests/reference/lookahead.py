@@ -1,6 +1,6 @@
 """Slow reference implementation of lookahead: plain recursion over `legal_plays`, in exact fractions.
 
-A judge returns five chances of a board seen by the player on roll, and whether they are final.
+A judge returns five chances of a board for the player on roll, and whether they are final.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Judge = Callable[[Board], tuple[Chances, bool]]
 
 
 def turned(chances: Chances) -> Chances:
-    """The same chances seen by the other player."""
+    """The same chances from the other player's point of view."""
     win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances
     return 1 - win, lose_gammon, lose_backgammon, win_gammon, win_backgammon
 
@@ -31,7 +31,7 @@ def equity(chances: Chances) -> Fraction:
 
 
 def boards_after(board: Board, die: int, other_die: int) -> list[Board]:
-    """Boards after every play, seen by the opponent on roll."""
+    """Boards after every play, for the opponent, who is on roll."""
     return [play.next_position.board for play in legal_plays(Position(board), roll_of(die, other_die))]
 
 

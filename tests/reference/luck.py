@@ -12,7 +12,7 @@ Equities = Callable[[Sequence[Board]], list[float]]  # boards of a player on rol
 
 
 def seen_by_opponent(board: Board) -> list[int]:
-    """The board seen by the other player."""
+    """The board from the other player's point of view."""
     return [board[25], *(-count for count in board[24:0:-1]), board[0]]
 
 
@@ -30,7 +30,7 @@ def values_of_turn(equities: Equities, board: Board, dice: tuple[int, int], afte
 
 def rescored(solve: Callable[[Board], Chances | None], boards: Sequence[Board], outcome: Chances) -> list[Chances]:
     """Labels of the positions of one game: the chances of the first solved position from there on, else the outcome as
-    seen by the player on roll in the last position. Each is seen by the player on roll."""
+    for the player on roll in the last position. Each is from the point of view of the player on roll."""
     solved = [solve(board) for board in boards]
     labels = []
     for turn in range(len(boards)):
@@ -41,10 +41,10 @@ def rescored(solve: Callable[[Board], Chances | None], boards: Sequence[Board], 
 
 
 def luck_adjusted(solved: Sequence[float | None], lucks: Sequence[float], outcome: float) -> list[float]:
-    """Worths of the positions of one game to the player on roll: the first solved worth from there on, else the outcome
-    as seen by the player on roll in the last position, minus the luck of the rolls in between, where the opponent's
+    """Values of the positions of one game to the player on roll: the first solved worth from there on, else the outcome
+    for the player on roll in the last position, minus the luck of the rolls in between, where the opponent's
     luck has the opposite sign."""
-    worths = []
+    values = []
     for turn in range(len(lucks)):
         signs = [1 if (n - turn) % 2 == 0 else -1 for n in range(len(lucks))]
         covered = [n for n in range(turn, len(lucks)) if solved[n] is not None]
@@ -52,5 +52,5 @@ def luck_adjusted(solved: Sequence[float | None], lucks: Sequence[float], outcom
         worth = solved[end] if covered else outcome
         rolls = range(turn, end) if covered else range(turn, end + 1)
         assert worth is not None
-        worths.append(signs[end] * worth - sum(signs[roll] * lucks[roll] for roll in rolls))
-    return worths
+        values.append(signs[end] * worth - sum(signs[roll] * lucks[roll] for roll in rolls))
+    return values

@@ -17,7 +17,7 @@ Mwc = Callable[[MatchScore], Fraction]
 
 
 class MatchGame:
-    """Worths of positions with one match equity table, seen by the player on roll."""
+    """Values of positions with one match equity table, for the player on roll."""
 
     def __init__(self, mwc: Mwc, other: MatchGame | None = None) -> None:
         self.mwc = mwc

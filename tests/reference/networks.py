@@ -13,7 +13,7 @@ from tests.reference import contact_inputs, race_inputs
 from tests.reference.contact_inputs import sides
 
 INPUT_SETS = ("tesauro-196", "tesauro-198", "race", "contact")  # in the order of their numbers
-MOST = 8191 / 512  # largest output of a rectified unit
+MAX_RECTIFIED = 8191 / 512  # largest output of a rectified unit
 Chances = list[float]
 
 
@@ -133,7 +133,7 @@ def limited(chances: Sequence[float], board: Sequence[int]) -> Chances:
 
 
 def turned(chances: Sequence[float]) -> Chances:
-    """The same chances seen by the other player."""
+    """The same chances from the other player's point of view."""
     win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances
     return [1 - win, lose_gammon, lose_backgammon, win_gammon, win_backgammon]
 

@@ -11,7 +11,7 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from tests.reference.games import Board, dice, points_lost
 from tests.reference.networks import equity, turned
-from tests.reference.turn_input import MOST_TURNS, Floats, Network, flipped
+from tests.reference.turn_input import MAX_TURNS, Floats, Network, flipped
 
 TRIALS = ("gammon", "backgammon", "weighted", "weighted after", "zeroed", "chances")
 
@@ -56,7 +56,7 @@ class TrialNetwork(Network):
     def play_trial(self, seed: int, game: int, rate: float) -> tuple[int, int]:
         """Plays a game and learns from each turn. Returns (points, turns)."""
         board, side = list(START.board), game % 2
-        for turn in range(MOST_TURNS):
+        for turn in range(MAX_TURNS):
             roll = roll_of(*dice(seed, 2 * game, turn))
             boards = [list(play.after_play.board) for play in legal_plays(Position(board), roll)]
             seen = [self.after(each, side) for each in boards]
@@ -67,7 +67,7 @@ class TrialNetwork(Network):
             if is_over:
                 return points_lost(boards[best]), turn + 1
             board, side = flipped(boards[best]), 1 - side
-        return 0, MOST_TURNS
+        return 0, MAX_TURNS
 
     def learn_trial(
         self, board: Board, side: int, target: Sequence[float], after: Sequence[float], is_over: bool, rate: float

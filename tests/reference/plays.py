@@ -13,7 +13,8 @@ State = tuple[Row, Row]  # the mover's checkers and the opponent's, each on that
 
 
 def boards_after(board: Sequence[int], die: int, other_die: int) -> set[tuple[int, ...]]:
-    """Every 26-integer board after a legal play, seen by the mover; the board itself if no move is legal."""
+    """Every 26-integer board after a legal play, from the mover's point of view; the board itself if no move is
+    legal."""
     state = _rows(board)
     if sum(state[0][1:]) == 0 or sum(state[1][1:]) == 0:
         return {tuple(board)}

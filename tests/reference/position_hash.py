@@ -16,7 +16,7 @@ def splitmix(seed: int, number: int) -> int:
 
 
 def flipped(board: Sequence[int]) -> list[int]:
-    """The board seen by the other player."""
+    """The board from the other player's point of view."""
     return [board[25], *(-board[25 - point] for point in range(1, 25)), board[0]]
 
 

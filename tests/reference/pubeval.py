@@ -25,7 +25,7 @@ CONTACT, RACE = (
 
 
 def inputs(board: Sequence[int]) -> list[int]:
-    """The 122 inputs in thirtieths, for a 26-integer board seen by the player who has just moved."""
+    """The 122 inputs in thirtieths, for a 26-integer board for the player who has just moved."""
     values = [0] * 122
     for j in range(24):
         n = board[24 - j]  # point 24 - j: own checkers minus the opponent's
@@ -55,7 +55,7 @@ def is_race(board: Sequence[int]) -> bool:
 def best_plays(
     before: Sequence[int], boards_after: Sequence[Sequence[int]], contact: Sequence[int], race: Sequence[int]
 ) -> list[list[int]]:
-    """The best boards after a play, seen by the player who moved: all that bear off the last checker, else those with
+    """The best boards after a play, for the player who moved: all that bear off the last checker, else those with
     the highest score by the weights for the position before."""
     finished = [list(board) for board in boards_after if not any(count > 0 for count in board[1:])]
     if finished:

@@ -20,8 +20,8 @@ Bits = Callable[[int, int], int]  # (stream, counter) -> 64 random bits
 class Best(NamedTuple):
     """The best play of a roll."""
 
-    board: Board  # after the best play, seen by the opponent
-    chances: Chances  # of the player who has moved
+    board: Board  # after the best play, for the opponent
+    chances: Chances  # chances of the player who has moved
 
 
 class Twin:

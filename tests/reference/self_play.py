@@ -26,7 +26,7 @@ class Replay(NamedTuple):
 
 
 def flipped(board: Sequence[int]) -> Board:
-    """The board seen by the other player."""
+    """The board from the other player's point of view."""
     return [board[25], *(-count for count in board[24:0:-1]), board[0]]
 
 
@@ -67,7 +67,7 @@ def lambda_returns(values: Sequence[Chances], known: Sequence[bool], trace: floa
 
 
 def lambda_return(values: Sequence[Chances], known: Sequence[bool], trace: float, turn: int, last: int) -> Chances:
-    """The lambda-return of one turn: a weighted mean of all later values, each seen by its player on roll."""
+    """The lambda-return of one turn: a weighted mean of all later values, each for its player on roll."""
     end = next(later for later in range(turn + 1, last + 1) if known[later] or later == last)
     total, left = [0.0] * 5, 1.0
     for later in range(turn + 1, end + 1):

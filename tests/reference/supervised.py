@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from tests.reference.learning import loss, outputs
-from tests.reference.networks import MOST, Layers, inputs, possible
+from tests.reference.networks import MAX_RECTIFIED, Layers, inputs, possible
 
 Numbers = list[Any]  # arrays of float64
-LEAST = 1e-5
+MIN_CHANCE = 1e-5
 
 
 def matrices(layers: Layers) -> Numbers:
@@ -30,7 +30,7 @@ def gradients(layers: Layers, boards: Sequence[Sequence[int]], targets: Any, squ
         sums = values[-1] @ numbers[place] + numbers[place + 1]
         is_hidden = place + 2 < len(numbers)
         is_clipped = layers.is_rectified and is_hidden
-        values.append(sums.clip(0, MOST) if is_clipped else 0.5 + 0.5 * np.tanh(sums / 2))
+        values.append(sums.clip(0, MAX_RECTIFIED) if is_clipped else 0.5 + 0.5 * np.tanh(sums / 2))
     allowed = np.array([possible(board) for board in boards])
     delta = (np.array(targets) - values[-1]) * allowed
     if squared:
@@ -39,7 +39,7 @@ def gradients(layers: Layers, boards: Sequence[Sequence[int]], targets: Any, squ
     for place in range(len(numbers) - 2, -1, -2):
         below = values[place // 2]
         found = [below.T @ delta, delta.sum(axis=0), *found]
-        slopes = (below > 0) & (below < MOST) if layers.is_rectified else below * (1 - below)
+        slopes = (below > 0) & (below < MAX_RECTIFIED) if layers.is_rectified else below * (1 - below)
         delta = (delta @ numbers[place].T) * slopes
     return found
 
@@ -86,7 +86,7 @@ def cross_entropy(board: Sequence[int], chances: Sequence[float], target: Sequen
     total = 0.0
     for chance, wanted, counts in zip(chances, target, possible(board), strict=True):
         if counts:
-            held = min(max(chance, LEAST), 1 - LEAST)
+            held = min(max(chance, MIN_CHANCE), 1 - MIN_CHANCE)
             total -= wanted * log(held) + (1 - wanted) * log(1 - held)
     return total
 

@@ -13,7 +13,7 @@ from bgdata.game.position import START, Position
 from tests.reference.games import Board, dice, points_lost
 from tests.reference.networks import base_inputs, equity, logistic, turned
 
-MOST_TURNS = 400
+MAX_TURNS = 400
 ARMS = ("dice kept", "dice passed", "no input")
 squashed = np.vectorize(logistic)
 Floats = NDArray[np.float64]
@@ -59,10 +59,10 @@ class Network:
         return [float(chance) for chance in self.answer(self.inputs(board, side, on_roll))[1]]
 
     def play(self, seed: int, game: int, rate: float) -> tuple[int, int]:
-        """Plays a game and learns from each turn. Returns (points, turns). A game is stopped after MOST_TURNS with 0
+        """Plays a game and learns from each turn. Returns (points, turns). A game is stopped after MAX_TURNS with 0
         points."""
         board, side = list(START.board), game % 2
-        for turn in range(MOST_TURNS):
+        for turn in range(MAX_TURNS):
             roll = roll_of(*dice(seed, 2 * game, turn))  # there pairs of games share dice, here they do not
             after = [list(play.after_play.board) for play in legal_plays(Position(board), roll)]
             seen = [self.seen_after(each, side) for each in after]
@@ -71,7 +71,7 @@ class Network:
             if not any(count > 0 for count in after[best][1:]):
                 return points_lost(after[best]), turn + 1
             board, side = flipped(after[best]), 1 - side
-        return 0, MOST_TURNS
+        return 0, MAX_TURNS
 
 
 def flipped(board: Board) -> Board:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.curves import MOST_VOLATILITY
+from bgdata.equity.curves import MAX_VOLATILITY
 from bgdata.equity.doubling import Action, Strategy, janowski, janowski_first, jump
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import UsageError
@@ -27,7 +27,7 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.kernel import threads
 from bgdata.selfplay import series
-from bgdata.selfplay.cubeful_games import MOST_CUBE, PASSED
+from bgdata.selfplay.cubeful_games import MAX_CUBE, PASSED
 from bgdata.selfplay.games import self_play
 from bgdata.selfplay.series import (
     CubefulCorpus,
@@ -53,7 +53,7 @@ from tests.reference.cubeful_games import (
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.pubeval import likely_boards
 from tests.reference.self_play import Evaluator, flipped
-from tests.together import each
+from tests.subtests import each
 
 SEED = 31
 ACTIONS, OWNERS = ("play", "double", "take", "pass"), ("centered", "on_roll", "opponent")
@@ -188,7 +188,7 @@ def test_doubles_use_the_local_volatility() -> None:
             if found.records[row - 1, 1] == ACTIONS.index("take"):
                 continue  # the cube has just been turned
             chances = np.array(evaluate([found.boards[row].tolist()])[0])
-            local = min(local_volatility_by(player, Position(found.boards[row].tolist())), MOST_VOLATILITY)
+            local = min(local_volatility_by(player, Position(found.boards[row].tolist())), MAX_VOLATILITY)
             owner = CubeOwner(OWNERS[found.records[row, 6]])
             (action,), (plain,) = (
                 decide_money(jump(0.1, volatility), chances, owner=owner)[1] for volatility in (local, 0.1)
@@ -301,14 +301,14 @@ def test_cube_follows_the_rules(matches: CubefulCorpus, money: CubefulCorpus) ->
                 elif ACTIONS[action] != "play":
                     assert (player, ACTIONS[turns[row - 1][1]]) == (1 - on_roll, "double")
                     cube, owner = (2 * cube, player) if ACTIONS[action] == "take" else (cube, owner)
-            assert (cube_value, cube <= MOST_CUBE) == (cube, True)
+            assert (cube_value, cube <= MAX_CUBE) == (cube, True)
             assert (ACTIONS[turns[-1][1]] == "pass") == (way == PASSED)
             assert points == cube * max(way, 1)
             assert winner == turns[-1][2]
             assert not (is_jacoby and owner is None and way > 1)
     ways = matches.results.column("way")
     assert {*ways.tolist(), *money.results.column("way").tolist()} >= {0, 1, 2}
-    assert (money.results.column("cube_value") == MOST_CUBE).any()
+    assert (money.results.column("cube_value") == MAX_CUBE).any()
 
 
 def test_dice_equal_those_of_cubeless_games() -> None:
@@ -378,7 +378,7 @@ def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
 
 
 def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
-    """Luck of player 0 in a match: the value of each roll after its best likely play less the mean over all rolls."""
+    """Luck of player 0 in a match: the value of each roll after its best likely play minus the mean over all rolls."""
     total = 0.0
     for number in range(*found.results.offsets[match : match + 2].tolist()):
         record = found.results.games[number].tolist()
@@ -389,18 +389,18 @@ def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
                 continue
             seen = Score(*(away if player == 1 else away[::-1]), bool(record[2])) if length else Score(0, 0, False)
             whose = {"centered": "centered", "on_roll": "opponent", "opponent": "on_roll"}[OWNERS[owner]]
-            worths = {}
+            values = {}
             for roll in ROLLS:
                 position = Position(found.boards[row].tolist())
                 after = [list(play.after_play.board) for play in legal_plays(position, roll)]
                 likely = likely_boards(found.boards[row].tolist(), after, OF_LUCK)
                 chances, equities = evaluate([flipped(board) for board in likely])
                 best = chances[equities.index(min(equities))]
-                worths[roll] = -slow_worth(best, cube, whose, seen)
+                values[roll] = -slow_worth(best, cube, whose, seen)
             is_opening = row == int(found.first_turns[number])
             ways = {roll: 0 if is_opening and roll.high == roll.low else roll.weight for roll in ROLLS}
-            mean = sum(ways[roll] * worths[roll] for roll in ROLLS) / sum(ways.values())
-            luck = worths[roll_of(*dice)] - mean
+            mean = sum(ways[roll] * values[roll] for roll in ROLLS) / sum(ways.values())
+            luck = values[roll_of(*dice)] - mean
             total += luck if player == 0 else -luck
     return total
 

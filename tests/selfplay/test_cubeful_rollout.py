@@ -26,7 +26,7 @@ from bgdata.game.random import random_stream
 from bgdata.kernel import threads
 from bgdata.selfplay.cubeful_rollout import CubefulStart, difference, roll_out_with_cube
 from bgdata.selfplay.rollout import Limits, RolloutSettings
-from bgdata.selfplay.rollout_kernels import MOST_TRIALS, fill_order, first_rolls, roll_at
+from bgdata.selfplay.rollout_kernels import MAX_TRIALS, fill_order, first_rolls, roll_at
 from tests.command_line import position_id
 from tests.equity.samples import published_met
 from tests.evaluation.sample_networks import shipped_networks, shipped_player
@@ -34,7 +34,7 @@ from tests.reference.cubeful_games import Board, Chances, Model, Score, cubeful,
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.cubeful_rollouts import Trials
 from tests.selfplay.test_cubeful_games import evaluate, mwc, network
-from tests.together import each
+from tests.subtests import each
 
 MONEY, JACOBY = Stakes(Money(is_jacoby=False)), Stakes(Money(is_jacoby=True))
 ENDING = Position(position_id([2, 1, 2], [1, 2, 1]))
@@ -99,7 +99,7 @@ def check_block(
     )
     item: Any = np.uint64(random_stream(5, 3))
     order, values = np.empty(36, np.int64), []
-    fill_order(np.uint64(random_stream(item, MOST_TRIALS)), order)
+    fill_order(np.uint64(random_stream(item, MAX_TRIALS)), order)
     owner = {"centered": -1, "on_roll": 0, "opponent": 1}[stakes.cube.owner.value]
     for trial in range(36, 72):
         stream, rolls = np.uint64(random_stream(item, trial)), first_rolls(trial, order)

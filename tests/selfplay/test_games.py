@@ -48,7 +48,7 @@ from tests.evaluation.sample_networks import pips_networks, shipped_networks, sh
 from tests.reference.corpus import Board, best_chooser, luck, self_played
 from tests.reference.games import PlayChooser, dice, play_game, played_turns, pubeval_chooser, random_chooser
 from tests.reference.pubeval import CONTACT, RACE
-from tests.together import each
+from tests.subtests import each
 
 PUBEVAL_TWIN = pubeval_chooser(CONTACT, RACE)
 SEED, PAIR_SEED, GAMES = 31, 4, 40

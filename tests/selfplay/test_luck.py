@@ -29,7 +29,7 @@ from tests.evaluation.sample_networks import pips_networks, pips_player, random_
 from tests.formats.samples import shared_file
 from tests.random_games import random_game_positions
 from tests.reference.luck import values_of_turn
-from tests.together import each
+from tests.subtests import each
 
 
 def game_of(corpus: Corpus, game: int, first: int = 0) -> RecordedGame:
@@ -212,7 +212,7 @@ ROW = re.compile(r"^(?:A/E/L:|Average/Evaluation/Luck:\n)? ?(-?[\d.]+) / (-?[\d.
 
 
 def test_published_match_has_its_printed_luck() -> None:
-    """57 rolls: the printed luck is evaluation less average, except for two signs, and is stored as printed."""
+    """57 rolls: the printed luck is evaluation minus average, except for two signs, and is stored as printed."""
     text = shared_file("..", "seed", "004_3e9704b165f92b66.txt").read_text()
     found = ROW.findall(text.replace("&minus", "-").replace("−", "-"))
     assert len(found) == 57

@@ -48,7 +48,7 @@ from tests.evaluation.sample_networks import pips_networks, pips_player, random_
 from tests.random_games import random_game_positions
 from tests.reference.games import splitmix
 from tests.reference.rollouts import Evaluator, Twin
-from tests.together import each
+from tests.subtests import each
 
 DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
 WEIGHTS = np.array([roll.weight for roll in ROLLS]) / 36

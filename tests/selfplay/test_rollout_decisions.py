@@ -133,7 +133,7 @@ def test_settled_plays_get_fewer_games() -> None:
 
 
 def test_errors_of_losses_use_common_games() -> None:
-    """The mean of n games of a play less that of the first m of another."""
+    """The mean of n games of a play minus that of the first m of another."""
     found = settled(2.0)
     equities = equities_by_blocks(found.boards, Limits(12 * BLOCK))
     for row, trials in enumerate(found.result.trials.tolist()):

@@ -12,15 +12,15 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import Chances, turned_chances
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.roll_values import MOST_LIKELY, evaluations_ahead, likely_plays
+from bgdata.evaluation.roll_values import MAX_LIKELY, evaluations_ahead, likely_plays
 from bgdata.game.board import BAR, OPPONENT_BAR, START_BOARD
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards, check_legal_boards, flip_boards
-from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS
+from bgdata.game.play_kernels import MAX_NOTES, MAX_PLAYS
 from bgdata.game.random import random_stream
 from bgdata.kernel import threads
 from bgdata.selfplay.kinds import training_games as declared
-from bgdata.selfplay.training_games import GIVEN, MOST_TURNS, SETUPS, Start, TrainingGames, fill_start, training_games
+from bgdata.selfplay.training_games import GIVEN, MAX_TURNS, SETUPS, Start, TrainingGames, fill_start, training_games
 from tests.evaluation.sample_networks import pips_networks, random_networks
 from tests.reference.networks import limited
 
@@ -50,7 +50,7 @@ def test_positions_follow_by_legal_plays() -> None:
     check_legal_boards(found.boards)
     assert len(found.offsets) == len(STARTS) + 1
     assert found.offsets[-1] == len(found.boards)
-    assert np.diff(found.offsets).max() <= MOST_TURNS
+    assert np.diff(found.offsets).max() <= MAX_TURNS
 
 
 def test_chances_equal_the_network() -> None:
@@ -119,14 +119,14 @@ each_start = pytest.mark.parametrize("start", Start, ids=lambda start: start.lab
 def start_boards(start: Start, count: int = COUNT, seed: int = 7) -> Boards:
     """The first boards of games 0 to count - 1 of a seed."""
     boards = np.empty((count, 26), np.int8)
-    scratch = np.empty(1, np.int64), np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
+    scratch = np.empty(1, np.int64), np.empty((MAX_PLAYS, 26), np.int8), np.empty(MAX_NOTES, np.int64)
     for game in range(count):
         fill_start(int(start), np.uint64(random_stream(seed, game)), boards[game], *scratch)
     return boards
 
 
 def either_side(boards: Boards) -> np.ndarray:
-    """int8[2, n, 26]: the boards seen by either player."""
+    """int8[2, n, 26]: the boards from either player's point of view."""
     return np.stack([boards, flip_boards(boards)])
 
 
@@ -195,4 +195,4 @@ def test_random_starts_are_near_the_opening_or_far_from_it() -> None:
 def test_declarations_equal_the_kernels() -> None:
     """They repeat these constants because they import no kernels."""
     assert tuple(start.label for start in Start) == declared.STARTS[:-1]
-    assert declared.MOST_LIKELY == MOST_LIKELY
+    assert declared.MAX_LIKELY == MAX_LIKELY

@@ -31,6 +31,6 @@ def fast(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @pytest.fixture(params=["plain", "fast"])
 def connection(request: pytest.FixtureRequest) -> duckdb.DuckDBPyConnection:
-    """Both connections in turn, as they must give the same answers."""
+    """Both connections in turn, because they must give the same answers."""
     opened: duckdb.DuckDBPyConnection = request.getfixturevalue(request.param)
     return opened

@@ -23,7 +23,7 @@ from bgdata.evaluation.probe import cube_action
 from bgdata.kinds import SQL
 from tests.reference.bearoff import ROLLS, cube_value, layouts, one_sided_win_chance, race
 from tests.reference.bearoff import equities as exact_equities
-from tests.together import each
+from tests.subtests import each
 
 Connection = duckdb.DuckDBPyConnection
 some = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -14,7 +14,7 @@ from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.game.match import MatchScore
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run
-from tests.together import each
+from tests.subtests import each
 
 NAME = "tiny-0ply-4-index-0-5"  # the smallest that is computed
 
@@ -65,12 +65,12 @@ def test_take_points_and_gammon_values(connection: duckdb.DuckDBPyConnection, me
         (f"'{NAME}', 0, 0", "expected one winner of the match, got 0-away 0-away"),
     ],
 )
-def test_invalid_scores_are_errors(connection: duckdb.DuckDBPyConnection, arguments: str, message: str) -> None:
+def test_invalid_scores_are_refused(connection: duckdb.DuckDBPyConnection, arguments: str, message: str) -> None:
     with pytest.raises(duckdb.Error, match=message):
         connection.sql(f"select mwc({arguments})").fetchall()
 
 
-def test_score_beyond_the_table_is_an_error(small_root: Path) -> None:
+def test_score_beyond_the_table_is_refused(small_root: Path) -> None:
     assert "expected one winner" in error_of(run(small_root, "query", f"select mwc('{NAME}', 0, 0)"), 1)
 
 

@@ -14,7 +14,7 @@ from bgdata.game.position import START, Position
 from bgdata.kinds import all_kinds
 from tests.random_games import random_game_positions
 from tests.reference.plays import boards_after
-from tests.together import each
+from tests.subtests import each
 
 Board = list[int]
 PLACES = {  # checkers by slot of the board: 0 the opponent's bar, 25 the own one

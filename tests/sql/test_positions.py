@@ -15,7 +15,7 @@ from bgdata.game.dice import ORDERED_ROLLS, roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position, board_flaw
 from tests.random_games import GamePositions, random_game_positions
-from tests.together import each
+from tests.subtests import each
 
 Connection = duckdb.DuckDBPyConnection
 Board = list[int | None]

@@ -29,7 +29,7 @@ from bgdata.studies.race_rules import NAMES
 from bgdata.training.feed import is_labelled
 from bgdata.warehouse import Warehouse
 from tests.reference.bearoff import layouts
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 
@@ -363,7 +363,7 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
         "position_class": "board",
         "position_id": "board",
     }
-    assert found.pop("is_in_place") == "folder"
+    assert (found.pop("is_in_place"), found.pop("files_in")) == ("folder", "folder files")
     assert found.pop("cube_decisions") == str(rows["cube_life"])
     assert int(found.pop("cube_life_by_length")) > 1
     assert found.pop("race_rule_losses") == str(len(NAMES))

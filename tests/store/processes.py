@@ -62,7 +62,7 @@ def run_all(works: Iterable[tuple[Any, ...]]) -> None:
 
 
 def barrier(parties: int) -> Any:
-    """Lets processes start at the same moment."""
+    """Let processes start at the same moment."""
     return _CONTEXT.Barrier(parties)
 
 

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as arrays_of
 from bgdata.errors import CorruptFileError, MissingTableError, StorageError
 from bgdata.store.arrays import ArrayWriter, GrowingWriter, map_array, release_pages, save_array, values_digest
 from tests.store.processes import bare_thread
-from tests.together import each
+from tests.subtests import each
 
 VALUES = np.arange(24, dtype=np.float32).reshape(6, 4)
 

@@ -19,7 +19,7 @@ from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify, verify_files
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, toy_warehouse
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 

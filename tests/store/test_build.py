@@ -30,7 +30,7 @@ from bgdata.store.plan import Plan, check_estimate, readable_bytes
 from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, Squares, SquareSums, toy_warehouse, whole_versions
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 
@@ -241,7 +241,7 @@ def test_parent_folders_are_synced_first(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(synced) == 2
 
 
-def test_read_only_disk_is_an_error(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_only_disk_is_reported(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     def read_only(*_: Any, **__: Any) -> None:
         raise OSError(errno.EROFS, "read-only")
 
@@ -250,7 +250,7 @@ def test_read_only_disk_is_an_error(toys: Warehouse, monkeypatch: pytest.MonkeyP
         toys.build("squares", TEN)
 
 
-def test_missing_permission_is_an_error(toys: Warehouse) -> None:
+def test_missing_permission_is_reported(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     for folder in (toys.root, toys.staging):
         folder.chmod(0o555)

@@ -32,7 +32,7 @@ from bgdata.warehouse.rows import listed_rows
 from tests.store import processes
 from tests.store.test_verify import reseal
 from tests.store.toy import GONE, Count, Squares, overwrite, problems, toy_warehouse
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 
@@ -315,7 +315,7 @@ def test_query_fails_after_later_damage(toys: Warehouse) -> None:
             connection.sql("select sum(number) from squares_10").fetchall()
 
 
-def test_undeclared_columns_are_an_error(toys: Warehouse) -> None:
+def test_undeclared_columns_are_refused(toys: Warehouse) -> None:
     """A Parquet file with texts would turn the numbers of all variants into texts."""
     toys.build("squares", TEN)
     table = toys.build("squares", Count(20))
@@ -342,7 +342,7 @@ class Cubes(Squares):
                                    "name": pa.array(["a"] * len(batch))})  # fmt: skip
 
 
-def test_older_columns_are_an_error_with_advice(toys: Warehouse) -> None:
+def test_outdated_columns_raise_and_say_how_to_rebuild(toys: Warehouse) -> None:
     """Arrays can be read as before; SQL reports the difference, and other variants can be read."""
     old = toys.build("squares", TEN)
     newer = toy_warehouse(toys.root, squares=Cubes())

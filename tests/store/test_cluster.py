@@ -192,7 +192,7 @@ def test_damaged_cache_is_fetched_again(elsewhere: Path, tmp_path: Path) -> None
     assert computed(elsewhere / "two", wanted, Elsewhere(store)) == expected == [2 * n * n for n in range(40)]
 
 
-def test_truncated_shard_is_an_error(elsewhere: Path, tmp_path: Path) -> None:
+def test_truncated_shard_is_refused(elsewhere: Path, tmp_path: Path) -> None:
     """In one line; the next run computes only this shard."""
     wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), tmp_path / "store"
     computed(elsewhere / "one", wanted, Elsewhere(str(store)))
@@ -241,12 +241,12 @@ def test_changed_shard_is_refused(elsewhere: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_too_large_results_are_refused(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shards, "MOST_RESULT_BYTES", 1 << 8)
+    monkeypatch.setattr(shards, "MAX_RESULT_BYTES", 1 << 8)
     with pytest.raises(WorkerError, match=r"expected shards of at most 0 MiB where .* try: --through ADDRESS, a store"):
         computed(elsewhere / "one", work(), Elsewhere())
 
 
-def test_full_disk_of_a_worker_is_an_error(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_of_a_worker_is_reported(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise StorageError("cannot write x: the disk is full")
 
@@ -257,7 +257,7 @@ def test_full_disk_of_a_worker_is_an_error(elsewhere: Path, tmp_path: Path, monk
     assert names(elsewhere / "one") == []
 
 
-def test_missing_versions_on_workers_are_an_error(elsewhere: Path, tmp_path: Path) -> None:
+def test_missing_versions_on_workers_are_refused(elsewhere: Path, tmp_path: Path) -> None:
     wanted = doubled(squares(elsewhere / "warehouse"), tmp_path / "log")
     with pytest.raises(WorkerError, match=r"found no such version; try: .* --through ADDRESS"):
         computed(elsewhere / "one", wanted, Elsewhere())

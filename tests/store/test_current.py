@@ -143,7 +143,7 @@ def test_damaged_pointer_is_reported_and_repaired(powers: Warehouse, written: st
     assert powers.open("powers", "10").name == table.name
 
 
-def test_missing_current_version_is_an_error(powers: Warehouse) -> None:
+def test_missing_current_version_is_refused(powers: Warehouse) -> None:
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     storage.remove_folder(second.folder)
     with pytest.raises(

@@ -15,7 +15,7 @@ import pytest
 
 from bgdata.errors import MissingExtraError, UsageError, WorkerError
 from bgdata.store.executors import InProcess, open_executor
-from tests.together import each
+from tests.subtests import each
 
 
 def surroundings() -> tuple[int, str | None]:
@@ -77,7 +77,7 @@ def test_dask_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
 
 
-def test_unreachable_clusters_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_clusters_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr("bgdata.store.executors.CONNECT_SECONDS", 1)
     with socket.socket() as free:

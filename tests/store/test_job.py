@@ -26,7 +26,7 @@ from bgdata.store.shards import Work, compute_shards, ranges, read_shard, write_
 from bgdata.store.storage import sha256_file
 from tests.store.sharing import work
 from tests.store.toy import Notes
-from tests.together import each
+from tests.subtests import each
 
 
 @pytest.fixture(autouse=True)
@@ -348,7 +348,7 @@ def test_errors_of_processes_are_raised(tmp_path: Path) -> None:
         assert computed(tmp_path, work(), executor=executor) == SQUARES
 
 
-def test_lost_workers_are_one_error(tmp_path: Path) -> None:
+def test_lost_workers_are_reported_once(tmp_path: Path) -> None:
     """Finished shards are kept."""
     message = r"^expected workers to finish, lost one; finished parts are kept, and the same command resumes: "
     with open_executor("processes:1") as executor, pytest.raises(WorkerError, match=message):
@@ -359,7 +359,7 @@ def test_lost_workers_are_one_error(tmp_path: Path) -> None:
     assert notes.texts == ["going on with squares: 2 of 4 parts are there"]
 
 
-def test_missing_function_is_an_error(tmp_path: Path) -> None:
+def test_missing_function_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AttributeError):
         computed(tmp_path, Work("tests.store.sharing:nothing", {}))
 
@@ -396,7 +396,7 @@ class Waiting(Executor):
 def test_requested_parts_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The arrays still come in order."""
     executor = Waiting()
-    monkeypatch.setattr(shards_module, "MOST_ASKED", 5)
+    monkeypatch.setattr(shards_module, "MAX_ASKED", 5)
     monkeypatch.setattr(shards_module, "SimpleQueue", executor.queue)
     notes = Notes()
     job = Job(tmp_path, notes, executor=executor)
@@ -408,7 +408,7 @@ def test_requested_parts_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_unneeded_parts_are_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executor = Waiting()
-    monkeypatch.setattr(shards_module, "MOST_ASKED", 5)
+    monkeypatch.setattr(shards_module, "MAX_ASKED", 5)
     monkeypatch.setattr(shards_module, "SimpleQueue", executor.queue)
     job = Job(tmp_path, Notes(), executor=executor)
     with pytest.raises(InvalidParameterError, match="got 4"):

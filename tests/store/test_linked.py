@@ -370,7 +370,7 @@ def test_build_survives_a_kill_at_every_change(memory_path: Path, force: bool) -
 # missing disks, and foreign links
 
 
-def test_missing_disk_is_an_error(toys: Warehouse, disk: Path, table: Table) -> None:
+def test_missing_disk_is_reported(toys: Warehouse, disk: Path, table: Table) -> None:
     moved = disk.with_name("moved")
     disk.rename(moved)
     with pytest.raises(StorageError, match=f"expected the folder {disk}/squares/10, to which the link .* is its disk"):

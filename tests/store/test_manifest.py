@@ -14,7 +14,7 @@ import pytest
 
 from bgdata.errors import CorruptFileError, ManifestFormatError, MissingTableError
 from bgdata.store.manifest import SEAL, FileEntry, Manifest, RawFile, canonical_json, load_manifest, recipe_key
-from tests.together import each
+from tests.subtests import each
 
 MANIFEST = Manifest(
     dataset="squares",

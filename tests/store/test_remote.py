@@ -32,7 +32,7 @@ from bgdata.store.remote import Mirror
 from bgdata.store.transfer import Transfer
 from bgdata.warehouse import RemoteWarehouse, Warehouse
 from tests.store.toy import Count, overwrite
-from tests.together import each
+from tests.subtests import each
 
 
 @pytest.fixture(name="store")
@@ -185,7 +185,7 @@ def test_fetched_files_are_checked(
 def test_changed_manifest_is_refused(far: RemoteWarehouse) -> None:
     table = far.open("squares", "10")
     table.array("square")
-    change(stored(f"{table.name}/manifest.json"), 30)  # of a name
+    change(stored(f"{table.name}/manifest.json"), 30)  # a byte of a name
     with pytest.raises(BgdataError, match="expected memory://shop/ware/squares/10/"):
         RemoteWarehouse(far.address, far.kinds).open("squares", "10")
     listed = RemoteWarehouse(far.address, far.kinds)

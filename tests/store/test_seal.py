@@ -23,7 +23,7 @@ from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.test_catalog import DAMAGES
 from tests.store.toy import Count, declare_toys
-from tests.together import Together
+from tests.subtests import Subtests
 
 pytestmark = pytest.mark.catalog
 
@@ -48,7 +48,7 @@ Make = Callable[[str], Warehouse]
 
 @pytest.fixture
 def declare(memory_path: Path, tmp_path: Path, scripts: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Makes warehouses of toy kinds in modules, each with squares up to 9."""
+    """Make warehouses of toy kinds in modules, each with squares up to 9."""
 
     def make(name: str) -> Warehouse:
         (folder := tmp_path / name).mkdir()
@@ -162,9 +162,9 @@ CHANGES: dict[str, Callable[[Warehouse], object]] = {
 
 def test_every_change_is_seen(declare: Make) -> None:
     """The next query equals one in memory, and rewrites the file."""
-    with Together() as together:
+    with Subtests() as subtests:
         for number, (name, change) in enumerate(CHANGES.items()):
-            with together.case(name):
+            with subtests.test(name):
                 warehouse = declare(f"warehouse_{number}")
                 assert ask(warehouse, WHERE) == "catalog"
                 change(warehouse)
@@ -199,9 +199,9 @@ def test_new_script_is_in_the_catalog(declared: Warehouse, scripts: Path) -> Non
 
 def test_foreign_catalog_is_never_opened(declare: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may contain anything: here views with other numbers."""
-    with Together() as together:
+    with Subtests() as subtests:
         for number, (name, forge) in enumerate(FORGERIES.items()):
-            with together.case(name), monkeypatch.context() as patch:
+            with subtests.test(name), monkeypatch.context() as patch:
                 patch.setenv("BGDATA_CACHE", str(tmp_path / f"cache_{number}"))
                 warehouse = declare(f"warehouse_{number}")
                 assert ask(warehouse, WHERE) == "catalog"
@@ -281,9 +281,9 @@ def test_copy_is_not_used_for_the_original(declared: Warehouse, memory_path: Pat
 
 
 def test_unreadable_seal_is_ignored(declared: Warehouse) -> None:
-    with Together() as together:
+    with Subtests() as subtests:
         for content in (b"", b"x", b"a b c", b"\xff\xfe \x00", b"x" * 10_000):
-            with together.case(content[:10]):
+            with subtests.test(content[:10]):
                 (declared.root / catalog.SEAL_NAME).write_bytes(content)
                 assert is_stale(declared)
                 assert ask(declared, WHERE) == "catalog"
@@ -383,9 +383,9 @@ def test_file_equals_catalog_in_memory(small_root: Path) -> None:
     }
     with warehouse.connect(limits=LIMITS) as found, warehouse.connect(limits=LIMITS, mend=False) as expected:
         assert found.sql(WHERE).fetchall() == [("catalog",)]
-        with Together() as together:
+        with Subtests() as subtests:
             for name, sql in queries.items():
-                with together.case(name):
+                with subtests.test(name):
                     assert found.execute(sql).fetchall() == expected.execute(sql).fetchall()
         plan = "explain select position_class(board(position_id)) from turns"
         for connection in (found, expected):

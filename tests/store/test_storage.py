@@ -97,7 +97,7 @@ def write_too_much(folder: Path, writer: str) -> None:
 
 
 @pytest.mark.parametrize("writer", ["file", "array", "rows"])
-def test_file_size_limit_is_an_error(tmp_path: Path, writer: str) -> None:
+def test_file_size_limit_is_reported(tmp_path: Path, writer: str) -> None:
     assert processes.run(write_too_much, tmp_path, writer) == 7
     assert not (tmp_path / "x").exists()
 
@@ -110,7 +110,7 @@ def staged(tmp_path: Path, **files: str) -> Path:
     return folder
 
 
-def test_missing_permission_of_a_folder_is_an_error(tmp_path: Path) -> None:
+def test_missing_permission_of_a_folder_is_reported(tmp_path: Path) -> None:
     staging = staged(tmp_path, a="1")
     calls: list[tuple[Callable[..., None], tuple[object, ...]]] = [
         (write_file, (tmp_path / "x", b"")),
@@ -211,7 +211,7 @@ def test_waiting_is_reported(tmp_path: Path) -> None:
         assert waited == [1]
 
 
-def test_lock_in_a_missing_folder_is_an_error(tmp_path: Path) -> None:
+def test_lock_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(StorageError, match=r"cannot lock .*: (part of the path is a file|file exists)"),

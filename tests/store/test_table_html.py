@@ -21,7 +21,7 @@ from bgdata.equity.match_equity import MatchEquity
 from bgdata.store.parquet import middle_rows
 from bgdata.store.table_html import SAMPLE, cell_text, rows_html
 from tests.kept import own
-from tests.together import each
+from tests.subtests import each
 
 
 class CellReader(HTMLParser):

@@ -41,7 +41,7 @@ from bgdata.warehouse.commands import verify as cli_verify
 from bgdata.warehouse.commands.verify import in_order_of_repair, repair_version, verify_warehouse
 from tests.kept import own
 from tests.store.toy import Count, Squares, overwrite, toy_warehouse, whole_versions
-from tests.together import each
+from tests.subtests import each
 
 TEN = Count(10)
 CHECKS = [
@@ -344,7 +344,7 @@ def test_damaged_input_skips_recomputing(toys: Warehouse) -> None:
     assert problem(toys).subject == squares.name
     (skipped,) = (each for each in findings(toys, None) if each.status is Status.SKIPPED)
     assert (skipped.subject, skipped.text) == (sums.name, f"it is made from {squares.name}, which is damaged")
-    found = list(verify(toys, [sums], sample_rows=None, seed=0, progress=Silence()))  # of a single kind
+    found = list(verify(toys, [sums], sample_rows=None, seed=0, progress=Silence()))  # verify a single kind
     assert [each.text for each in found if each.status is Status.SKIPPED] == [skipped.text]
     assert verify_warehouse(toys, None, None, 0, repair=True)
     assert whole_versions(toys) == [sums.name, squares.name]
@@ -590,7 +590,7 @@ def test_missing_disk_is_not_repaired(toys: Warehouse) -> None:
     table.folder.parent.symlink_to(disk)
     disk.rename(disk.with_name("unmounted"))
     assert not verify_warehouse(toys, None, 0, 0, repair=False)
-    with pytest.raises(StorageError, match="is its disk there"):
+    with pytest.raises(StorageError, match="is its disk mounted"):
         verify_warehouse(toys, None, 0, 0, repair=True)
     assert table.folder.parent.is_symlink()
 

@@ -103,7 +103,7 @@ def test_other_files_are_ignored(toys: Warehouse, name: str, is_folder: bool) ->
         assert connection.sql("select count(*) from versions").fetchall() == [(1,)]
 
 
-def test_missing_names_are_errors(toys: Warehouse) -> None:
+def test_missing_names_are_refused(toys: Warehouse) -> None:
     with pytest.raises(
         MissingWarehouseError, match=r"expected a warehouse in .*, found no such folder; try: bgdata bu"
     ):

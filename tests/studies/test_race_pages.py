@@ -81,12 +81,12 @@ def test_page_without_tables_names_the_commands(empty: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "status", "said"),
+    ("query", "status", "message"),
     [
         ("by=luck", 400, "expected a weighting: played, longer, equal, got 'luck'"),
         ("rules=none", 404, "no race_rules/'none' in warehouse"),
         ("errors=<b>", 404, "no race_error/'<b>' in warehouse"),
     ],
 )
-def test_invalid_queries_are_refused(client: TestClient, query: str, status: int, said: str) -> None:
-    assert said in read(client, f"/race?{query}", status).text
+def test_invalid_queries_are_refused(client: TestClient, query: str, status: int, message: str) -> None:
+    assert message in read(client, f"/race?{query}", status).text

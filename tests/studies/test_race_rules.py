@@ -13,7 +13,7 @@ import pytest
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.studies.race_rules import NAMES, RULES, Penalties, penalized_pips, race_decision
 from tests.reference import race_rules as twin
-from tests.together import all_raise
+from tests.subtests import all_raise
 
 
 def random_layout(random: np.random.Generator, points: int, most: int) -> list[int]:

@@ -81,12 +81,12 @@ def test_impossible_chances_are_not_learned() -> None:
     networks = random_floats(0)
     board = np.zeros((1, 26), np.int8)
     board[0, [3, 22]] = 5, -5  # both sides have checkers off, so gammons are impossible
-    said = np.array([outputs(unpacked(networks, 0), encode(InputSet.RACE, board)[0] / 64)], np.float32)
-    before, wanted = copy_networks(networks), said.copy()
+    answers = np.array([outputs(unpacked(networks, 0), encode(InputSet.RACE, board)[0] / 64)], np.float32)
+    before, wanted = copy_networks(networks), answers.copy()
     wanted[0, 1:] = 1
     train(networks, board, wanted, rate=1.0)
     assert networks.weights == pytest.approx(before.weights, abs=1e-5)
-    wanted[0, 0] = 1 - said[0, 0]
+    wanted[0, 0] = 1 - answers[0, 0]
     train(networks, board, wanted, rate=1.0)
     assert networks.weights != pytest.approx(before.weights, abs=1e-2)
 

@@ -98,7 +98,7 @@ def test_test_games_are_independent_of_the_batch() -> None:
 
 @pytest.mark.slow
 def test_games_teach_every_trial() -> None:
-    """Each wins more against PubEval after training, and expects the player with the dice to win about half."""
+    """Each wins more against PubEval after training, and expects the player on roll to win about half."""
     networks, totals = new_trial_networks(20, SEED), np.zeros((len(Trial), 3), np.int64)
     before = results_against_pubeval(networks, 0, 200)
     train_trials(networks, 0.1, SEED, 0, 8000, totals)

@@ -12,7 +12,7 @@ from bgdata.errors import InvalidParameterError, UnknownInputSetError
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.training.recipes import CYCLE, SupervisedRecipe, TemporalDifferenceRecipe, parse_layers
 from bgdata.training.supervised.run import Cycles
-from tests.together import each
+from tests.subtests import each
 
 RECIPE = TemporalDifferenceRecipe()
 

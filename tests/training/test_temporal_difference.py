@@ -27,7 +27,7 @@ from bgdata.selfplay.games import play_games, result_of
 from bgdata.training.kinds.network import DATASET
 from bgdata.training.networks import rounded_networks
 from bgdata.training.temporal_difference import (
-    MOST_TURNS,
+    MAX_TURNS,
     SAMPLE,
     BearoffSample,
     Record,
@@ -117,7 +117,7 @@ def test_learning_order_is_by_network_and_random() -> None:
     boards, turns = trainer.record.boards.reshape(-1, 26), trainer.record.turns.copy()
     turns[3] = 0
     rows, ends = learning_order(boards, turns, seed=6, number=4)
-    expected = [game * MOST_TURNS + turn for game in range(20) for turn in range(turns[game])]
+    expected = [game * MAX_TURNS + turn for game in range(20) for turn in range(turns[game])]
     which = [network_of(number) for number in position_classes(boards[expected]).tolist()]
     keys = [(w, stream_bits(6, (-1 - 4) % 2**64, item) >> 2) for item, w in enumerate(which)]
     assert rows.tolist() == [row for _, row in sorted(zip(keys, expected, strict=True))]
@@ -152,7 +152,7 @@ def test_invalid_recipe_is_refused() -> None:
 SEED, GAMES = 12, 40
 
 
-def record_of(networks: Networks, games: int, first: int = 0, most_turns: int = MOST_TURNS) -> Record:
+def record_of(networks: Networks, games: int, first: int = 0, most_turns: int = MAX_TURNS) -> Record:
     record = new_record(games)
     record = Record(
         np.ascontiguousarray(record.boards[:, :most_turns]),
@@ -199,7 +199,7 @@ def check_replay(networks: Networks, games: int, most_turns: int) -> Record:
 
 
 def test_games_equal_a_replay(networks: Networks) -> None:
-    assert (check_replay(networks, 4, MOST_TURNS).outcomes != 0).all()
+    assert (check_replay(networks, 4, MAX_TURNS).outcomes != 0).all()
 
 
 def test_cut_games_equal_a_replay() -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bgdata.kernel import threads
 from bgdata.training.kinds import turn_input as declared
-from bgdata.training.temporal_difference import MOST_TURNS
+from bgdata.training.temporal_difference import MAX_TURNS
 from bgdata.training.turn_networks import (
     Arm,
     TurnNetworks,
@@ -59,7 +59,7 @@ def test_games_equal_the_twin(arm: Arm) -> None:
 
 def test_long_games_are_cut() -> None:
     """For example of new networks, which do not bear off yet."""
-    assert trained(1, seed=6)[1].tolist() == [[MOST_TURNS, 0, 0]] * 3
+    assert trained(1, seed=6)[1].tolist() == [[MAX_TURNS, 0, 0]] * 3
 
 
 def test_arms_begin_with_the_same_weights() -> None:

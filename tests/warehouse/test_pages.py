@@ -118,7 +118,7 @@ def test_files_of_the_manifest_are_served(client: TestClient, site_root: Path) -
 
 
 @pytest.mark.parametrize(
-    ("where", "said"),
+    ("where", "message"),
     [
         ("/table/bearoff_two", "expected a kind of dataset, got 'bearoff_two'; do you mean bearoff_two_sided"),
         ("/table/bearoff_two_sided/9x9", "no bearoff_two_sided/9x9 in warehouse (have: 3x3, 6x6)"),
@@ -129,8 +129,8 @@ def test_files_of_the_manifest_are_served(client: TestClient, site_root: Path) -
         ("/game/selfplay/pubeval-20-seed-3/99", "expected a game of"),
     ],
 )
-def test_missing_names_are_errors(client: TestClient, where: str, said: str) -> None:
-    assert said in read(client, where, 404).text
+def test_missing_names_are_refused(client: TestClient, where: str, message: str) -> None:
+    assert message in read(client, where, 404).text
 
 
 def test_lineage_has_all_inputs(site_root: Path) -> None:
@@ -167,11 +167,11 @@ def test_match_equity_page(client: TestClient, site_root: Path) -> None:
     assert f"2-away 3-away: published-12, {percent(found[23]['mwc'])}; gammon value" in text
     assert f"tiny-0ply-4-index-0-5, {percent(found[23]['other_mwc'])}; gammon value" in text
     assert f"{where}&away=2-3" in read(client, where).links
-    assert "published-12 less tiny-0ply-4-index-0-5" in read(client, f"{where}&away=2-3").text
+    assert "published-12 minus tiny-0ply-4-index-0-5" in read(client, f"{where}&away=2-3").text
 
 
 @pytest.mark.parametrize(
-    ("query", "status", "said"),
+    ("query", "status", "message"),
     [
         ("met=none", 404, "no match equity table none in warehouse"),
         ("met=/etc/passwd.xml", 404, "no match equity table /etc/passwd.xml"),
@@ -182,8 +182,8 @@ def test_match_equity_page(client: TestClient, site_root: Path) -> None:
         ("met=published-12&away=3", 400, "expected points that the player on roll and the opponent need"),
     ],
 )
-def test_invalid_scores_are_refused(client: TestClient, query: str, status: int, said: str) -> None:
-    assert said in read(client, f"/match-equity?{query}", status).text
+def test_invalid_scores_are_refused(client: TestClient, query: str, status: int, message: str) -> None:
+    assert message in read(client, f"/match-equity?{query}", status).text
 
 
 def test_claims_page(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -423,8 +423,8 @@ def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
     cube = client.get(decision.replace("?", ".json?")).json()["cube"][0]
     assert cube["best"] == ["double_take"]
     assert cube["double_gain"] == pytest.approx(losses[3], abs=1e-7)
-    said = "Of games 0 to 3, those in which a roll without a double lost 0.02"
-    assert said in read(client, f"{where}?order=missed").text
+    message = "Of games 0 to 3, those in which a roll without a double lost 0.02"
+    assert message in read(client, f"{where}?order=missed").text
 
 
 def test_games_without_the_cube_have_no_missed_doubles(known: tuple[TestClient, str], client: TestClient) -> None:
@@ -465,11 +465,11 @@ def test_jacoby_rule_is_taken_from_the_record(known: tuple[TestClient, str]) -> 
 
 def test_doubles_are_not_judged_without_a_met(known_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page of a game says so, and the filter is refused."""
-    said = "expected a match equity table, found none"
-    monkeypatch.setattr(games, "met_of", Mock(side_effect=MissingTableError(said)))
+    message = "expected a match equity table, found none"
+    monkeypatch.setattr(games, "met_of", Mock(side_effect=MissingTableError(message)))
     where = "/game/matches/known"
     with open_client(create_app(bgdata.open_warehouse(known_root))) as client:
-        assert f"Doubles, takes and passes are not judged: {said}" in read(client, f"{where}/3").text
+        assert f"Doubles, takes and passes are not judged: {message}" in read(client, f"{where}/3").text
         found = client.get(f"{where}/3.json").json()
         assert found["cube_losses"] == [None] * 5
         assert [error["is_cube"] for error in found["errors"]] == [False]

@@ -59,14 +59,14 @@ Opener: TypeAlias = "Callable[..., Page]"
 @pytest.fixture
 def opened(browser: Browser, host: str) -> Iterator[Opener]:
     """A function that opens a page in a new window; console messages fail the test."""
-    said: list[str] = []
+    messages: list[str] = []
     contexts: list[BrowserContext] = []
 
     def open_page(where: str, **options: Any) -> Page:
         contexts.append(browser.new_context(base_url=host, **options))
         page = contexts[-1].new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
         page.goto(where)
         return page
 
@@ -74,7 +74,7 @@ def opened(browser: Browser, host: str) -> Iterator[Opener]:
     for context in contexts:
         context.close()
     expected = "Failed to load resource: the server responded with a status of 40"
-    assert [text for text in said if expected not in text] == []
+    assert [text for text in messages if expected not in text] == []
 
 
 def place_of(page: Page, x: int, y: int) -> tuple[float, float]:
@@ -117,7 +117,7 @@ def wait_for_address(page: Page, address: str) -> None:
     page.wait_for_url(lambda url: url.partition("?")[0].partition("#")[0] == address)
 
 
-PLACES = {  # of the board's picture
+PLACES = {  # places in the board's picture
     "24": (576, 80), "1": (576, 470), "2": (536, 470), "6": (376, 470), "bar": (332, 230), "own off": (628, 450),
     "own cube": (34, 470), "die": (450, 274), "own score": (300, 540),
 }  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 
 from bgdata.web.openapi import ADDRESSES, JSON, json_path
 from tests.command_line import POSITION, position_id
-from tests.together import each
+from tests.subtests import each
 from tests.web.reading import read
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def test_other_content_types_are_described(client: TestClient, api_document: dic
 
 @each("path", list(EXAMPLES))
 def test_parameters_accept_described_values_only(client: TestClient, api_document: dict[str, Any], path: str) -> None:
-    """Words of a list and integers in range are accepted in at least one example, as some need a score."""
+    """Words of a list and integers in range are accepted in at least one example, because some need a score."""
 
     def asked(name: str, word: object) -> list[tuple[int, str]]:
         places = (real(client, where) for where in EXAMPLES[path])
@@ -239,7 +239,7 @@ def test_empty_warehouse_has_the_same_document(empty: TestClient, api_document: 
 
 
 def near(value: object) -> object:
-    """A value with tolerance in its numbers, as tables of other sizes differ."""
+    """A value with tolerance in its numbers, because tables of other sizes differ."""
     if isinstance(value, float):
         return pytest.approx(value, abs=1e-4)
     if isinstance(value, list):

@@ -29,7 +29,7 @@ from bgdata.web.app import create_app
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Limits, Site
 from tests.command_line import succeeds
-from tests.together import each
+from tests.subtests import each
 from tests.web.reading import open_client, read
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def test_forbidden_queries_are_refused(client: TestClient, query: str) -> None:
     assert read(client, f"/sql?q={query.replace(';', '%3B')}", 400)
 
 
-SHOWING = (  # queries that could show paths of files
+SHOWING = (  # queries that could show file paths
     "select sql from duckdb_views()",
     "select reverse(sql) from duckdb_views() where sql like '%read_parquet%'",
     "explain from bearoff_two_sided",
@@ -214,11 +214,11 @@ LARGE = {  # too much memory before the first row; too large rows
 }
 
 
-@pytest.mark.parametrize(("query", "said"), LARGE.items())
+@pytest.mark.parametrize(("query", "message"), LARGE.items())
 @pytest.mark.parametrize("form", ["rows", "parquet"])
-def test_too_large_answers_are_refused(small: TestClient, query: str, said: str, form: str) -> None:
+def test_too_large_answers_are_refused(small: TestClient, query: str, message: str, form: str) -> None:
     """The process stays within its memory limit."""
-    assert error_for(small, query, form).startswith(said)
+    assert error_for(small, query, form).startswith(message)
 
 
 def test_query_that_fails_late_has_its_error(client: TestClient) -> None:

@@ -32,7 +32,7 @@ from bgdata.web.openapi import ADDRESSES
 from bgdata.web.site import Budget, Limits, Site, folders_in
 from tests.command_line import POSITION
 from tests.kept import own
-from tests.together import each
+from tests.subtests import each
 from tests.web.reading import asked, inner_links, open_client, read, serving, wait_until
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ def test_home_page_does_not_import_slow_modules() -> None:
 def test_answers_are_cached_until_the_warehouse_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only recently used answers are kept. The stamp depends on kinds, variants and versions alone."""
     site = Site(bgdata.open_warehouse(tmp_path / "w"))
-    monkeypatch.setattr(site_module, "MOST_KEPT", 3)
+    monkeypatch.setattr(site_module, "MAX_KEPT", 3)
     made: list[int] = []
     for number in (1, 2, 3, 1, 4, 5, 1, 4, 5, 2):
         site.keep(number, partial(made.append, number))

@@ -19,8 +19,8 @@ from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 from bgdata.store.versions import Versions
 
-MOST_CHECKERS = 14  # with 15 a gammon is possible
-MOST_AWAY = 64  # in match equity tables
+MAX_CHECKERS = 14  # with 15 a gammon is possible
+MAX_AWAY = 64  # in match equity tables
 DEFAULT_MET = MATCH_EQUITY.slug(MATCH_EQUITY.defaults[0])
 
 
@@ -102,15 +102,15 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
         )
 
     def check_parameters(self, parameters: MatchBearoffParameters) -> None:
-        check_size(parameters.points, parameters.checkers, MOST_CHECKERS)
-        if not all(1 <= away <= MOST_AWAY for away in (parameters.away, parameters.opponent_away)):
+        check_size(parameters.points, parameters.checkers, MAX_CHECKERS)
+        if not all(1 <= away <= MAX_AWAY for away in (parameters.away, parameters.opponent_away)):
             raise InvalidParameterError(
-                f"expected 1 to {MOST_AWAY} points to go, got {parameters.away}-away {parameters.opponent_away}-away"
+                f"expected 1 to {MAX_AWAY} points to go, got {parameters.away}-away {parameters.opponent_away}-away"
             )
         if not re.fullmatch(r"[a-z0-9-]+", parameters.met):
             raise InvalidParameterError(f"expected the name of a match equity table, got {parameters.met!r}")
-        if not 1 <= parameters.cube_value < 4 * MOST_AWAY:
-            raise InvalidParameterError(f"expected a cube value of 1 to {2 * MOST_AWAY}, got {parameters.cube_value}")
+        if not 1 <= parameters.cube_value < 4 * MAX_AWAY:
+            raise InvalidParameterError(f"expected a cube value of 1 to {2 * MAX_AWAY}, got {parameters.cube_value}")
         try:
             start_states(parameters.score(), parameters.cube_value)
         except InvalidScoreError as error:

@@ -21,7 +21,7 @@ from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_t
 from bgdata.store.table import Table
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "taken")
-RECURSION_ERROR = 1e-12  # of float64, compared with exact rational arithmetic; measured: 1e-14
+RECURSION_ERROR = 1e-12  # error of float64, compared with exact rational arithmetic; measured: 1e-14
 SINGLE_ERROR = 2**-25  # float32 below 1
 
 
@@ -79,7 +79,7 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
         }
 
     def check_sample(self, recheck: Recheck[MatchBearoffParameters]) -> str:
-        """Computes the whole table again: a row depends on rows of other cubes, and of the score seen by the
+        """Compute the whole table again: a row depends on rows of other cubes, and of the score for the
         opponent."""
         table, parameters = recheck.table, recheck.parameters
         cube = match_cube(parameters, recheck.inputs)

@@ -10,7 +10,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
-STATE_BYTES = 8 + 18 * 8 + 1 + 1 + 32 * 4  # of a row in a checkpoint, see bearoff.race.Race
+STATE_BYTES = 8 + 18 * 8 + 1 + 1 + 32 * 4  # size of a row in a checkpoint, see bearoff.race.Race
 POSITION_COLUMNS = (
     Column("position_index", "INTEGER", "", "Rank of the layout: checkers ascending, then most on the ace point first"),
     Column("points", "TINYINT[]", "checkers", "Checkers on each point, the ace point first"),

@@ -20,7 +20,7 @@ UNROUNDED_PAIRS = 10_000_000  # larger tables are rounded to 16 bits; tables up 
 PARQUET_PAIRS = 100_000_000  # larger tables have no Parquet; tables up to 6x10 have
 PAIRS_A_SECOND = 5_000_000  # solved, roughly
 WINDOW_TOTALS = 27  # a roll of 24 pips, and the three totals solved together
-MOST_WINDOW_BYTES = 18 << 30
+MAX_WINDOW_BYTES = 18 << 30
 KEPT_BYTES = 1 << 30  # a window up to this size is kept whole
 ROLLS = 21
 OTHER_BYTES = 3 << 28  # libraries, and values waiting for the disk
@@ -28,7 +28,7 @@ ROW_HASHES = "equities_row_sha256"
 
 
 def check_size(points: int, checkers: int, most_checkers: int = MAX_CHECKERS) -> None:
-    """Raises InvalidParameterError for a size that no table can have."""
+    """Raise InvalidParameterError for a size that no table can have."""
     if not (1 <= points <= MAX_POINTS and 1 <= checkers <= most_checkers):
         raise InvalidParameterError(
             f"expected 1 to {MAX_POINTS} points and 1 to {most_checkers} checkers, "
@@ -68,7 +68,7 @@ class TwoSidedParameters(Parameters):
     def column_groups(self) -> tuple[tuple[int, ...], ...]:
         """Columns that are solved together: all, unless that takes too much memory."""
         needed = window_share(self.points, self.checkers) * self.pairs * 4 * len(COLUMNS)
-        return (tuple(range(len(COLUMNS))),) if needed <= MOST_WINDOW_BYTES else IN_TURN
+        return (tuple(range(len(COLUMNS))),) if needed <= MAX_WINDOW_BYTES else IN_TURN
 
 
 @functools.cache

@@ -26,7 +26,7 @@ from bgdata.store.storage import storage_errors
 from bgdata.store.table import Table
 
 BATCH_PAIRS = 4096  # pairs that a check recomputes at a time, with some hundred plays each
-MOST_ROWS = 1000  # with more damaged rows the whole table is rebuilt
+MAX_ROWS = 1000  # with more damaged rows the whole table is rebuilt
 ROUNDED_GROUP_ROWS = 491_520  # in Parquet; each group stores each distinct value once, up to 65,536
 
 
@@ -41,7 +41,7 @@ def error_bound(points: int, checkers: int) -> float:
 
 
 def write_rows(writers: Sequence[ArrayWriter], rows: Iterable[tuple[int, Array]]) -> None:
-    """Writes rows to the first writer, and their SHA-256 to the second if there is one."""
+    """Write rows to the first writer, and their SHA-256 to the second if there is one."""
     for index, row in rows:
         writers[0].write(index, row[None])
         for hashes in writers[1:]:
@@ -51,7 +51,7 @@ def write_rows(writers: Sequence[ArrayWriter], rows: Iterable[tuple[int, Array]]
 def solve_in_parts(
     parameters: TwoSidedParameters, job: Job, scale: two_sided.Scale, rows: Sequence[ArrayWriter]
 ) -> None:
-    """Solves one group of columns after the other. Values are written to files while the next pairs are solved, and a
+    """Solve one group of columns after the other. Values are written to files while the next pairs are solved, and a
     killed build resumes after the last complete batch."""
     groups = parameters.column_groups
     slots = all_slots(parameters.points, parameters.checkers)
@@ -91,7 +91,7 @@ def solve_in_parts(
 def pair_groups(
     count: int, most: int, ends: tuple[int, int], first: int = 0
 ) -> Iterator[tuple[Array, dict[str, Array]]]:
-    """Yields players on roll ends[0] to before ends[1] of `count`, as int32 numbers, up to `most` pairs at a time, with
+    """Yield players on roll ends[0] to before ends[1] of `count`, as int32 numbers, up to `most` pairs at a time, with
     the two index columns of these players against all layouts. `first` is the index of number 0."""
     step, opponents = max(1, most // count), np.arange(first, first + count, dtype=np.int32)
     for start in range(ends[0], ends[1], step):
@@ -101,7 +101,7 @@ def pair_groups(
 
 
 def equity_batches(equities: Array, checkers: int, begin: int, end: int) -> Iterator[tuple[Array, pa.RecordBatch]]:
-    """Yields the players on roll from `begin` to before `end`, one row group at a time, and their rows with the columns
+    """Yield the players on roll from `begin` to before `end`, one row group at a time, and their rows with the columns
     of `table.parquet`. `equities` are the stored values of all players."""
     is_coded = equities.dtype == np.uint16
     limit = equity_limit(checkers)
@@ -178,7 +178,7 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
 
 
 def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Array) -> None:
-    """Recomputes int64[n, 2] pairs (on roll, opponent) from the pairs that their plays lead to. Raises
+    """Recompute int64[n, 2] pairs (on roll, opponent) from the pairs that their plays lead to. Raises
     CheckFailedError, which names the worst pair.
 
     The bound is three times the error bound: doubling counts an error of the table twice, and the row has its own
@@ -210,7 +210,7 @@ def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Arra
 
 
 def repair_rows(parameters: TwoSidedParameters, table: Table, progress: Progress) -> int | None:
-    """Rewrites the damaged rows of a version in place. Returns their number, or None if so much is damaged that the
+    """Rewrite the damaged rows of a version in place. Returns their number, or None if so much is damaged that the
     table must be rebuilt. Raises DigestMismatchError if a new row does not match its hash, and StorageError."""
     path = table.folder / "equities.npy"
     (expected,) = (entry.bytes for entry in table.manifest.files if entry.name == path.name)
@@ -223,7 +223,7 @@ def repair_rows(parameters: TwoSidedParameters, table: Table, progress: Progress
     if values_digest({"equities": equities, ROW_HASHES: hashes}) != table.manifest.digest:
         return None
     damaged = damaged_rows(equities, hashes)
-    if len(damaged) > MOST_ROWS:
+    if len(damaged) > MAX_ROWS:
         return None
     start = path.stat().st_size - equities.nbytes
     rows = solve_rows(parameters, damaged, progress) if damaged else {}

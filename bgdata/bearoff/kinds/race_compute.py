@@ -18,7 +18,7 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
 
 CHANCE_ERROR = 6e-8  # one rounding per roll in units of 2^-30, and one to float32
-MOMENT_ERROR = 1e-5  # of mean and variance computed from float32 chances
+MOMENT_ERROR = 1e-5  # error of mean and variance computed from float32 chances
 TIE_ROLLS = 1e-7  # plays this close are ties, and either may have been chosen
 
 
@@ -74,7 +74,7 @@ class RaceComputation(Computation[RaceParameters]):
 
 
 def check_row(reader: RaceTable, index: int, layouts: Array) -> None:
-    """Recomputes a row of a race table from the rows that its plays lead to, and its moments from its chances. Raises
+    """Recompute a row of a race table from the rows that its plays lead to, and its moments from its chances. Raises
     CheckFailedError."""
     means = reader.table.array("mean_rolls")
     total, mixture, is_unique = 0.0, np.zeros(128), True

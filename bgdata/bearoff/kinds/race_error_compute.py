@@ -60,7 +60,7 @@ class RaceErrorComputation(Computation[RaceErrorParameters]):
         }
 
     def check_sample(self, recheck: Recheck[RaceErrorParameters]) -> str:
-        """Computes everything again: sums cannot be checked in parts."""
+        """Compute everything again: sums cannot be checked in parts."""
         check_arrays(recheck.table, error_arrays(recheck.parameters, recheck.inputs))
         return f"all {recheck.table.manifest.rows:,} rows"
 

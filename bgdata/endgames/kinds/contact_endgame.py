@@ -74,7 +74,7 @@ class ContactEndgame(Dataset[EndgameParameters]):
     )
     parameters = EndgameParameters
     most_checkers = 4
-    defaults = ()  # none, as they take minutes; positions without contact are in the bearoff tables
+    defaults = ()  # none, because they take minutes; positions without contact are in the bearoff tables
     smallest = EndgameParameters(1)
 
     def slug(self, parameters: EndgameParameters) -> str:

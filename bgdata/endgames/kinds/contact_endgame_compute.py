@@ -22,12 +22,12 @@ from bgdata.store.job import Job
 KEPT = COLUMNS[:4]  # no gammon, no Jacoby rule
 SETTLED = 5e-7  # change of a value in a round: a few roundings
 STEADY_ROUNDS = 5  # extrapolate after this many rounds
-MOST_RATIO = 0.9  # largest credible ratio of the changes of two rounds
+MAX_RATIO = 0.9  # largest credible ratio of the changes of two rounds
 WIDTH = 5e-6  # largest distance from a value to its bound
 UNITS = 200  # units of slack in WIDTH
 EXPECTED_ROUNDS = {1: 27, 2: 34, 3: 43, 4: 51}  # for the progress bar only
-MOST_ROUNDS = 1000
-GROUP_ROWS = 491_520  # of Parquet
+MAX_ROUNDS = 1000
+GROUP_ROWS = 491_520  # rows of a Parquet row group
 ERROR_BOUND = WIDTH + 2e-6  # width of bounds plus rounding (measured, see tests/endgames)
 
 
@@ -56,31 +56,31 @@ def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> 
     """Values of all pairs. Rounds run until the values settle. Further rounds with bounds around them then prove them,
     until no bound grows. A killed build resumes after its last checkpoint."""
     values = solver.start_values(all_layouts(parameters.checkers), gammons=gammons)
-    before = np.zeros_like(values.worths)  # worths of an earlier round; after settling, memory of the bounds
+    before = np.zeros_like(values.cube_values)  # cube values of an earlier round; after settling, memory of the bounds
     slack, has_bounds = before.view(np.uint8)[: 2 * len(before)], np.zeros(1, np.uint8)
     bounds = values._replace(slack=slack, unit=np.float32(WIDTH / UNITS))
     moves = np.ones(2)  # largest change of the last round, and of the one before
-    state: dict[str, Array] = {"worths": values.worths, "slack": slack, "has_bounds": has_bounds, "moves": moves}
-    sizes = [1] * EXPECTED_ROUNDS[parameters.checkers] + [0] * MOST_ROUNDS
-    for number in job.steps("rounds", range(1, MOST_ROUNDS + 1), sizes[:MOST_ROUNDS], state):
+    state: dict[str, Array] = {"worths": values.cube_values, "slack": slack, "has_bounds": has_bounds, "moves": moves}
+    sizes = [1] * EXPECTED_ROUNDS[parameters.checkers] + [0] * MAX_ROUNDS
+    for number in job.steps("rounds", range(1, MAX_ROUNDS + 1), sizes[:MAX_ROUNDS], state):
         if has_bounds[0]:
             if solver.solve_round(bounds) <= 0 and slack.max() <= UNITS:
                 return values
             continue
         is_steady = number % STEADY_ROUNDS == 0
         if is_steady:
-            before[...] = values.worths
+            before[...] = values.cube_values
         moves[:] = solver.solve_round(values), moves[0]
         if moves[0] <= SETTLED:
             solver.widen(bounds)
             has_bounds[0] = 1
         elif is_steady:
-            solver.extrapolate(values, before, min(moves[0] / moves[1], MOST_RATIO))
-    raise CheckFailedError(f"expected values of {job.title} that settle in {MOST_ROUNDS} rounds, found none")
+            solver.extrapolate(values, before, min(moves[0] / moves[1], MAX_RATIO))
+    raise CheckFailedError(f"expected values of {job.title} that settle in {MAX_ROUNDS} rounds, found none")
 
 
 def pair_batches(checkers: int, arrays: Sequence[tuple[Array, Sequence[str]]]) -> Iterator[pa.RecordBatch]:
-    """Yields rows of the pairs that share no point, neither side empty, from arrays [on roll, opponent, column]."""
+    """Yield rows of the pairs that share no point, neither side empty, from arrays [on roll, opponent, column]."""
     layouts = all_layouts(checkers)
     wanted = solver.are_unfinished(layouts)
     step = max(1, GROUP_ROWS // len(layouts))
@@ -113,7 +113,7 @@ class Successors:
 
 
 def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> Array:
-    """Recomputes random pairs of a version from the positions that their legal plays lead to, and compares. Returns the
+    """Recompute random pairs of a version from the positions that their legal plays lead to, and compare. Returns the
     pairs int64[n, 2].
 
     The bound allows for doubling, which counts an error of the table twice, and for the error of the row itself. Raises
@@ -136,7 +136,7 @@ def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> 
     pairs = drawn[possible & (drawn > 0).all(axis=1)]
     followers = Successors(layouts, *pairs.T)
     theirs = np.asarray(equities[followers.on_roll, followers.opponent])
-    expected = np.stack([-followers.mean_of_lowest(each) for each in worths_of(theirs)], axis=1)
+    expected = np.stack([-followers.mean_of_lowest(each) for each in cube_values_of(theirs)], axis=1)
     off_by = np.abs(expected - equities[pairs[:, 0], pairs[:, 1]])
     if len(pairs) and not off_by.max() <= bound:  # also raises for NaN
         worst, column = np.unravel_index(off_by.argmax(), off_by.shape)
@@ -154,13 +154,13 @@ def checked_text(recheck: Recheck[EndgameParameters]) -> str:
     return drawn_text(rows, total) if rows < total else sample_text(rows, total)
 
 
-def worths_of(theirs: Array) -> list[Array]:
-    """The worths of equities [n, column] of positions, by the columns of the side that played, which is not on roll:
-    see `endgames.solver`."""
+def cube_values_of(theirs: Array) -> list[Array]:
+    """The cube values of equities [n, column] of positions, by the columns of the side that played, which is not on
+    roll: see `endgames.solver`."""
     cubeless, owned, centered, opponent_owned, *jacoby = theirs.T
     doubled = np.minimum(2 * opponent_owned, 1)  # never after a lost game, which is worth more than twice as much
-    worths = [cubeless, opponent_owned, np.maximum(centered, doubled), np.maximum(owned, doubled)]
-    return worths + [np.maximum(each, doubled) for each in jacoby]
+    cube_values = [cubeless, opponent_owned, np.maximum(centered, doubled), np.maximum(owned, doubled)]
+    return cube_values + [np.maximum(each, doubled) for each in jacoby]
 
 
 COMPUTATION = ContactEndgameComputation

@@ -57,7 +57,7 @@ class HypergammonComputation(Computation[EndgameParameters]):
 
 
 def check_chances(recheck: Recheck[EndgameParameters], pairs: Array) -> None:
-    """Compares the chances of int64[n, 2] pairs with those after the best plays. Equally good plays may win more or
+    """Compare the chances of int64[n, 2] pairs with those after the best plays. Equally good plays may win more or
     fewer gammons, so the chances must be between the lowest and highest of these. Raises CheckFailedError."""
     table, (on_roll, opponent) = recheck.table, pairs.T
     chances, equities = table.array("chances"), table.array("equities")

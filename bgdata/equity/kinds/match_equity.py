@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bgdata.equity.cube_models import check_cube_life_index
-from bgdata.equity.match_equity import MOST_AWAY, MatchEquity, check_gammon_rate
+from bgdata.equity.match_equity import MAX_AWAY, MatchEquity, check_gammon_rate
 from bgdata.errors import InvalidParameterError
 from bgdata.kinds.columns import CHANCE_COLUMNS, POSITION_COLUMNS, text_declarations
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
@@ -21,7 +21,7 @@ from bgdata.store.parameters import Parameters, number_text, value_text
 # mwc of the trailer, 1- to 12-away, and gammon rate: computationalbackgammon.blogspot.com, 14 March 2012, by Player 3.3
 PUBLISHED_ROW = (0.5, 0.486, 0.319, 0.306, 0.187, 0.1775, 0.113, 0.106, 0.0675, 0.063, 0.0405, 0.0375)
 PUBLISHED_RATE = 0.276
-MOST_PLY = 2
+MAX_PLY = 2
 MET = Column("met", "VARCHAR", "", "Name of the match equity table")
 SCORE_COLUMNS = (
     Column("is_post_crawford", "BOOLEAN", "", "Whether the Crawford game is over; else 1-away is the Crawford game"),
@@ -117,7 +117,7 @@ class MatchEquityParameters(NetworkChoice):
     length: int = 25
 
     def check_numbers(self) -> None:
-        """Raises InvalidParameterError for an index or a rate out of range, and for a row without a rate."""
+        """Raise InvalidParameterError for an index or a rate out of range, and for a row without a rate."""
         check_cube_life_index(self.cube_life_index)
         if self.row and self.gammon_rate is None:
             raise InvalidParameterError("expected a gammon rate from 0 to 1 beside the row, got none")
@@ -172,11 +172,11 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
 
     def check_parameters(self, parameters: MatchEquityParameters) -> None:
         parameters.check_network()
-        if not 0 <= parameters.ply <= MOST_PLY:
-            raise InvalidParameterError(f"expected a ply from 0 to {MOST_PLY}, got {parameters.ply}")
+        if not 0 <= parameters.ply <= MAX_PLY:
+            raise InvalidParameterError(f"expected a ply from 0 to {MAX_PLY}, got {parameters.ply}")
         parameters.check_numbers()
         row = parameters.row
-        most = len(row) if row else MOST_AWAY
+        most = len(row) if row else MAX_AWAY
         if not 2 <= parameters.length <= most:
             reason = f", as the row has {most}" if row else ""
             raise InvalidParameterError(f"expected a length of 2 to {most} points{reason}, got {parameters.length}")

@@ -72,7 +72,7 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[MatchEquityParameters]) -> str:
-        """Computes the whole table again from its states, and the states from the network if it is available."""
+        """Compute the whole table again from its states, and the states from the network if it is available."""
         table, parameters = recheck.table, recheck.parameters
         states = {name: np.asarray(table.array(name)) for name in STATES}
         gone = ""

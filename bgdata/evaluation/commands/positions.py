@@ -198,8 +198,8 @@ def describe_evaluation(evaluation: Evaluation) -> str:
 def describe_source(evaluation: Evaluation) -> str:
     """`contact network, 2 plies: ...`, wrapped: source, ply and accuracy of an evaluation."""
     who = source_words(evaluation)
-    said = f"{who}: {evaluation.accuracy}" if evaluation.accuracy else who
-    return textwrap.fill(said, 118, subsequent_indent="  ", break_on_hyphens=False)
+    text = f"{who}: {evaluation.accuracy}" if evaluation.accuracy else who
+    return textwrap.fill(text, 118, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def describe_plays(rows: Sequence[Row], more: int) -> str:
@@ -262,13 +262,13 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     rules = chosen_rules(warehouse, stakes, options, has_beavers=match is not None and match.has_beavers)
     if options["local"]:  # the volatility of this position, if the model can use it
         from bgdata.equity.cube_models import JUMP, MODEL_NAMES
-        from bgdata.equity.curves import MOST_VOLATILITY
+        from bgdata.equity.curves import MAX_VOLATILITY
         from bgdata.evaluation.roll_values import local_volatility_by
 
         if rules.strategy.model != JUMP:
             name = MODEL_NAMES[rules.strategy.model]
             raise UsageError(f"expected --local with --model {MODEL_NAMES[JUMP]}, got it with {name}")
-        local = min(local_volatility_by(player.evaluator, board), MOST_VOLATILITY)
+        local = min(local_volatility_by(player.evaluator, board), MAX_VOLATILITY)
         rules = replace(rules, strategy=rules.strategy._replace(local_volatility=local))
     decision, evaluation = player.decide_cube(board, stakes, rules), player.evaluate(board)
     lines = (

@@ -1,8 +1,8 @@
 """Inputs of a network for contact positions: features that human players look at, besides the checkers.
 
-Inputs are int16 in units of 1/64, so that sums are exact; most are between 0 and 1 (64), some reach 2. Both sides have
-the same inputs, the player on roll first; their values do not depend on who rolls next. The definitions are our own,
-after well-known ideas of the field; no other program was followed.
+Inputs are int16 in units of 1/64, so that sums are exact; most are between 0 and 1 (64), some reach 2. Both sides give
+the same inputs, the player on roll first; the values of inputs do not depend on who rolls next. The definitions are our
+own, after well-known ideas of the field; no other program was followed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from bgdata.game.codec import Boards
 from bgdata.kernel import kernel
 
 UNIT = 64  # an input of 1
-MOST = 2 * UNIT  # the limit of inputs without a natural maximum
+MAX_INPUT = 2 * UNIT  # the limit of inputs without a natural maximum
 Inputs = NDArray[np.int16]
 
 
@@ -112,7 +112,7 @@ def stuck_checkers() -> NDArray[np.int64]:
                 for other in range(1, 7):
                     entering = (die > closed) + (other > closed) if die != other else 4 * (die > closed)
                     left += max(bar - entering, 0)
-            table[closed, bar] = min(MOST, round(left * UNIT / 36))
+            table[closed, bar] = min(MAX_INPUT, round(left * UNIT / 36))
     return table
 
 
@@ -142,8 +142,8 @@ _OUTSIDE = _by_slot(lambda point: max(point - 6, 0))
 _FAR = _by_slot(lambda point: point - 6 if 7 <= point <= 17 else 0)
 _NEAR = _by_slot(lambda point: point - 2 if 3 <= point <= 6 else 0)
 _LOW = _by_slot(lambda point: int(1 <= point <= 2))
-# int16[52, 25]: by slot and mean from 0 to 25, squared pips of a checker behind the mean: of the player on roll, then
-# of the opponent
+# int16[52, 25]: by mean from 0 to 25 and slot, squared pips of a checker behind the mean, for the player on roll, then
+# for the opponent
 _SQUARED = np.array(
     [[max(point - mean, 0) ** 2 for point in points] for points in (range(25), range(25, 0, -1)) for mean in range(26)],
     np.int16,
@@ -152,7 +152,7 @@ _SQUARED = np.array(
 
 @kernel(borrows=True)
 def fill_many_contact_inputs(boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
-    """Fills inputs[row, 0:64], in the order of CONTACT_INPUTS, for boards[0:n, slot] of the player about to roll, at
+    """Fill inputs[row, 0:64], in the order of CONTACT_INPUTS, for boards[0:n, slot] of the player about to roll, at
     most SIDES / 2 rows. `numbers` is scratch: `shots.fill_roll_counts` counts the rolls of all sides together."""
     for row in range(n):
         board = boards[row]
@@ -173,29 +173,29 @@ def fill_many_contact_inputs(boards: Boards, n: int, numbers: RollNumbers, input
 def fill_side(
     board: Boards, side: int, us: SideSets, them: SideSets, totals: Totals, lead: int, inputs: Inputs, at: int
 ) -> None:
-    """Fills inputs[at:at + 32] of a side (1: on roll, -1: opponent) that is `lead` pips ahead, except those of
+    """Fill inputs[at:at + 32] of a side (1: on roll, -1: opponent) that is `lead` pips ahead, except those of
     `fill_rolls`."""
     off, bar = 15 - totals.checkers, bar_of(board, side)
     for part in range(3):
         inputs[at + part] = UNIT * min(max(off - 5 * part, 0), 5) // 5
-    inputs[at + 3] = min(totals.pips >> 1, MOST)
-    inputs[at + 4] = min(max(lead, 0), MOST)
-    inputs[at + 5] = min(totals.to_pass >> 1, MOST)
-    inputs[at + 6] = min(totals.outside >> 1, MOST) if off == 0 else 0
+    inputs[at + 3] = min(totals.pips >> 1, MAX_INPUT)
+    inputs[at + 4] = min(max(lead, 0), MAX_INPUT)
+    inputs[at + 5] = min(totals.to_pass >> 1, MAX_INPUT)
+    inputs[at + 6] = min(totals.outside >> 1, MAX_INPUT) if off == 0 else 0
     inputs[at + 7] = 2 * max(25 - lowest(us.ahead), 0)
     anchors = us.own_made & _BACK
     inputs[at + 8] = 9 * (25 - lowest(anchors)) if anchors else 0
-    inputs[at + 9] = min(32 * bit_count(anchors), MOST)
-    inputs[at + 10] = min(max(-lead, 0), MOST) if bit_count(anchors >> 19) >= 2 else 0
+    inputs[at + 9] = min(32 * bit_count(anchors), MAX_INPUT)
+    inputs[at + 10] = min(max(-lead, 0), MAX_INPUT) if bit_count(anchors >> 19) >= 2 else 0
     fill_weak_points(us, them, inputs, at + 14)
     fill_escapes(board, side, us.ahead, them.own_made, inputs, at + 16)
     fill_blocks(us, them, bar, inputs, at + 19)
-    inputs[at + 26] = min(totals.timing, MOST)
+    inputs[at + 26] = min(totals.timing, MAX_INPUT)
     inputs[at + 27] = min(totals.low, 11) ** 2
     checkers = max(totals.checkers, 1)
     mean = totals.pips // checkers
     behind = weigh_points(board, side, _SQUARED, mean if side > 0 else 26 + mean)
-    inputs[at + 28] = min(int(behind + bar * (25 - mean) ** 2) // checkers, MOST)
+    inputs[at + 28] = min(int(behind + bar * (25 - mean) ** 2) // checkers, MAX_INPUT)
 
 
 @kernel(borrows=True)
@@ -232,7 +232,7 @@ def side_totals(board: Boards, side: int, them: SideSets) -> Totals:
 
 @kernel(borrows=True)
 def fill_rolls(bar: int, numbers: RollNumbers, lane: int, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at + 11:at + 14], hit_chance to hit_pips, and inputs[at + 30:at + 32], the last two, of the side in
+    """Fill inputs[at + 11:at + 14], hit_chance to hit_pips, and inputs[at + 30:at + 32], the last two, of the side in
     a lane with `bar` checkers on the bar."""
     if bar == 0:
         hitting, hitting_two = int(numbers[HITTING + lane]), int(numbers[HITTING_TWO + lane])
@@ -250,7 +250,7 @@ def fill_rolls(bar: int, numbers: RollNumbers, lane: int, inputs: Inputs, at: in
 
 @kernel(borrows=True)
 def set_side(board: Boards, side: int, us: SideSets, them: SideSets, lane: int, numbers: RollNumbers) -> None:
-    """Fills a lane of `shots.fill_roll_counts` for a side. A new point takes no checker from an own point 7 to 1 that
+    """Fill a lane of `shots.fill_roll_counts` for a side. A new point takes no checker from an own point 7 to 1 that
     it would break."""
     movers, landings = us.ahead & FIELD, FIELD & ~them.own_made
     singles = movers & ~us.ahead_made
@@ -266,20 +266,20 @@ def set_side(board: Boards, side: int, us: SideSets, them: SideSets, lane: int, 
 
 @kernel(borrows=True)
 def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at] and inputs[at + 1], home_blots and exposed_blots, and inputs[at + 15], unlinked, of a side."""
+    """Fill inputs[at] and inputs[at + 1], home_blots and exposed_blots, and inputs[at + 15], unlinked, of a side."""
     attacked, linked = 0, 0
     for die in range(1, 7):
         attacked |= them.ahead << die
         linked |= us.own_made << die
     blots = us.own & FIELD & ~us.own_made
-    inputs[at] = min(32 * bit_count(blots & _HOME), MOST)
-    inputs[at + 1] = min(16 * bit_count(blots & attacked), MOST)
-    inputs[at + 15] = min(16 * bit_count(us.own & _BAR_POINT_UP & ~linked), MOST)
+    inputs[at] = min(32 * bit_count(blots & _HOME), MAX_INPUT)
+    inputs[at + 1] = min(16 * bit_count(blots & attacked), MAX_INPUT)
+    inputs[at + 15] = min(16 * bit_count(us.own & _BAR_POINT_UP & ~linked), MAX_INPUT)
 
 
 @kernel(borrows=True)
 def fill_escapes(board: Boards, side: int, ahead: int, blocks: int, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at:at + 3]: escape chances of the rearmost checker, of checkers far back, and of those not home."""
+    """Fill inputs[at:at + 3]: escape chances of the rearmost checker, of checkers far back, and of those not home."""
     base = 0 if side > 0 else 25
     inputs[at] = _CHANCES[escapes_from(min(lowest(ahead), 24), blocks)]
     bar = bar_of(board, side)
@@ -301,7 +301,7 @@ def fill_escapes(board: Boards, side: int, ahead: int, blocks: int, inputs: Inpu
 
 @kernel(borrows=True)
 def fill_blocks(us: SideSets, them: SideSets, bar: int, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at:at + 7], blockade to stuck_checkers."""
+    """Fill inputs[at:at + 7], blockade to stuck_checkers."""
     front = min(lowest(them.ahead), 25)
     fewest, fewest_of_all = fewest_escapes(front, us.own_made)
     inputs[at] = _CHANCES[36 - fewest]

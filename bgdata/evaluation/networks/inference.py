@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.networks.contact_inputs import Inputs
-from bgdata.evaluation.networks.inputs import MOST_INPUTS
+from bgdata.evaluation.networks.inputs import MAX_INPUTS
 from bgdata.evaluation.networks.products import (
     LANES,
     STEP,
@@ -42,7 +42,7 @@ class Activation(IntEnum):
     """The activation function of hidden units; the number is stored with the network."""
 
     LOGISTIC = 0
-    RECTIFIED = 1  # max(sum, 0), at most RECTIFIED_MOST
+    RECTIFIED = 1  # max(sum, 0), at most MAX_RECTIFIED
 
     @property
     def later_sum(self) -> int:
@@ -55,11 +55,11 @@ class Activation(IntEnum):
         return RECTIFIED_LIMIT if self is Activation.RECTIFIED else LOGISTIC_UNIT
 
 
-_LOGISTIC_BITS, _RECTIFIED_BITS = 13, 9  # of hidden units
+_LOGISTIC_BITS, _RECTIFIED_BITS = 13, 9  # binary places of hidden units
 LOGISTIC_UNIT = 1 << _LOGISTIC_BITS
 RECTIFIED_UNIT = 1 << _RECTIFIED_BITS
 RECTIFIED_LIMIT = 8 * RECTIFIED_UNIT - 1  # the maximum of a hidden unit, in its own units
-RECTIFIED_MOST = RECTIFIED_LIMIT / RECTIFIED_UNIT
+MAX_RECTIFIED = RECTIFIED_LIMIT / RECTIFIED_UNIT
 _RECTIFIED = int(Activation.RECTIFIED)
 _FIRST_SHIFT, _LATER_SHIFT = np.int32(18 - _RECTIFIED_BITS), np.int32(11)  # from sums to rectified units
 # half a unit per sum: the squashing function takes half of its argument
@@ -74,9 +74,9 @@ _TO_NEAREST = _HALF_UNIT + _HALF
 class NetworkArrays(NamedTuple):
     """The arrays of one network, for kernels."""
 
-    input_set: int  # of `input_sets.InputSet`
+    input_set: int  # number of an `input_sets.InputSet`
     inputs: int
-    activation: int  # of `Activation`
+    activation: int  # number of an `Activation`
     sizes: NDArray[np.int64]  # [layers] units of each layer after the inputs; the last is 5
     weights: Units  # [input, unit] of the first layer in units of 2^-12, then [unit, unit below] of later ones in 2^-11
     biases: Sums  # [unit] in the units of sums
@@ -90,7 +90,7 @@ class Changes(NamedTuple):
 
 
 PACKED = 128  # units of the layer below that are packed together
-INPUT_ROOM = -(-MOST_INPUTS // STEP) * STEP  # for the inputs of a board, in whole vectors
+INPUT_ROOM = -(-MAX_INPUTS // STEP) * STEP  # for the inputs of a board, in whole vectors
 RECENT = 3 * LANES  # boards whose first layer is kept: with more, the nearest is nearer but takes longer to find
 
 
@@ -106,7 +106,7 @@ class Networks(NamedTuple):
 
     shapes: NDArray[np.int64]  # [network, column]: input set, inputs, first weight, first bias, activation, layers,
     # and the units of each layer
-    weights: Units  # of all networks, concatenated
+    weights: Units  # weights of all networks, concatenated
     biases: Sums
 
 
@@ -163,15 +163,15 @@ def nearest_recent(inputs: Inputs, begin: int, end: int, first: int, lane: int) 
 def change_sums(
     network: NetworkArrays, before: Inputs, sums_before: Sums, inputs: Inputs, changes: Changes, sums: Sums
 ) -> None:
-    """Fills sums[0:hidden] with the sums of the first layer for inputs[input], from sums_before[0:hidden] for
-    before[input]; with zero inputs before, these are the biases. Both have room for whole vectors of inputs."""
+    """Fill sums[0:hidden] with the sums of the first layer for inputs[input], from sums_before[0:hidden] for
+    before[input]; with zero inputs before, these are the biases. Both arrays of inputs have room for whole vectors."""
     n = collect_changes(before, inputs, network.inputs, changes.rows, changes.values)
     add_changes(network, n, changes.rows, changes.values, sums_before, sums)
 
 
 @kernel(borrows=True)
 def add_changes(network: NetworkArrays, n: int, rows: Inputs, values: Inputs, sums_before: Sums, sums: Sums) -> None:
-    """Fills sums[0:hidden] with sums_before[0:hidden] plus values[0:n] times the weights of the inputs rows[0:n]. Both
+    """Fill sums[0:hidden] with sums_before[0:hidden] plus values[0:n] times the weights of the inputs rows[0:n]. Both
     values and rows have a zero after n."""
     count = len(sums)
     even = n + n % 2  # pairs are added, so a zero may complete the last
@@ -185,7 +185,7 @@ def add_changes(network: NetworkArrays, n: int, rows: Inputs, values: Inputs, su
 
 @kernel(borrows=True)
 def fill_logistic(sums: Sums, scale: np.float32, hidden: Units) -> None:
-    """Fills hidden[0:n] with the logistic function of sums[0:n]; `scale` is half a unit."""
+    """Fill hidden[0:n] with the logistic function of sums[0:n]; `scale` is half a unit."""
     for unit in range(len(sums)):
         tangent = half_tangent(np.float32(sums[unit]) * scale)
         hidden[unit] = np.int16(np.int32(_TO_NEAREST + _HALF_UNIT * tangent))
@@ -193,7 +193,7 @@ def fill_logistic(sums: Sums, scale: np.float32, hidden: Units) -> None:
 
 @kernel(borrows=True)
 def fill_rectified(sums: Sums, shift: np.int32, hidden: Units) -> None:
-    """Fills hidden[0:n] with sums[0:n], negative ones as 0, in units 2^shift times as large."""
+    """Fill hidden[0:n] with sums[0:n], negative ones as 0, in units 2^shift times as large."""
     shift_down(sums, shift, RECTIFIED_LIMIT, hidden)
     half = np.int32(1) << (shift - np.int32(1))
     for unit in range(len(sums) - len(sums) % STEP, len(sums)):
@@ -202,7 +202,7 @@ def fill_rectified(sums: Sums, shift: np.int32, hidden: Units) -> None:
 
 @kernel(borrows=True)
 def fill_first_hidden(network: NetworkArrays, sums: Sums, hidden: Units) -> None:
-    """Fills hidden[0:n] with the units of the first layer from sums[0:n]."""
+    """Fill hidden[0:n] with the units of the first layer from sums[0:n]."""
     if network.activation == _RECTIFIED:
         fill_rectified(sums, _FIRST_SHIFT, hidden[: len(sums)])
     else:
@@ -226,7 +226,7 @@ def rounded_up(count: int) -> int:
 
 @kernel(borrows=True)
 def pack_later(network: NetworkArrays, packed: Units) -> None:
-    """Fills packed[0:n] with the weights of all later layers in the order of `fill_outputs`: [unit below, place], with
+    """Fill packed[0:n] with the weights of all later layers in the order of `fill_outputs`: [unit below, place], with
     each STEP units in the order of UNITS."""
     place, at = network.inputs * network.sizes[0], 0
     for layer in range(1, len(network.sizes)):
@@ -245,7 +245,7 @@ def pack_later(network: NetworkArrays, packed: Units) -> None:
 def fill_outputs(
     network: NetworkArrays, packed: Units, n: int, gathered: Gathered, hidden: Units, later: Sums, chances: Chances
 ) -> None:
-    """Fills chances[lane, 0:5] for the lanes 0:n from hidden[lane, unit] of the first layer, not yet limited by the
+    """Fill chances[lane, 0:5] for the lanes 0:n from hidden[lane, unit] of the first layer, not yet limited by the
     rules. `packed` is from `pack_later`. hidden[lane, unit] and later[lane, unit] are scratch, with room for LANES
     lanes of the largest layer in whole vectors.
     """

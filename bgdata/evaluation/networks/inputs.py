@@ -1,10 +1,10 @@
 """The inputs of a network: integers in units of 1/64, so that sums are exact in any order.
 
-Every input set begins with Tesauro's 196 inputs (1992): for each point, seen by the player on roll, whether the player
-has at least 1, 2 and 3 checkers there, and half of the checkers beyond 3, and the same four for the opponent; then half
-of the checkers on the bar, ours and the opponent's, and the fraction of 15 that is off, ours and the opponent's. Inputs
-after those of the points are called extras. They are computed for each board, while the inputs of a point depend only
-on its checkers.
+Every input set begins with Tesauro's 196 inputs (1992): for each point, as the player on roll counts, whether the
+player has at least 1, 2 and 3 checkers there, and half of the checkers beyond 3, and the same four for the opponent;
+then half of the checkers on the bar, ours and the opponent's, and the fraction of 15 that is off, ours and the
+opponent's. Inputs after those of the points are called extras. They are computed for each board, while the inputs of a
+point depend only on its checkers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from bgdata.evaluation.networks.contact_inputs import (
     CONTACT_INPUTS,
-    MOST,
+    MAX_INPUT,
     UNIT,
     Inputs,
     NamedInput,
@@ -57,18 +57,18 @@ RACE_INPUTS = _SIDE + tuple(NamedInput(f"opponent_{name}", f"opponent: {meaning}
 
 @kernel(borrows=True)
 def fill_race_inputs(board: Boards, inputs: Inputs) -> None:
-    """Fills inputs[0:60], in the order of RACE_INPUTS, from board[slot] of the player about to roll."""
+    """Fill inputs[0:60], in the order of RACE_INPUTS, from board[slot] of the player about to roll."""
     ours, theirs = fill_race_side(board, 1, inputs, 0), fill_race_side(board, -1, inputs, RACE_SIDE_INPUTS)
     for side in range(2):
         pips, others = (ours, theirs) if side == 0 else (theirs, ours)
         at, lead = side * RACE_SIDE_INPUTS + OFF_INPUTS, max(others - pips, 0)
-        inputs[at + 1] = min(2 * lead, MOST)
-        inputs[at + 2] = min(4 * UNIT * lead // max(pips, 1), MOST)
+        inputs[at + 1] = min(2 * lead, MAX_INPUT)
+        inputs[at + 2] = min(4 * UNIT * lead // max(pips, 1), MAX_INPUT)
 
 
 @kernel(borrows=True)
 def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
-    """Fills inputs[at:at + 30] of a side except its leads; returns its pip count."""
+    """Fill inputs[at:at + 30] of a side except its leads; returns its pip count."""
     base = 0 if side > 0 else 25
     bar = bar_of(board, side)
     left, pips, outside, crossovers, outside_pips = bar, 25 * bar, bar, 4 * bar, 19 * bar
@@ -94,21 +94,21 @@ def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
     at += OFF_INPUTS
     inputs[at] = min(pips, 3 * UNIT)
     inputs[at + 3] = 8 * outside
-    inputs[at + 4] = min(4 * crossovers, MOST)
-    inputs[at + 5] = min(outside_pips, MOST)
-    inputs[at + 6] = min(4 * pips // max(left, 1), MOST)
+    inputs[at + 4] = min(4 * crossovers, MAX_INPUT)
+    inputs[at + 5] = min(outside_pips, MAX_INPUT)
+    inputs[at + 6] = min(4 * pips // max(left, 1), MAX_INPUT)
     inputs[at + 7] = UNIT * empty // 6 if left else 0
     inputs[at + 11] = UNIT * (left & 1)
     inputs[at + 12] = UNIT if is_gammon else 0
-    inputs[at + 13] = min(outside_pips + lowest, MOST) if is_gammon else 0
-    inputs[at + 14] = min(16 * back, MOST) if is_gammon else 0
-    inputs[at + 15] = min(4 * back_pips, MOST) if is_gammon else 0
+    inputs[at + 13] = min(outside_pips + lowest, MAX_INPUT) if is_gammon else 0
+    inputs[at + 14] = min(16 * back, MAX_INPUT) if is_gammon else 0
+    inputs[at + 15] = min(4 * back_pips, MAX_INPUT) if is_gammon else 0
     return pips
 
 
 POINT_INPUTS = 24 * 8
 BASE_EXTRAS = 4
-MOST_BOARDS = SIDES // 2  # with extras computed together
+MAX_BOARDS = SIDES // 2  # with extras computed together
 
 # by input set: number of extras
 EXTRAS = {
@@ -117,7 +117,7 @@ EXTRAS = {
     InputSet.RACE: BASE_EXTRAS + len(RACE_INPUTS),
     InputSet.CONTACT: BASE_EXTRAS + len(CONTACT_INPUTS),
 }
-MOST_INPUTS = POINT_INPUTS + max(EXTRAS.values())
+MAX_INPUTS = POINT_INPUTS + max(EXTRAS.values())
 _TESAURO_198, _RACE, _CONTACT = int(InputSet.TESAURO_198), int(InputSet.RACE), int(InputSet.CONTACT)
 
 
@@ -139,9 +139,9 @@ OF_OFF = np.round(np.arange(CHECKERS + 1) * UNIT / CHECKERS).astype(np.int16)
 
 
 def encode(input_set: InputSet, boards: Boards) -> Inputs:
-    """int16[n, input_count(input_set)] in units of 1/64, from int8[n, 26] boards seen by the player on roll.
+    """int16[n, input_count(input_set)] in units of 1/64, from int8[n, 26] boards for the player on roll.
 
-    Raises InvalidPositionError unless boards are int8[n, 26]; does not check that they are legal.
+    Raises InvalidPositionError unless boards are int8[n, 26]; whether they are legal is not checked.
     """
     inputs = np.empty((len(check_boards(boards)), input_count(input_set)), np.int16)
     fill_encoded(int(input_set), np.ascontiguousarray(boards), inputs)
@@ -150,16 +150,16 @@ def encode(input_set: InputSet, boards: Boards) -> Inputs:
 
 @kernel(parallel=True)
 def fill_encoded(input_set: int, boards: Boards, inputs: Inputs) -> None:
-    """Fills inputs[row, input] from boards[row, slot]."""
-    for block in prange((len(boards) + MOST_BOARDS - 1) // MOST_BOARDS):
-        begin, end = block * MOST_BOARDS, min((block + 1) * MOST_BOARDS, len(boards))
+    """Fill inputs[row, input] from boards[row, slot]."""
+    for block in prange((len(boards) + MAX_BOARDS - 1) // MAX_BOARDS):
+        begin, end = block * MAX_BOARDS, min((block + 1) * MAX_BOARDS, len(boards))
         numbers = np.zeros(ROLL_NUMBERS, np.int32)
         fill_many_inputs(input_set, boards[begin:end], end - begin, numbers, inputs[begin:end])
 
 
 @kernel(borrows=True)
 def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
-    """Fills inputs[row, 0:k] with all inputs of boards[0:n, slot], at most MOST_BOARDS rows. `numbers` is scratch,
+    """Fill inputs[row, 0:k] with all inputs of boards[0:n, slot], at most MAX_BOARDS rows. `numbers` is scratch,
     int32[ROLL_NUMBERS]."""
     for row in range(n):
         fill_without_contact(input_set, boards[row], inputs[row])
@@ -176,7 +176,7 @@ def first_compared_input(input_set: int) -> int:
 
 @kernel(borrows=True)
 def fill_without_contact(input_set: int, board: Boards, inputs: Inputs) -> None:
-    """Fills inputs[0:n] with the inputs of board[slot] except those of contact."""
+    """Fill inputs[0:n] with the inputs of board[slot] except those of contact."""
     copy_points(OF_COUNT, board, inputs)
     extras = inputs[POINT_INPUTS:]
     ours, theirs = int(board[25]), int(board[0])

@@ -1,8 +1,8 @@
 """Networks with bearoff tables as evaluators and players: mapped from versions, with measured accuracy, opened by name.
 `network` is the default network of the package, `network/NAME` one of the warehouse.
 
-Measured scores are those of the warehouse and of the package. The figures of training are from its last, short test;
-scores over 40,000 games are far more accurate.
+Measured scores are those of the warehouse and of the package. The figures of training are from the last, short test of
+training; scores over 40,000 games are far more accurate.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ PUBEVAL = "pubeval"
 class NetworkScore(NamedTuple):
     """A figure of a network at 0-ply, with its standard error and sample size."""
 
-    measure: str  # points_per_game, or error_rate in thousandths of a point a decision
+    measure: str  # points_per_game, or error_rate in thousandths of a point per decision
     against: str  # pubeval, or the benchmark KIND/VARIANT
     value: float
     value_error: float
@@ -120,7 +120,8 @@ class NetworkScore(NamedTuple):
 
 def best_scores(table: Table, player_version: str, warehouse: Versions | None) -> list[NetworkScore]:
     """The most accurate figure for each opponent and benchmark of a network version: measured in the warehouse, or
-    shipped with the package. `player_version` is that of the player, which also depends on its tables."""
+    shipped with the package. `player_version` is the version of the player, which also depends on the player's
+    tables."""
     found = shipped_scores(table)
     if warehouse is not None:
         found += scores_in(warehouse, table.folder.parent.name, player_version)
@@ -134,7 +135,7 @@ def best_scores(table: Table, player_version: str, warehouse: Versions | None) -
 
 def scores_in(warehouse: Versions, network: str, player_version: str) -> list[NetworkScore]:
     """The figures of `network/NAME` at 0-ply in a warehouse: against PubEval at 0-ply without luck subtracted, and on
-    current benchmarks. Skips damaged versions, which `verify` reports."""
+    current benchmarks. Damaged versions, which `verify` reports, are skipped."""
     found: list[NetworkScore] = []
     for kind in (GAMES, DECISIONS):
         for table in warehouse.versions(kind) if kind in warehouse.kinds else ():
@@ -158,7 +159,7 @@ def scores_in(warehouse: Versions, network: str, player_version: str) -> list[Ne
 
 
 def shipped_scores(table: Table, folder: Path = SHIPPED) -> list[NetworkScore]:
-    """The figures that the package has for this version of a network; empty for other versions."""
+    """The figures that the package contains for this version of a network; empty for other versions."""
     return [NetworkScore(**each) for each in read_scores(folder).get(recorded_name(table), ())]
 
 
@@ -223,7 +224,7 @@ class NetworkPlayer:
         version: str = "",
     ) -> None:
         self.networks, self.tables, self.label = networks, tables, label
-        self.table_names: tuple[str, ...] = ()  # of tables from a warehouse
+        self.table_names: tuple[str, ...] = ()  # names of tables from a warehouse
         self.accuracy: Mapping[AnswerSource, str] = {} if accuracy is None else accuracy
         self._version = version
 
@@ -274,7 +275,7 @@ class NetworkPlayer:
 def version_by(folders: Iterable[Path]) -> str:
     """Eight hex digits that change with the values of the versions in these folders, but not with their revisions.
 
-    Every revision counts as 1, that of the first recorded players, as later revisions may only differ in Parquet.
+    Every revision counts as 1, that of the first recorded players, because later revisions may only differ in Parquet.
     """
     names = (f"{folder.parent.name}/r1-{folder.name.partition('-')[2]}" for folder in folders)
     return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
@@ -282,9 +283,7 @@ def version_by(folders: Iterable[Path]) -> str:
 
 class MappedNetwork(NetworkPlayer):
     """The networks of a version, and bearoff tables, memory-mapped. `accuracy` quotes scores of the networks from
-    `warehouse`. A pickle only has the paths.
-
-    Raises CorruptFileError.
+    `warehouse`. A pickle contains only the paths. Raises CorruptFileError.
     """
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, warehouse: Versions | None = None) -> None:
@@ -375,8 +374,8 @@ def open_network_player(
     name: str, ply: int, warehouse: Versions, *, tables: bool = True, endgames: bool = False
 ) -> NetworkPlayer | LookaheadPlayer:
     """A network with the best bearoff tables of the warehouse (none if `tables` is false), all memory-mapped. At ply 0
-    kernels can play the result. With `endgames`, contact endgames answer too; recorded games do without, as recipes do
-    not name such tables.
+    kernels can play the result. With `endgames`, contact endgames answer too; recorded games do without, because
+    recipes do not name such tables.
 
     Raises UnknownPlayerError, MissingTableError or CorruptFileError.
     """
@@ -393,7 +392,7 @@ def map_player(warehouse: Versions, network: str | os.PathLike[str] = "", ply: i
     one of the package; or an ONNX file, for which exact tables only answer cube decisions.
 
     Reads only what is needed, and copies nothing. Raises MissingWarehouseError, MissingTableError for a missing
-    network, CorruptFileError, UsageError for a ply outside 0 to MOST_PLY, and the errors of `OnnxEvaluator`.
+    network, CorruptFileError, UsageError for a ply outside 0 to MAX_PLY, and the errors of `OnnxEvaluator`.
     """
     warehouse.require()
     bearoff = open_bearoff(warehouse, with_endgames=True)

@@ -28,7 +28,7 @@ from bgdata.vectors import splat, unpack, vector_at
 
 LANES = 6  # boards that are computed together
 STEP = 32  # numbers of a vector
-SUMS = STEP // 2  # of units, in one vector
+SUMS = STEP // 2  # sums of units in one vector
 cgutils: Any = numba.core.cgutils
 _I16, _I32, _I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 _NUMBERS, _WIDE = ir.VectorType(_I16, STEP), ir.VectorType(_I32, STEP)
@@ -184,7 +184,7 @@ def _generate_changes(context: Any, builder: Any, signature: Any, values: Any) -
 
 
 def _collect_vectors(builder: Any, before: Any, after: Any, count: Any, into: tuple[Any, Any], found: Any) -> None:
-    """Collects changes of 32 items at a time."""
+    """Collect changes of 32 items at a time."""
     with cgutils.for_range_slice(builder, _number(0), count, _number(STEP), intp=_I64) as (start, _):
         change = builder.sub(*(_numbers(builder, array, start, _number(0)) for array in (after, before)))
         is_changed = builder.icmp_unsigned("!=", change, ir.Constant(_NUMBERS, None))
@@ -196,7 +196,7 @@ def _collect_vectors(builder: Any, before: Any, after: Any, count: Any, into: tu
 
 
 def _collect_items(builder: Any, before: Any, after: Any, count: Any, into: tuple[Any, Any], found: Any) -> None:
-    """Collects changes of one item at a time, without a branch."""
+    """Collect changes of one item at a time, without a branch."""
     with cgutils.for_range(builder, count, intp=_I64) as loop:
         change = builder.sub(*(_item(builder, array, loop.index, 0) for array in (after, before)))
         at = builder.load(found)
@@ -211,7 +211,7 @@ def _generate_rows(context: Any, builder: Any, signature: Any, values: Any) -> A
     (count,) = cgutils.unpack_tuple(builder, sums.shape)
 
     def add_block(start: Any, vectors: int) -> None:
-        """Adds the sums of some vectors of units from `start` on."""
+        """Add the sums of some vectors of units from `start` on."""
         totals = [[_new_total(builder) for _ in _IN_TURN] for _ in range(vectors)]
         with cgutils.for_range_slice(builder, _number(0), n, _number(2), intp=_I64) as (item, _):
             pair_of_rows = [builder.sext(_item(builder, rows, item, row), _I64) for row in (0, 1)]
@@ -262,7 +262,7 @@ def _generate_gathered(context: Any, builder: Any, signature: Any, values: Any) 
     zeros = ir.Constant(_NUMBERS, None)
 
     def fill(vectors: list[Any]) -> None:
-        """Stores vectors as the next units, and their numbers in each lane."""
+        """Store vectors as the next units, and their numbers in each lane."""
         at = builder.load(found)
         places = [at, *(builder.add(builder.mul(room, _number(lane)), at) for lane in lanes)]
         for array, place, vector in zip([active] + [gathered] * LANES, places, vectors, strict=True):
@@ -320,7 +320,7 @@ def _generate_products(lanes: int, context: Any, builder: Any, signature: Any, v
     vectors = builder.sdiv(_rounded_up(builder, units, SUMS), _number(SUMS))
 
     def add_units(first: Any, vectors: int) -> None:
-        """Adds the sums of some vectors of units from `first` on."""
+        """Add the sums of some vectors of units from `first` on."""
         totals = [[cgutils.alloca_once(builder, _HALF) for _ in range(vectors)] for _ in range(lanes)]
         rows = [builder.add(builder.mul(most, _number(lane)), first) for lane in range(lanes)]
         for row, of_lane in zip(rows, totals, strict=True):
@@ -430,12 +430,12 @@ def _item(builder: Any, array: Any, first: Any, place: int) -> Any:
 
 
 def _numbers(builder: Any, array: Any, first: Any, start: Any, kind: Any = _NUMBERS) -> Any:
-    """Loads numbers of an array from first + start on: STEP of int16, or as many as this kind of vector has."""
+    """Load numbers of an array from first + start on: STEP of int16, or as many as this kind of vector has."""
     address = vector_at(builder, array, builder.add(first, start), kind.element, kind.count)
     return builder.load(address, align=kind.element.width // 8)
 
 
 def _store(builder: Any, array: Any, first: Any, vector: Any) -> None:
-    """Fills array[first:first + n] with a vector."""
+    """Fill array[first:first + n] with a vector."""
     kind = vector.type
     builder.store(vector, vector_at(builder, array, first, kind.element, kind.count), align=kind.element.width // 8)

@@ -6,8 +6,8 @@ its *own* numbering they move down to point 1 (bar 25); in the other side's numb
 
 Escapes: the 12 points in front of a checker are a mask, bit i for the point i + 1 pips ahead. Its *block* ends with the
 farthest made point within BLOCK pips. A roll escapes if the checker alone can move beyond that, with one die, with
-both, or with up to four steps of a double, without stopping on a made point; points beyond 12 are open. An old idea of
-the field (Berliner's programs had such counts); this definition is our own.
+both, or with up to four steps of a double, without stopping on a made point; points beyond 12 are open. Such counts are
+an old idea of the field (Berliner's programs used them); this definition is our own.
 """
 
 from __future__ import annotations
@@ -136,7 +136,8 @@ def escapes_from(square: int, made: int) -> int:
 def fewest_escapes(rearmost: int, made: int) -> tuple[int, int]:
     """(from squares from `rearmost` on, from all squares): the fewest rolls of 36 that escape over points `made`.
 
-    Considers squares up to LAST_SQUARE where a checker may be, always including the bar, 0. 36 if there are none.
+    The squares considered are those up to LAST_SQUARE where a checker may be, and always the bar, 0. The result is 36
+    if there are none.
     """
     fewest, fewest_of_all = 36, 36
     for square in range(LAST_SQUARE + 1):
@@ -245,7 +246,7 @@ def entering_double(movers: int, bar: int, targets: int, landings: int, die: int
 
 @kernel(borrows=True)
 def fill_roll_counts(numbers: RollNumbers) -> None:
-    """Fills numbers[HITTING + lane] to numbers[ON_BLOT + lane] from the six numbers[MOVERS + lane] to numbers[WANTED +
+    """Fill numbers[HITTING + lane] to numbers[ON_BLOT + lane] from the six numbers[MOVERS + lane] to numbers[WANTED +
     lane], for all lanes; each is a side without a checker on the bar.
 
     Of 36 rolls HITTING can hit, HITTING_TWO can hit two blots, and PIPS is the total loss by the best hits; MAKING make
@@ -268,7 +269,7 @@ def fill_roll_counts(numbers: RollNumbers) -> None:
 
 @kernel(borrows=True)
 def add_mixed_roll(numbers: RollNumbers, high: np.int32, low: np.int32) -> None:
-    """Adds two rolls of 36, those of two different dice, to the counts of all lanes. Two blots are hit by one checker
+    """Add two rolls of 36, those of two different dice, to the counts of all lanes. Two blots are hit by one checker
     in passing or by two checkers; two hits of the same blot or with the same single checker do not count."""
     for lane in range(SIDES):
         target, landing, single = numbers[TARGETS + lane], numbers[LANDINGS + lane], numbers[SINGLES + lane]
@@ -294,7 +295,7 @@ def add_mixed_roll(numbers: RollNumbers, high: np.int32, low: np.int32) -> None:
 
 @kernel(borrows=True)
 def add_double(numbers: RollNumbers, die: np.int32) -> None:
-    """Adds one roll of 36, a double, to the counts of all lanes; every point is assumed to have enough checkers for its
+    """Add one roll of 36, a double, to the counts of all lanes; every point is assumed to have enough checkers for its
     four steps."""
     for lane in range(SIDES):
         target, landing = numbers[TARGETS + lane], numbers[LANDINGS + lane]

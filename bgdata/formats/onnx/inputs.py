@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.networks.contact_inputs import MOST, SIDE_INPUTS, UNIT, stuck_checkers
+from bgdata.evaluation.networks.contact_inputs import MAX_INPUT, SIDE_INPUTS, UNIT, stuck_checkers
 from bgdata.evaluation.networks.inputs import OFF_INPUTS, RACE_SIDE_INPUTS
 from bgdata.evaluation.networks.shots import LAST_SQUARE, REACH, escape_counts
 from bgdata.formats.onnx.graph import Value, concat
@@ -37,7 +37,7 @@ _RUNS = np.arange(1, 8)  # points of a run: 15 checkers make at most seven
 _WINDOWS = np.stack([(_FROM >= _TO) & (_TO + length > _FROM) for length in _RUNS], axis=1)  # [from, length, to]
 _SIX_WINDOWS = _WINDOWS[:, 5, 1:20]
 _HOME = (SLOTS >= 1) & (SLOTS <= 6)
-_MOST_OFF = 5
+_MAX_OFF = 5
 _QUARTERS = np.maximum(SLOTS - 1, 0) // 6  # from the home board
 
 
@@ -73,7 +73,7 @@ class Side(NamedTuple):
         return 25 - highest(self.theirs > 0)
 
     def other(self) -> Side:
-        """The same boards seen by the other side."""
+        """The same boards from the other side's point of view."""
         return Side(self.theirs, self.ours)
 
     def weigh(self, weights: np.ndarray) -> Value:
@@ -125,21 +125,21 @@ def contact_side(side: Side) -> Value:
     making, on_blot = (chances(bar.equals(0).where(each, 0)) for each in new_points)
     home_blots, exposed_blots, unlinked = weak_points(side, own_made)
     lead = side.other().weigh(SLOTS) - side.weigh(SLOTS)
-    behind = (-lead).at_least(0).at_most(MOST)
+    behind = (-lead).at_least(0).at_most(MAX_INPUT)
     to_pass = (side.ours * (side.ours.like(SLOTS) - side.front).at_least(0)).total()
     outside = side.weigh(np.maximum(SLOTS - 6, 0))
     anchors = own_made & (SLOTS >= 18)
     is_back_game = (own_made & (SLOTS >= 19)).total() >= 2
     return concat(
         [
-            *(UNIT * (off - _MOST_OFF * part).at_least(0).at_most(_MOST_OFF) // _MOST_OFF for part in range(3)),
-            (side.weigh(SLOTS) // 2).at_most(MOST),
-            lead.at_least(0).at_most(MOST),
-            (to_pass // 2).at_most(MOST),
-            off.equals(0).where((outside // 2).at_most(MOST), 0),
+            *(UNIT * (off - _MAX_OFF * part).at_least(0).at_most(_MAX_OFF) // _MAX_OFF for part in range(3)),
+            (side.weigh(SLOTS) // 2).at_most(MAX_INPUT),
+            lead.at_least(0).at_most(MAX_INPUT),
+            (to_pass // 2).at_most(MAX_INPUT),
+            off.equals(0).where((outside // 2).at_most(MAX_INPUT), 0),
             2 * side.rearmost,
             9 * (25 - lowest(anchors, 25)),
-            (32 * anchors.total()).at_most(MOST),
+            (32 * anchors.total()).at_most(MAX_INPUT),
             is_back_game.where(behind, 0),
             *(chances(hitting), chances(hitting_two), pips // 9, home_blots, exposed_blots),
             *escapes(side, ahead),
@@ -162,7 +162,7 @@ def weak_points(side: Side, own_made: Value) -> tuple[Value, Value, Value]:
     blots = side.ours.equals(1) & FIELD
     home, exposed = (blots & _HOME).total(), (blots & attacked).total()
     unlinked = ((side.ours > 0) & (SLOTS >= 7) & ~linked).total()
-    return (32 * home).at_most(MOST), (16 * exposed).at_most(MOST), (16 * unlinked).at_most(MOST)
+    return (32 * home).at_most(MAX_INPUT), (16 * exposed).at_most(MAX_INPUT), (16 * unlinked).at_most(MAX_INPUT)
 
 
 def escape_rolls(blocks_ahead: Value) -> Value:
@@ -212,7 +212,7 @@ def shape(side: Side) -> list[Value]:
     checkers = side.checkers.at_least(1)
     behind = (side.ours.like(SLOTS) - side.weigh(SLOTS) // checkers).at_least(0)
     moment = (side.ours * behind * behind).total() // checkers
-    return [(far + near).at_most(MOST), low * low, moment.at_most(MOST)]
+    return [(far + near).at_most(MAX_INPUT), low * low, moment.at_most(MAX_INPUT)]
 
 
 def race_inputs(side: Side) -> Value:
@@ -233,19 +233,19 @@ def race_side(side: Side) -> Value:
         [
             UNIT * (off > np.arange(OFF_INPUTS)).to(np.int32),
             pips.at_most(3 * UNIT),
-            (2 * lead).at_most(MOST),
-            (4 * UNIT * lead // pips.at_least(1)).at_most(MOST),
+            (2 * lead).at_most(MAX_INPUT),
+            (4 * UNIT * lead // pips.at_least(1)).at_most(MAX_INPUT),
             8 * side.weigh(SLOTS > 6),
-            (4 * side.weigh(_QUARTERS)).at_most(MOST),
-            outside_pips.at_most(MOST),
-            (4 * pips // left.at_least(1)).at_most(MOST),
+            (4 * side.weigh(_QUARTERS)).at_most(MAX_INPUT),
+            outside_pips.at_most(MAX_INPUT),
+            (4 * pips // left.at_least(1)).at_most(MAX_INPUT),
             (left > 0).where(UNIT * empty // 6, 0),
             *(8 * side.ours.take(np.array([point])) for point in (1, 2, 3)),
             UNIT * (left - left // 2 * 2),
             UNIT * is_gammon,
-            is_gammon * (outside_pips + lowest_point).at_most(MOST),
-            is_gammon * (16 * back).at_most(MOST),
-            is_gammon * (4 * back_pips).at_most(MOST),
+            is_gammon * (outside_pips + lowest_point).at_most(MAX_INPUT),
+            is_gammon * (16 * back).at_most(MAX_INPUT),
+            is_gammon * (4 * back_pips).at_most(MAX_INPUT),
         ]
     )
 

@@ -43,7 +43,7 @@ MEANINGS = {
 }
 OVER = -1  # the class of finished games; others are indexes of NETWORK_CLASSES
 _BEHIND = SLOTS > 24 - HOME_POINTS  # on the bar or in the other side's home board
-_LIMIT, _FRACTION = 4.97, (135135, 17325, 378, 62370, 3150, 28)  # of `inference.half_tangent`
+_LIMIT, _FRACTION = 4.97, (135135, 17325, 378, 62370, 3150, 28)  # constants of `inference.half_tangent`
 
 
 def chances_of(networks: Networks, boards: Value, *, by_all: bool = False) -> Value:

@@ -17,7 +17,7 @@ class Bgsage(PositionImport):
         "kept as written."
     )
     source = "Imported from bgsage's *-rollout files (26 integers and five chances) and rollouts.jsonl"
-    licence = "as published by the bgsage project (AGPL-3.0 where its repository is)"
+    licence = "MPL-2.0"
     columns = (
         *PositionImport.columns,
         Column(

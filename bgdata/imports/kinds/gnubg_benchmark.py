@@ -12,11 +12,6 @@ from bgdata.measures.kinds.shared.benchmarks import DECISIONS, LINE, PLAYS, ROLL
 from bgdata.store.dataset import Column, FlatArray, TableShape
 
 ADDRESS = "https://alpha.gnu.org/gnu/gnubg/nn-training/1.00/benchmarks/"
-PUBLISHED = {  # SHA-256 of the unpacked files of version 1.00
-    "contact": "68317d792c152ff836a4af69e9c632056480663e403548daea793f8b270b25e4",
-    "crashed": "e0ee39a8cc5fc0172eb47abc209c06e8129fddd582a450adf54c33f7a0bb9f64",
-    "race": "72a79284ca1d71316f838747a954b841aaf45b9bcdd05d526ea08b30b600b9ff",
-}
 SIDE_TABLES = (
     PLAYS,
     ROLLOUTS,

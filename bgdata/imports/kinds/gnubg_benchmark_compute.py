@@ -14,9 +14,9 @@ from bgdata.formats.gnubg_benchmark import Benchmark, parse_gnubg_benchmark
 from bgdata.formats.lines import Ledger, split_lines
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.play_kernels import are_legal_results
-from bgdata.imports.kinds.gnubg_benchmark import PUBLISHED
 from bgdata.imports.kinds.shared.imports import QUARANTINE, ImportParameters
 from bgdata.imports.kinds.shared.imports_compute import WholeFilesComputation, are_over
+from bgdata.imports.sources import published_contents
 from bgdata.kinds.column_values import chance_columns, position_columns, text_arrays, text_column
 from bgdata.measures.kinds.shared.benchmarks_compute import (
     BenchmarkRows,
@@ -33,7 +33,7 @@ from bgdata.store.manifest import RawFile, Source
 PERCENTS = ("no_double_mwc", "double_take_mwc")
 TABLES = ("seeds", "decisions", "plays", "rollouts", "evaluations", "cube_rollouts", "best_plays")
 TEXTS = ("settings", "comments")
-Groups = tuple[Mapping[str, Any], ...]  # of columns
+Groups = tuple[Mapping[str, Any], ...]  # groups of columns
 SAMPLE = """s version 1.93 weights 1.00 moves2plyLimit 20 rolloutLimit 5 nRollOutGames 1296
 r 17
 m OAHDPAABDAOAHDPAABDA 2 4 JIGHPAABDAOAHDPAABDA 0.114795 OAHDOEABCBOAHDPAABDA 0.0421133
@@ -46,11 +46,11 @@ class GnubgBenchmarkComputation(WholeFilesComputation):
     sample = ("contact.bm", SAMPLE)
 
     def is_published(self, content_sha256: str) -> bool:
-        return content_sha256 in PUBLISHED.values()
+        return content_sha256 in published_contents(self.kind.name).values()
 
     def warnings(self, files: Sequence[RawFile]) -> list[str]:
         return [
-            f"{file.name} is none of the published {', '.join(f'{name}.bm' for name in PUBLISHED)} of version 1.00 "
+            f"{file.name} is none of the published {', '.join(published_contents(self.kind.name))} of version 1.00 "
             f"(its SHA-256 is {file.content_sha256[:16]}...): scores do not compare with published ones"
             for file in files
             if not self.is_published(file.content_sha256)

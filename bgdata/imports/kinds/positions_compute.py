@@ -141,7 +141,7 @@ class PositionsComputation(FileImportComputation):
             yield tuple(sources)
 
     def compute(self, build: Build[ImportParameters]) -> None:
-        """Raises NoRowsError; with `strict`, CheckFailedError if a line breaks a rule."""
+        """Raise NoRowsError; with `strict`, CheckFailedError if a line breaks a rule."""
         job = build.job
         items = build.items(sum(source.items for source in job.files))
         job.progress.start(f"{job.title}: reading", len(items), "lines")
@@ -164,7 +164,7 @@ class PositionsComputation(FileImportComputation):
             self.check_parts([arrays], job)
 
     def check_parts(self, parts: Sequence[Mapping[str, Array]], job: Job) -> None:
-        """Raises NoRowsError where no file has a row."""
+        """Raise NoRowsError where no file has a row."""
         rows = np.sum([arrays["line_counts"][:, 1] for arrays in parts], axis=0)
         self.check_rows(parts, (rows > 0).tolist(), job)
 

@@ -14,7 +14,7 @@ class WildbgTraining(PositionImport):
         "wildbg's training data: a position before the roll and the five chances of the player on roll, rolled out."
     )
     source = "Imported from wildbg's CSV files, published at https://github.com/carsten-wenderdel/wildbg-training"
-    licence = "as published by the wildbg project; see the licence file of its training repository"
+    licence = "CC0-1.0"
 
 
 DATASET = WildbgTraining()

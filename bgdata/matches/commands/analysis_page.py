@@ -74,7 +74,7 @@ def match_parts(analysis: MatchAnalysis, most_errors: int) -> Iterator[str]:
 
 
 def game_grid(analysis: MatchAnalysis) -> list[list[str]]:
-    """The games, seen by player 0."""
+    """The games, from player 0's point of view."""
     game, net = Column("game_number", heading="game"), net_columns(worth_quantity(analysis), 0)
     rows = [game_row(analysis, each) for each in analysis.games]
     for row in rows:
@@ -84,7 +84,7 @@ def game_grid(analysis: MatchAnalysis) -> list[list[str]]:
 
 
 def error_parts(analysis: MatchAnalysis, loss: Loss, name: str) -> Iterator[str]:
-    """An error: what was done, the board with the best play, and the worths of the choices. Equal boards have equal
+    """An error: what was done, the board with the best play, and the values of the choices. Equal boards have equal
     identifiers, so `name` is their prefix."""
     turn = loss.turn
     act = turn.judged.act
@@ -122,7 +122,7 @@ def loss_text(loss: float) -> str:
 
 
 def cube_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str]]:
-    """Worths of the cube actions to the player on roll."""
+    """Values of the cube actions to the player on roll."""
     cube = loss.turn.judged.cube
     assert cube is not None
     yield ("to the player on roll", "mwc" if analysis.length else "points")
@@ -170,7 +170,7 @@ def format_analysis_svg(analysis: MatchAnalysis) -> str:
 
 
 def draw_match(figure: Figure, analysis: MatchAnalysis) -> None:
-    """Draw three panels over the turns, all seen by player 0."""
+    """Draw three panels over the turns, all from player 0's point of view."""
     course, rolls, sums = figure.subplots(3, 1, sharex=True)
     scale = 100 if analysis.length else 1
     unit = "mwc, %" if analysis.length else "points"

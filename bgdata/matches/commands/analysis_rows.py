@@ -41,7 +41,7 @@ class Turn:
 
     @property
     def position(self) -> Position:
-        """The position before the act, seen by the player on roll."""
+        """The position before the act, for the player on roll."""
         return Position(self.judged.act.board.tolist())
 
     @cached_property
@@ -161,7 +161,7 @@ def analysed_matches(games: Sequence[AnalysedGame], analyst: str) -> list[MatchA
 
 
 def stakes_columns(stakes: Stakes) -> dict[str, Any]:
-    """The stakes before the act, seen by the player on roll; money play has no points to go."""
+    """The stakes before the act, for the player on roll; money play has no points to go."""
     score = stakes.score
     away, opponent_away = (score.away, score.opponent_away) if isinstance(score, MatchScore) else (None, None)
     return {
@@ -175,7 +175,7 @@ def stakes_columns(stakes: Stakes) -> dict[str, Any]:
 
 
 def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
-    """One act, in mwc or points of the player who acts; worths of cube actions are of the player on roll."""
+    """One act, in mwc or points of the player who acts; values of cube actions are of the player on roll."""
     judged, cube = turn.judged, turn.judged.cube
     luck, play_loss, cube_loss = (value / judged.point for value in (judged.luck, judged.play_loss, judged.cube_loss))
     return {
@@ -260,7 +260,7 @@ POINTS, AMOUNT = Quantity(3, sign="+"), Quantity(3)
 SIGNS = {"doubtful": "?!", "bad": "?", "very bad": "??", "": ""}
 NOTE = (
     "luck and losses in points of normalised equity: 1 is half of what lies between winning and losing the cube\n"
-    "?! doubtful from 0.03, ? bad from 0.06, ?? very bad from 0.12; rating: thousandths lost a decision\n"
+    "?! doubtful from 0.03, ? bad from 0.06, ?? very bad from 0.12; rating: thousandths lost per decision\n"
     "luck-adj. = result - net luck; drift: changed evaluations, and what a resignation settled"
 )
 
@@ -344,7 +344,7 @@ def shown_loss(loss: float) -> dict[str, Any]:
 
 
 def game_lines(analysis: MatchAnalysis, *, with_ratings: bool = True) -> Iterator[str]:
-    """The games as lines of text, seen by player 0, with their sum."""
+    """The games as lines of text, from player 0's point of view, with their sum."""
     rows = [game_row(analysis, game) for game in analysis.games]
     for row in rows:
         row["ratings"] = " ".join(f"{row[f'performance_rating_{player}']:>6.1f}" for player in (0, 1))

@@ -115,7 +115,7 @@ class Analysed:
     """One game with its luck. Each roll has its number among all turns of the game, cube actions included, as in the
     table `turns`, and its play in the usual notation, "" if no checker could move."""
 
-    number: int  # of the match in the file or variant, from 0
+    number: int  # number of the match in the file or variant, from 0
     match: Match
     game: Game
     record: RecordedGame
@@ -248,7 +248,7 @@ def turn_lines(analysed: Analysed) -> Iterator[str]:
 
 
 def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
-    """The games of one match as lines of text, seen by player 0, with the mean of the finished ones."""
+    """The games of one match as lines of text, from player 0's point of view, with the mean of the finished ones."""
     players, rows = games[0].match.players, list(map(game_row, games))
     net = net_columns(POINTS, 9)
     ended = [row for row in rows if not isnan(row["result"])]
@@ -263,7 +263,7 @@ def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
         luck, skill = (sum(getattr(each.totals, item)[number] for each in games) for item in ("luck", "skill"))
         rolls = sum(int((each.record.players == number).sum()) for each in games)
         of_roll = EQUITY.text(skill / max(rolls, 1))
-        yield f"{name}: {rolls} rolls, luck {POINTS.text(luck)}, skill {POINTS.text(skill)} ({of_roll} a roll)"
+        yield f"{name}: {rolls} rolls, luck {POINTS.text(luck)}, skill {POINTS.text(skill)} ({of_roll} per roll)"
 
 
 def draw_luck(games: Sequence[Analysed], path: Path) -> None:
@@ -358,14 +358,14 @@ def match_lines(analysis: MatchAnalysis, *, with_turns: bool) -> Iterator[str]:
         yield ""
     yield from analysis_rows.game_lines(analysis, with_ratings=False)
     for name, score in zip(analysis.players, analysis.totals.scores, strict=True):
-        worths = (0.0 + worth for worth in (score.luck, -score.loss, -score.cube_loss))
-        luck, skill, cube = map(worth_quantity(analysis).text, worths)
+        values = (0.0 + worth for worth in (score.luck, -score.loss, -score.cube_loss))
+        luck, skill, cube = map(worth_quantity(analysis).text, values)
         yield f"{name}: {score.rolls} rolls, luck {luck}, skill {skill}, of it the cube {cube}"
     yield CUBEFUL_NOTE.format("match winning chances (mwc)" if analysis.length else "points")
 
 
 def cubeful_turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
-    """The turns of one game, each seen by the player who acts."""
+    """The turns of one game, each from the point of view of the player who acts."""
     worth, change = worth_quantity(analysis, is_change=False), worth_quantity(analysis)
     columns = (
         Column("turn", COUNT),

@@ -28,7 +28,7 @@ THEME_COLUMNS = (
     Column("theme", width=26),
     Column("positions", COUNT),
     Column("mean_standard_error", LOSS),
-    Column("games", COUNT, width=12),  # of rollouts
+    Column("games", COUNT, width=12),  # games of the rollouts
     Column("source_games", COUNT, "found in games"),  # games searched for the positions
 )
 CHECK_COLUMNS = (
@@ -135,8 +135,9 @@ def check_reference(
     PLAYER plays both sides, with other dice. It is what `bgdata benchmark` takes: network (the one that comes with
     bgdata), network/NAME, gnubg, bgsage, pubeval; network:1 looks one roll ahead. Who plays makes a difference, and
     this says how large it is: for each theme the mean difference of the equity, the root mean square difference beside
-    the one that the dice alone would make, and z-scores, differences by their standard errors. Luck is seen by
-    --network, whoever plays. gnubg and bgsage are asked for every play: give them fewer positions (--checked) or fewer
+    the one that the dice alone would make, and z-scores, differences by their standard errors. Luck is measured by
+    --network, whatever PLAYER is. gnubg and bgsage are asked for every play: give them fewer positions (--checked) or
+    fewer
     --trials; z-scores need hundreds, since standard errors come from blocks of 36. A stopped command, run
     again, rolls out only the missing ones.
 

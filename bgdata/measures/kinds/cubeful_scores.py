@@ -19,8 +19,7 @@ LONGEST = 25  # match, in points
 class CubefulScoreParameters(PairingParameters):
     """Two players, the match length (0 for money games), the number of games or matches, and the seed of their dice.
 
-    Further: whether the network of the package measures luck, and whether networks play with bearoff tables.
-    """
+    They also say whether the network of the package measures luck, and whether networks play with bearoff tables."""
 
     player: str = "network/tiny"
     version: str = "b49ded87"
@@ -39,7 +38,7 @@ class CubefulScores(Dataset[CubefulScoreParameters]):
     name = "cubeful_scores"
     made_again = BY_PLAYERS
     computed_by = "pairing"
-    revision = 2  # 2: luck is seen by 8 plays of each roll
+    revision = 2  # 2: 8 plays of each roll measure luck
     summary = "Money games with the cube, or matches, of a player against another, two with each sequence of dice."
     source = (
         "Computed: plays by cubeless money equity, the cube by Janowski's model from each player's own chances, at the "

@@ -29,12 +29,12 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 
 LEVEL = 1.959964  # standard errors on each side of a 95 % interval
-MOST_POINTS = 3.0  # largest mean result of a money game; of a match it is 1
-LEAST_ERROR = 0.001  # of points: identical players would have an error of 0, and an infinite weight
-MOST_RATING = 12.0  # limit for a player that lost more than the scale, whom no rating fits
-DIGITS = 9  # of rounded ratings: the last bit of `tanh` may differ between machines
+MAX_POINTS = 3.0  # largest mean result of a money game; of a match it is 1
+MIN_ERROR = 0.001  # error in points: identical players would have an error of 0, and an infinite weight
+MAX_RATING = 12.0  # limit for a player that lost more than the scale, whom no rating fits
+DIGITS = 9  # digits of rounded ratings: the last bit of `tanh` may differ between machines
 _STEPS, _CLOSE = 200, 1e-13
-_LEAST_SLOPE = 1e-5  # the curve is flat far from 0, and a slope of 0 gives no step
+_MIN_SLOPE = 1e-5  # the curve is flat far from 0, and a slope of 0 gives no step
 
 
 class Pairing(NamedTuple):
@@ -136,7 +136,7 @@ class LadderComputation(Computation[LadderParameters]):
 
 def scale_of(parameters: LadderParameters) -> float:
     """Largest possible mean result, in points."""
-    return 1.0 if parameters.length else MOST_POINTS
+    return 1.0 if parameters.length else MAX_POINTS
 
 
 def ladder_arrays(context: Context[LadderParameters]) -> dict[str, Array]:
@@ -209,7 +209,7 @@ def expected_points(difference: float, scale: float) -> float:
 
 def fit_ratings(players: int, zero: int, pairings: Sequence[Pairing], scale: float) -> Ratings:
     """The ratings of players 0, 1, ... by their pairings. Raises UsageError if pairings do not connect all players, and
-    for results or errors that are not finite: the error of a single pair of games is not."""
+    for results or errors that are not finite, such as the error of a single pair of games."""
     for each in pairings:
         if not (isfinite(each.points) and isfinite(each.error)):
             raise UsageError(f"expected finite results of pairings, got {each.points} +/- {each.error}")
@@ -228,7 +228,7 @@ def fit_ratings(players: int, zero: int, pairings: Sequence[Pairing], scale: flo
         while share > _CLOSE and not found < best:
             moved = list(values)
             for player, change in zip(others, step, strict=True):
-                moved[player] = min(max(values[player] + share * change, -MOST_RATING), MOST_RATING)
+                moved[player] = min(max(values[player] + share * change, -MAX_RATING), MAX_RATING)
             found, share = _squares(moved, pairings, scale), share / 2
         if not found < best:
             break
@@ -246,7 +246,7 @@ def fit_ratings(players: int, zero: int, pairings: Sequence[Pairing], scale: flo
 
 
 def _weight(pairing: Pairing) -> float:
-    return 1.0 / max(pairing.error, LEAST_ERROR) ** 2
+    return 1.0 / max(pairing.error, MIN_ERROR) ** 2
 
 
 def _squares(values: list[float], pairings: Sequence[Pairing], scale: float) -> float:
@@ -263,7 +263,7 @@ def _normal(values: list[float], pairings: Sequence[Pairing], scale: float) -> t
     matrix, gradient = [[0.0] * count for _ in range(count)], [0.0] * count
     for each in pairings:
         expected = expected_points(values[each.player] - values[each.opponent], scale)
-        slope, weight = max(1.0 - (expected / scale) ** 2, _LEAST_SLOPE), _weight(each)
+        slope, weight = max(1.0 - (expected / scale) ** 2, _MIN_SLOPE), _weight(each)
         for sign, player in ((1.0, each.player), (-1.0, each.opponent)):
             gradient[player] += sign * weight * slope * (each.points - expected)
             matrix[player][player] += weight * slope * slope

@@ -29,10 +29,10 @@ from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 
 Recipe: TypeAlias = GameParameters | CubefulScoreParameters
 STEP = 1000  # games of a shard
-JUDGED_STEP = 250  # of games with luck: some seconds
-CUBEFUL_STEP = 100  # of games with the cube; matches are fewer
-MOST_JUDGED = 50  # games with luck that verify replays
-MOST_CUBEFUL = 20  # games with the cube, or matches, that verify replays
+JUDGED_STEP = 250  # games with luck at a time: some seconds
+CUBEFUL_STEP = 100  # games with the cube at a time; matches are fewer
+MAX_JUDGED = 50  # games with luck that verify replays
+MAX_CUBEFUL = 20  # games with the cube, or matches, that verify replays
 
 
 class PairingComputation(Computation[Recipe]):
@@ -103,7 +103,7 @@ class PairingComputation(Computation[Recipe]):
         if slow := [player.label for player in players if not isinstance(player, KernelPlayer)]:
             raise CheckSkippedError(f"games of {slow[0]} take too long to play again")
         is_cubeful = isinstance(parameters, CubefulScoreParameters)
-        most = MOST_CUBEFUL if is_cubeful else MOST_JUDGED if parameters.luck else recheck.rows
+        most = MAX_CUBEFUL if is_cubeful else MAX_JUDGED if parameters.luck else recheck.rows
         count = min(recheck.rows, most, parameters.games)
         for number in recheck.generator.permutation(parameters.games)[:count].tolist():
             check_rows(recheck.table, np.array([number]), play_series(recheck, players, number, number + 1))

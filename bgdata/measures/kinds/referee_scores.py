@@ -15,7 +15,7 @@ from bgdata.selfplay.kinds.shared.games import check_seed
 from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
-FEWEST, MOST = 2, 1 << 24  # decisions: a standard error needs two
+MIN_DECISIONS, MAX_DECISIONS = 2, 1 << 24  # decisions: a standard error needs two
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,10 @@ class RefereeScores(Dataset[RefereeParameters]):
 
     def check_parameters(self, parameters: RefereeParameters) -> None:
         check_player_name(parameters.player)
-        if not FEWEST <= parameters.decisions <= MOST:
-            raise InvalidParameterError(f"expected {FEWEST} to {MOST:,} decisions, got {parameters.decisions}")
+        if not MIN_DECISIONS <= parameters.decisions <= MAX_DECISIONS:
+            raise InvalidParameterError(
+                f"expected {MIN_DECISIONS} to {MAX_DECISIONS:,} decisions, got {parameters.decisions}"
+            )
         check_seed(parameters.seed)
 
     def inputs(self, parameters: RefereeParameters) -> Mapping[str, tuple[str, Parameters]]:

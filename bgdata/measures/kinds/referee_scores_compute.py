@@ -1,14 +1,13 @@
 """An exact referee: what checker plays lose in bearoffs that a two-sided table has solved, or in solved endgames.
 
 Bearoff decisions are from games that PubEval plays against itself, in the order in which they occur, so that common
-ones count more: every position that the table covers, if its roll allows at least two different plays. The loss of a
-choice is the cubeless equity after the best play less that after the choice, both from the table. Nothing is rolled
-out, so the only noise is the choice of decisions.
+ones count more. Every position that the table covers is a decision if its roll allows at least two different plays. The
+loss of a choice is the cubeless equity after the best play minus that after the choice, both from the table. Nothing is
+rolled out, so the only noise is the choice of decisions.
 
 Games rarely reach contact with as few checkers as contact endgames have. Decisions in these are therefore drawn at
-random: pairs of layouts that have not passed each other, all equally likely, and a roll that allows at least two
-different plays.
-"""
+random. Pairs of layouts that have not passed each other are equally likely, and their roll allows at least two
+different plays."""
 
 from __future__ import annotations
 
@@ -46,14 +45,14 @@ from bgdata.store.table import Table
 
 GAMES = 512  # games played at a time
 DRAWN = 4096  # pairs of layouts and rolls drawn at a time
-MOST_GAMES = 1000  # games for each wanted decision: games rarely reach a small table
+MAX_GAMES = 1000  # games for each wanted decision: games rarely reach a small table
 QUANTILES = {"loss_of_worst_tenth": 0.9, "loss_of_worst_hundredth": 0.99, "loss_of_worst_thousandth": 0.999}
 
 
 class Decisions(NamedTuple):
     """One row per decision; a position and roll may occur twice."""
 
-    boards: Boards  # [n, 26] before the roll, seen by the player on roll
+    boards: Boards  # [n, 26] before the roll, for the player on roll
     rolls: NDArray[np.int8]  # [n, 2]
     games: NDArray[np.int64]  # [n] number of the game: losses in one game are not independent
 
@@ -113,7 +112,7 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
 
 
 def tolerance(parameters: RefereeParameters) -> float:
-    """Error bound of a loss, which is the sum of those of two equities."""
+    """Error bound of a loss: the sum of the error bounds of two equities."""
     is_contact = parameters.points == ANYWHERE
     return 2 * (ERROR_BOUND if is_contact else error_bound(parameters.points, parameters.checkers))
 
@@ -137,12 +136,12 @@ def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
     """The first `count` decisions that the two-sided table covers, in games 0, 1, ... of a seed.
 
     The result does not depend on the number of threads. Raises UsageError for a count below 1, for numbers beyond
-    2^63 - 1, and if MOST_GAMES games per decision do not reach enough positions of the table.
+    2^63 - 1, and if MAX_GAMES games per decision do not reach enough positions of the table.
     """
     if count < 1:
         raise UsageError(f"expected at least 1 decision, got {count}")
     found: list[Decisions] = []
-    missing, most = count, MOST_GAMES * count
+    missing, most = count, MAX_GAMES * count
     for first in range(0, most, GAMES):
         games = self_play(PubEval().chooser, min(GAMES, most - first), seed, first)
         sources = np.empty(len(games.boards), np.int8)
@@ -191,11 +190,10 @@ def verdicts(
     """What each choice loses.
 
     `chosen` int8[n, 26] are positions after the play, the OPPONENT on roll. `equities` takes int8[m, 26] boards and
-    returns float64[m], seen by the player on roll. The arrays by decision are `losses`, float64 in points; `ranks`,
-    int16, how many plays are better by more than `tolerance` points, the rounding of a table; `n_plays`, int16; and
+    returns float64[m], for the player on roll. The arrays by decision are `losses`, float64 in points; `ranks`, int16,
+    the number of plays that are better by more than `tolerance` points, the rounding of a table; `n_plays`, int16; and
     `best`, int8[n, 26] after the first of the best plays, the OPPONENT on roll. Raises InvalidPositionError for a
-    choice that no legal play leads to.
-    """
+    choice that no legal play leads to."""
     offsets, after = batch_plays(decisions.boards, decisions.rolls)
     turned, counts = flip_boards(after), np.diff(offsets)
     values = -equities(turned)
@@ -224,7 +222,7 @@ def contact_equities(equities: Array, boards: Boards) -> Array:
 
 
 def bearoff_equities(tables: BearoffArrays, boards: Boards) -> Array:
-    """float64[n]: cubeless equities of covered or finished int8[n, 26] boards, seen by the player on roll."""
+    """float64[n]: cubeless equities of covered or finished int8[n, 26] boards, for the player on roll."""
     outcomes, equities = game_outcomes(boards), np.empty(len(boards), np.float64)
     fill_exact_equities(tables, boards, equities)
     return np.where(outcomes != 0, outcomes, equities)
@@ -232,7 +230,7 @@ def bearoff_equities(tables: BearoffArrays, boards: Boards) -> Array:
 
 @kernel(parallel=True)
 def fill_exact_equities(tables: BearoffArrays, boards: Boards, equities: NDArray[np.float64]) -> None:
-    """Fills equities[row] from the exact table that covers boards[row]; either side may have borne off."""
+    """Fill equities[row] from the exact table that covers boards[row]; either side may have borne off."""
     for row in prange(len(boards)):
         equities[row] = exact_equity(tables, exact_cell(tables, boards[row]))
 

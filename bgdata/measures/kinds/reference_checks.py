@@ -1,4 +1,4 @@
-"""A sample of reference positions, rolled out again by another player: how far the rollouts can be trusted."""
+"""A sample of reference positions that another player rolls out again shows how far the rollouts can be trusted."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ class ReferenceCheckParameters(RollerParameters):
     """The network that measures luck, the settings of the rollouts, the player, and the positions.
 
     `player` plays both sides at `ply`, and reports a version; it may be the network itself. `reference` is a version of
-    reference positions. `positions` of them are taken, about equally many of each theme.
-    """
+    reference positions. `positions` is the number of positions taken, about equally many of each theme."""
 
     trials: int = 360
     player: str = "network"
@@ -38,7 +37,7 @@ class ReferenceChecks(Dataset[ReferenceCheckParameters]):
 
     name = "reference_checks"
     made_again = BY_PLAYERS
-    revision = 4  # 3: luck in races is seen by likely plays too; 4: other dice than those of the reference
+    revision = 4  # 3: likely plays measure luck in races too; 4: other dice than those of the reference
     summary = "A sample of reference positions rolled out again by another player, with z-scores."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = (

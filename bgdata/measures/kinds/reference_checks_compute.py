@@ -31,7 +31,7 @@ from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.table import Table
 
 STEP = 20  # positions of a shard
-MOST_REPLAYED = 5  # positions that verify rolls out again
+MAX_REPLAYED = 5  # positions that verify rolls out again
 ROLLED = ("chances", "standard_errors", "equities", "equity_standard_errors", "trials")  # arrays that rollouts fill
 ROUNDING = 1e-6  # points: rounding of equities from float32 chances, above the standard errors of exact rollouts
 
@@ -97,7 +97,7 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
             player = open_player(recheck)
         except BgdataError as error:
             raise CheckSkippedError(f"the player cannot be asked: {error}") from error
-        count = min(recheck.rows, MOST_REPLAYED, len(rows))
+        count = min(recheck.rows, MAX_REPLAYED, len(rows))
         chosen = np.sort(recheck.generator.permutation(len(rows))[:count])
         check_rows(table, chosen, rollouts_of(recheck, player, rows[chosen]))
         return sample_text(count, len(rows), "positions")
@@ -123,8 +123,8 @@ def open_player(context: Context[ReferenceCheckParameters]) -> Player:
 
 
 def sampled_rows(themes: Array, count: int) -> Array:
-    """int32[m]: `count` rows of uint8[n] themes, or all if there are fewer. Themes have about equally many rows, spread
-    evenly."""
+    """int32[m]: `count` rows of uint8[n] themes, or all if there are fewer. Each theme gives about equally many rows,
+    spread evenly."""
     found: list[Array] = []
     counts = np.bincount(themes, minlength=len(THEMES))
     left = count

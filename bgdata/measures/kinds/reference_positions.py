@@ -1,4 +1,4 @@
-"""Positions to measure players by: equally many of every theme, from games of many sources, rolled out."""
+"""Positions to measure players by. Equally many of every theme are taken from games of many sources, and rolled out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ THEMES = (  # in the order of `game.themes.Theme`, which imports kernels
     *("back-game-against", "containment", "bear-in-against-contact", "bear-off-against-contact", "crashed", "race"),
     "bear-off",
 )
-MOST_POSITIONS = 1 << 20  # of each theme
+MAX_POSITIONS = 1 << 20  # positions of each theme
 NAMED_NETWORK = re.compile(rf"network/([a-z0-9-]+)/({VERSION.pattern})")
 
 
@@ -69,7 +69,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
     """One row for each position, ordered by theme and game."""
 
     name = "reference_positions"
-    revision = 2  # 2: luck in races is seen by likely plays too
+    revision = 2  # 2: likely plays measure luck in races too
     summary = "Positions to measure players by: equally many of each theme, from games of many sources, rolled out."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = (
@@ -116,9 +116,9 @@ class ReferencePositions(Dataset[ReferenceParameters]):
 
     def check_parameters(self, parameters: ReferenceParameters) -> None:
         parameters.check_roller(parameters.seed)
-        if not 2 <= parameters.positions <= MOST_POSITIONS or parameters.positions % 2:
+        if not 2 <= parameters.positions <= MAX_POSITIONS or parameters.positions % 2:
             raise InvalidParameterError(
-                f"expected an even number of positions of each theme, from 2 to {MOST_POSITIONS:,}, "
+                f"expected an even number of positions of each theme, from 2 to {MAX_POSITIONS:,}, "
                 f"got {parameters.positions}"
             )
         check_count(parameters.most_games)

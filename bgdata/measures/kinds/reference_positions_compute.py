@@ -1,20 +1,19 @@
 """Samples positions of each theme from games of many sources, so that they do not depend on one player's style, and
 rolls them out.
 
-Games go through the sources in turn, and the games of a source go through every `Start`; every fourth game of a source
-has its positions perturbed. Games are searched in order. A hash draws one position of each theme that occurs in a game.
-It is taken unless
+Games go through the sources in turn, and the games of a source go through every `Start`; the positions of every fourth
+game of a source are perturbed. Games are searched in order. A hash draws one position of each theme that occurs in a
+game. The drawn position is taken unless
 
-* its theme has enough positions of the game's half, validation or test, which have equally many,
-* its theme has twice the share of the game's source, or
+* its theme already has enough positions from the game's half (validation and test get equally many),
+* the game's source already gave its theme twice its share, or
 * the position was taken before, by either side.
 
-Bearoffs of at most six checkers a side are never drawn, as exact tables have them, nor are decided races and bearoffs,
-whose five chances are all within 0.05 of 0 or 1.
+Bearoffs of at most six checkers a side are never drawn, because exact tables have them, nor are decided races and
+bearoffs, whose five chances are all within 0.05 of 0 or 1.
 
-A perturbed position has one or two checkers of either side moved to random points. It resembles positions of games, but
-occurred in none.
-"""
+In a perturbed position, one or two checkers of either side have been moved to random points. Such a position resembles
+positions of games, but occurred in none."""
 
 from __future__ import annotations
 
@@ -57,14 +56,14 @@ from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 STEP = 4  # positions of a shard of rollouts: seconds
 CANDIDATES = 60  # verify rolls out again the ones with the fewest games: each takes seconds
 REPLAYED_TRIALS = 6000  # games that verify rolls out in all; at least one position
-MOST_REPLAYED = 500  # games that verify replays
+MAX_REPLAYED = 500  # games that verify replays
 ROLLED = ("chances", "standard_errors", "equity_standard_errors", "trials")  # arrays that rollouts fill
 ROUND = 440  # games played at a time
 PERTURBED = 4  # one of so many games of a source is perturbed
 HALVES = 2
 DECIDED = 0.05  # largest distance from a chance of 0 or 1
 _KNOWN = int(PositionClass.BEAROFF_TWO_SIDED)
-MOST_TURNS = 200  # of a game; later turns are not recorded
+MAX_TURNS = 200  # turns of a game; later ones are not recorded
 _OPENING = int(Start.OPENING)
 _SIDES, _PERTURBATIONS = 1 << 41, 1 << 42  # first counters of a stream: beginners, perturbations
 _CHANGES = 64  # counters of one perturbation
@@ -73,7 +72,7 @@ _CHANGES = 64  # counters of one perturbation
 class Sources(NamedTuple):
     """The players of each source, and the evaluator of races and bearoffs."""
 
-    players: Sequence[tuple[Chooser, Chooser]]  # of each source
+    players: Sequence[tuple[Chooser, Chooser]]  # players of each source
     judge: Callable[[Boards], Chances]  # the five chances float32[n, 5] of int8[n, 26] boards of races and bearoffs
 
 
@@ -177,7 +176,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         boards, games = np.ascontiguousarray(table.array("boards")), np.asarray(table.array("games"))
         check_arrays(table, derived_arrays(parameters, boards, games))
         check_arrays(table, {"network": rollouts.network_text(parameters, recheck.inputs)})
-        chosen = recheck.generator.permutation(len(boards))[: min(recheck.rows, MOST_REPLAYED)]
+        chosen = recheck.generator.permutation(len(boards))[: min(recheck.rows, MAX_REPLAYED)]
         check_positions(recheck, np.sort(chosen))
         trials = np.asarray(table.array("trials"))
         rows = cheapest_rows({row: int(trials[row]) for row in chosen[:CANDIDATES].tolist()}, REPLAYED_TRIALS)
@@ -290,7 +289,7 @@ def sample_positions(
 ) -> Positions:
     """`count` different positions of every `Theme`, half for validation and half for test, ordered by theme and game.
 
-    A position and its mirror image, seen by the other side, count as equal. `found` is called after every round with
+    A position and its mirror image for the other side count as equal. `found` is called after every round with
     the number of new positions. The sample depends on the sources, the seed and the count alone. Raises UsageError for
     an odd count, and, naming the theme, if `most_games` games have too few positions of one.
     """
@@ -327,10 +326,10 @@ def sample_positions(
 
 
 class SourceGames(NamedTuple):
-    """Games in order; game g has the rows offsets[g] to offsets[g + 1]."""
+    """Games in order; rows offsets[g] to offsets[g + 1] belong to game g."""
 
     offsets: NDArray[np.int64]  # [games + 1]
-    boards: Boards  # [rows, 26] before the roll, seen by the player on roll; perturbed where the plan says so
+    boards: Boards  # [rows, 26] before the roll, for the player on roll; perturbed where the plan says so
 
 
 def source_games(
@@ -340,7 +339,7 @@ def source_games(
     starts: NDArray[np.int8],
     perturbed: NDArray[np.bool_],
 ) -> SourceGames:
-    """Play games int64[n] `numbers` of a seed, each from a `Start` and up to MOST_TURNS turns long.
+    """Play games int64[n] `numbers` of a seed, each from a `Start` and up to MAX_TURNS turns long.
 
     A random player begins. Where bool[n] `perturbed` is set, recorded positions have checkers moved, while the game
     itself continues unchanged. A game depends on the seed and its number alone, not on threads or batches. Raises
@@ -349,10 +348,10 @@ def source_games(
     n = len(numbers)
     if not 0 <= min(seed, int(numbers.min(initial=0))) <= max(seed, int(numbers.max(initial=0))) < 1 << 63:
         raise UsageError(f"expected numbers from 0 to 2^63 - 1, got seed {seed}")
-    counts, boards = np.zeros(n, np.int64), np.empty((n, MOST_TURNS, 26), np.int8)
+    counts, boards = np.zeros(n, np.int64), np.empty((n, MAX_TURNS, 26), np.int8)
     in_threads(fill_games, n, *players, seed, numbers, starts, perturbed, counts, boards)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    return SourceGames(offsets, boards[np.arange(MOST_TURNS) < counts[:, None]])
+    return SourceGames(offsets, boards[np.arange(MAX_TURNS) < counts[:, None]])
 
 
 @kernel()
@@ -368,7 +367,7 @@ def fill_games(
     counts: NDArray[np.int64],
     boards: Boards,
 ) -> None:
-    """Fills boards[row, turn, slot] and counts[row], the number of turns, from game numbers[row]; rows begin:end."""
+    """Fill boards[row, turn, slot] and counts[row], the number of turns, from game numbers[row]; rows begin:end."""
     scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
     board, counter = np.empty(26, np.int8), np.empty(1, np.int64)
     for row in range(begin, end):
@@ -377,7 +376,7 @@ def fill_games(
         side = int(random_bits(stream, _SIDES) & np.uint64(1))
         record = Turns(boards[row], nothing.dice, nothing.after_play, nothing.chances, nothing.sources)
         _, counts[row] = play_game(
-            first_chooser, second_chooser, stream, numbers[row], side, board, is_opening, MOST_TURNS, scratch, record
+            first_chooser, second_chooser, stream, numbers[row], side, board, is_opening, MAX_TURNS, scratch, record
         )
         if perturbed[row]:
             for turn in range(counts[row]):
@@ -387,8 +386,8 @@ def fill_games(
 
 @kernel(borrows=True)
 def perturb(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Changes board[slot]: moves one or two checkers, from a point or the bar, to points without checkers of the other
-    side. No checker moves to the bar, or is borne off."""
+    """Move one or two checkers on board[slot], from a point or the bar, to points without checkers of the other side.
+    No checker moves to the bar, or is borne off."""
     for _ in range(1 + draw(stream, counter, 2)):
         sign = 1 if draw(stream, counter, 2) == 0 else -1
         place = nth_checker(board, sign, draw(stream, counter, CHECKERS))

@@ -27,7 +27,7 @@ from bgdata.store.handed import Settings
 from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.table import Table
 
-STEP = 4096  # positions a time at ply 0, as programs are slow to start; a killed run resumes after the last step
+STEP = 4096  # positions a time at ply 0, because programs are slow to start; a killed run resumes after the last step
 COPIED = ("boards", "themes", "splits", "games", "equity_standard_errors")  # from the reference positions
 
 

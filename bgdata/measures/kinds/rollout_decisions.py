@@ -62,7 +62,7 @@ class RolloutDecisions(Dataset[DecisionParameters]):
     """One row for each decision, ordered by a hash: a larger set of the same corpus begins with a smaller one."""
 
     name = "rollout_decisions"
-    revision = 2  # 2: luck in races is seen by likely plays too
+    revision = 2  # 2: likely plays measure luck in races too
     summary = "Checker decisions from self-play whose better plays a network rolled out, all with the same dice."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = DECISIONS.columns

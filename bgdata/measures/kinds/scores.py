@@ -41,7 +41,7 @@ PUBLISHED = HALVES[1]  # split of the reference positions for reported figures
 Texts = Mapping[str, Any]  # parameters of a recipe
 Figures = Mapping[str, float]  # statistics of a manifest
 AGAINST = "Opponent with its plies, set of decisions, set of positions and its theme, or table that judges"
-MOST_ROWS = 80  # of a player, roughly: for estimates
+MAX_ROWS = 80  # rows of a player, roughly: for estimates
 SMALLEST = (
     VersionRef(GAMES.name, GAMES.slug(GAMES.smallest)),
     VersionRef(SELF_PLAY.name, SELF_PLAY.slug(SELF_PLAY.smallest)),
@@ -51,7 +51,7 @@ SMALLEST = (
 class Measure(NamedTuple):
     """A figure about a player: one row of `scores`."""
 
-    measure: str  # of UNITS
+    measure: str  # a key of UNITS
     against: str
     figure: float
     error: float  # standard error of the figure
@@ -76,8 +76,8 @@ def self_play_measures(recipe: Texts, found: Figures) -> list[Measure]:
 
 
 def share_error(share: float, games: int) -> float:
-    """Standard error of a share of independent games, with one success and one failure added. Without these, a sample
-    without backgammons would have an error of 0."""
+    """Standard error of a share of independent games, with one success and one failure added. Without these two games,
+    a sample without backgammons would have an error of 0."""
     likely = (share * games + 1) / (games + 2)
     return sqrt(likely * (1 - likely) / games)
 
@@ -90,7 +90,7 @@ def benchmark_measures(recipe: Texts, found: Figures) -> list[Measure]:
 
 def referee_measures(recipe: Texts, found: Figures) -> list[Measure]:
     """The mean loss in bearoffs or contact endgames, with or without the player's tables. Empty without a standard
-    error, as few decisions may all be from one game."""
+    error, because few decisions may all be from one game."""
     if not isfinite(found["standard_error"]):
         return []
     is_contact = recipe["points"] == ANYWHERE
@@ -189,7 +189,7 @@ class Scores(Dataset[ScoresParameters]):
         return {role_of(place): source_input(place) for place in parameters.sources if not place.version}
 
     def estimate(self, _parameters: ScoresParameters) -> Estimate:
-        return Estimate(MOST_ROWS, 200 * MOST_ROWS, 1 << 20)
+        return Estimate(MAX_ROWS, 200 * MAX_ROWS, 1 << 20)
 
 
 def role_of(place: VersionRef) -> str:

@@ -1,4 +1,4 @@
-"""Benchmarks and reference positions: players' choices and values there, and the speed of their evaluation."""
+"""The choices and values of players on benchmarks and reference positions, and the speed of their evaluation."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ where other_player = $player and other_ply = $ply
       and benchmark || '/' || benchmark_version in (select unnest($sets))
 """
 RUNS = 3  # the speed is their median
-LEAST_SECONDS = 0.2  # of a run
-MOST = 1 << 20  # positions
+MIN_SECONDS = 0.2  # shortest run
+MAX_POSITIONS = 1 << 20  # positions
 Player = tuple[str, int]  # (name, ply)
 
 
@@ -76,8 +76,8 @@ def chosen_sets(warehouse: Warehouse, names: Sequence[str], more: Sequence[Table
 
 
 def current_sets(warehouse: Warehouse, names: Sequence[str]) -> list[Table]:
-    """The named benchmarks, or all, each once. Raises UsageError for a version that is not current, as SQL does not see
-    its rows, and the errors of `chosen_sets`."""
+    """The named benchmarks, or all, each once. Raises UsageError for a version that is not current, because SQL does
+    not see its rows, and the errors of `chosen_sets`."""
     found = {table.name: table for table in chosen_sets(warehouse, names)}
     for table in found.values():
         current = warehouse.open(table.manifest.dataset, table.manifest.variant)
@@ -167,8 +167,8 @@ def workers_text(name: str) -> str:
 def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
     """Speed of an evaluator on int8[n, 26] boards, in positions per second: the median of RUNS runs after a warm-up.
 
-    A run takes at least LEAST_SECONDS and longer than a single position, so that the start of a program does not count.
-    No position is evaluated twice before all others were, as gnubg caches its answers.
+    A run takes at least MIN_SECONDS and longer than a single position, so that the start of a program does not count.
+    No position is evaluated twice before all others were, because gnubg caches its answers.
     """
     mixed, total = spread(boards), 0
 
@@ -180,7 +180,7 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
     seconds(thread_count())  # starts as many processes
     start = seconds(1)
     size, taken = 1, 0.0
-    while taken < max(LEAST_SECONDS, start) and size < MOST:
+    while taken < max(MIN_SECONDS, start) and size < MAX_POSITIONS:
         size *= 2
         taken = median(seconds(size) for _ in range(RUNS)) - start
     return (size - 1) / taken

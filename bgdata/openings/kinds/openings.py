@@ -24,8 +24,8 @@ PUBLISHED = Path(__file__).parents[1] / "versions"  # <variant>/<version>/, see 
 OBJECTIVES = ("money", "double-match-point")  # in the order of `openings.candidates.Objective`, which imports kernels
 FIRST_ROLLS = tuple(str(roll) for roll in ROLLS if not roll.is_double)
 REPLY_ROLLS = tuple(map(str, ROLLS))
-MOST_PLAYS = 30  # candidates of a roll
-MOST_SENSIBLE = 10  # most answered plays of a first roll; the dice of replies depend on this number
+MAX_PLAYS = 30  # candidates of a roll
+MAX_SENSIBLE = 10  # most answered plays of a first roll; the dice of replies depend on this number
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Openings(Dataset[OpeningParameters]):
     """One row per candidate, of the first roll and then of the replies, by rank."""
 
     name = "openings"
-    revision = 3  # 2: luck in races is seen by likely plays too; 3: a table for each first roll
+    revision = 3  # 2: likely plays measure luck in races too; 3: a table for each first roll
     summary = "The opening book of a first roll: its candidates and those of the replies to it, rolled out."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = (
@@ -159,15 +159,15 @@ def first_roll_of(text: str) -> str:
 
 
 def check_numbers(parameters: OpeningParameters) -> None:
-    """Raises InvalidParameterError for numbers out of range."""
+    """Raise InvalidParameterError for numbers out of range."""
     distances = (parameters.within, parameters.margin, parameters.sensible, parameters.reply_within)
     if not all(0 <= each < inf for each in distances):
         raise InvalidParameterError(
             f"expected within, margin, sensible and reply_within of 0 points or more, got {cite(str(distances))}"
         )
-    if not 1 <= parameters.most_plays <= MOST_PLAYS or not 0 <= parameters.sensible_plays <= MOST_SENSIBLE:
+    if not 1 <= parameters.most_plays <= MAX_PLAYS or not 0 <= parameters.sensible_plays <= MAX_SENSIBLE:
         raise InvalidParameterError(
-            f"expected 1 to {MOST_PLAYS} plays of a roll, of which 0 to {MOST_SENSIBLE} are answered, "
+            f"expected 1 to {MAX_PLAYS} plays of a roll, of which 0 to {MAX_SENSIBLE} are answered, "
             f"got {parameters.most_plays} and {parameters.sensible_plays}"
         )
     try:

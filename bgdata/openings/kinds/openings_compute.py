@@ -17,7 +17,7 @@ from bgdata.game.position import START, Position
 from bgdata.kinds.column_values import chance_columns, constant, position_columns
 from bgdata.kinds.rechecking import cheapest_rows, check_arrays
 from bgdata.openings.candidates import Objective, candidates_of, is_known, roll_out_candidates
-from bgdata.openings.kinds.openings import FIRST_ROLLS, MOST_SENSIBLE, REPLY_ROLLS, OpeningParameters
+from bgdata.openings.kinds.openings import FIRST_ROLLS, MAX_SENSIBLE, REPLY_ROLLS, OpeningParameters
 from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
@@ -61,7 +61,7 @@ class Slot(NamedTuple):
         first = FIRST_ROLLS.index(self.first_roll)
         if not self.reply_roll:
             return first
-        answered = first * MOST_SENSIBLE + self.answered
+        answered = first * MAX_SENSIBLE + self.answered
         return len(FIRST_ROLLS) + answered * len(REPLY_ROLLS) + REPLY_ROLLS.index(self.reply_roll)
 
 
@@ -149,7 +149,7 @@ class OpeningsComputation(Computation[OpeningParameters]):
         }
 
     def check_sample(self, recheck: Recheck[OpeningParameters]) -> str:
-        """Checks that replies answer the sensible plays, and rolls out those of the drawn decisions again that have the
+        """Check that replies answer the sensible plays, and roll out those of the drawn decisions again that have the
         fewest games."""
         table, parameters = recheck.table, recheck.parameters
         arrays = {name: np.asarray(values) for name, values in table.arrays().items()}
@@ -230,7 +230,7 @@ def play_texts(first_roll: str, arrays: Mapping[str, Array]) -> list[str]:
 
 
 def check_decision(recheck: Recheck[OpeningParameters], chooser: Chooser, row: int) -> None:
-    """Raises CheckFailedError unless rolling out a decision again gives the same values."""
+    """Raise CheckFailedError unless rolling out a decision again gives the same values."""
     table, arrays = recheck.table, recheck.table.arrays()
     answered = int(arrays["decisions_answered"][row])
     rank = int(arrays["plays_ranks"][answered]) if answered >= 0 else -1

@@ -183,7 +183,7 @@ def write_matches(path: Path, matches: Iterable[Match]) -> None:
 
 
 def save_matches(path: Path, matches: Iterable[Match]) -> None:
-    """Write matches between games: print an error instead of raising it, and play on, as a later attempt may
+    """Write matches between games: print an error instead of raising it, and play on, because a later attempt may
     succeed."""
     try:
         write_matches(path, matches)

@@ -190,7 +190,7 @@ def label_by_lookahead(warehouse: Warehouse, source: str, options: Mapping[str, 
 
 def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Mapping[str, Any], form: str) -> None:
     """Build a version of `engine_labels` and print a summary. Raises UsageError for options that do not fit."""
-    from bgdata.evaluation.lookahead import MOST_PLY
+    from bgdata.evaluation.lookahead import MAX_PLY
     from bgdata.evaluation.player import open_named_player
     from bgdata.training.steps import network_parameters
 
@@ -200,8 +200,8 @@ def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Map
         parameters = engine_labels.EngineParameters(place, engine, ply, version, source_recipe=recipe)
     elif options["least_change"]:
         raise UsageError(f"expected --least-change with --ply 1, got it with --ply {ply}")
-    elif ply > MOST_PLY:
-        raise UsageError(f"expected --ply 0 to {MOST_PLY} for lookahead, got {ply}")
+    elif ply > MAX_PLY:
+        raise UsageError(f"expected --ply 0 to {MAX_PLY} for lookahead, got {ply}")
     else:
         network = network_parameters(warehouse, options["network"])
         parameters = engine_labels.EngineParameters(place, "network", ply, **network, source_recipe=recipe)

@@ -1,8 +1,8 @@
 """`bgdata rollout`: roll out a position, a cube decision, or the plays of a roll.
 
 Rollouts without the cube show progress and save their finished games, so that a stopped one resumes. A trial depends on
-its number alone, so blocks of trials from several runs add up to one run. They are saved in the user's cache folder,
-because a rollout only reads the warehouse, which may belong to another user.
+its number alone, so blocks of trials from several runs add up to one run. The blocks are saved in the user's cache
+folder, because a rollout only reads the warehouse, which may belong to another user.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SLICE_SECONDS = 1.0  # between two estimates
-LEAST_BLOCKS = 4  # for each thread in a slice, so that no thread waits long for others
+MIN_BLOCKS = 4  # for each thread in a slice, so that no thread waits long for others
 FORGET_SECONDS = 30 * 24 * 3600  # after which a stopped rollout is deleted
 
 
@@ -130,7 +130,7 @@ class RolloutRequest(NamedTuple):
 
     position: Position
     roll: Roll | None
-    window: Window  # of plays, with a roll
+    window: Window  # window of plays, if there is a roll
     limits: Limits
     seed: int
     how: RolloutSettings
@@ -292,7 +292,7 @@ def choice_lines(rows: list[dict[str, Any]], *, is_match: bool) -> list[str]:
 
 
 class KeptRollout:
-    """The finished blocks of trials of one rollout, saved in a folder. A block has all boards."""
+    """The finished blocks of trials of one rollout, saved in a folder. A block contains all boards."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -357,7 +357,7 @@ class KeptRollout:
                 begin, end = int(begins[0]), int(begins[0]) + count
                 while self.count < end:
                     started = time.monotonic()
-                    least = -(-LEAST_BLOCKS * thread_count() // len(rows))
+                    least = -(-MIN_BLOCKS * thread_count() // len(rows))
                     first, size = self.count, max(size, least)
                     self.blocks.append(rolled(rows, np.full(len(rows), first), min(end - first, size)))
                     now = time.monotonic()
@@ -380,8 +380,8 @@ class KeptRollout:
 
 @contextmanager
 def kept_rollout(*parts: object) -> Iterator[KeptRollout]:
-    """The rollout with this identity, all that its games depend on. Its saved blocks are deleted when the block ends
-    without an error."""
+    """The rollout with this identity, which is all that the games depend on. The saved blocks are deleted when the
+    block ends without an error."""
     from bgdata.kernel_cache import kernel_cache, kernel_fingerprint
 
     named = repr((FORMAT, kernel_fingerprint(), *parts))

@@ -14,7 +14,7 @@ from bgdata.cli.output import build_version, print_built
 from bgdata.errors import MissingTableError, UsageError, cite
 from bgdata.rows import COUNT, EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.selfplay.kinds.cubeful_selfplay import DATASET as CUBEFUL
-from bgdata.selfplay.kinds.cubeful_selfplay import MOST_PLY, CubefulParameters
+from bgdata.selfplay.kinds.cubeful_selfplay import MAX_PLY, CubefulParameters
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
@@ -39,7 +39,7 @@ from bgdata.warehouse import Warehouse
 )
 @cli.match_length_option("money games")
 @cli.jacoby_option
-@cli.ply_option(MOST_PLY)
+@cli.ply_option(MAX_PLY)
 @cli.executor_option
 @cli.threads_option
 @cli.force_option
@@ -190,7 +190,7 @@ from selfplay_labels_summary where variant = $variant order by positions desc
 
 def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
     """The parameters of a corpus, for labels that name it as their input. Raises MissingTableError for a corpus that is
-    missing or made by another recipe, and for a damaged one what `Table.check_sizes` raises."""
+    missing or made by another recipe, and for a damaged corpus the exceptions of `Table.check_sizes`."""
     kind, variant, *_ = [*source.split("/"), ""]
     if kind != SELFPLAY.name or not variant:
         raise UsageError(f"expected a corpus such as selfplay/network-10000-seed-1, got {cite(source)}")

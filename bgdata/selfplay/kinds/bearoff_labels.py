@@ -1,4 +1,4 @@
-"""Bearoffs with chances from tables: labels without noise for a race network."""
+"""Bearoffs with chances from tables, which are labels without noise for a race network."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from bgdata.selfplay.kinds.shared.games import check_seed
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
-MOST_POINTS = 12  # any two layouts on so few points have passed each other
-MOST_PAIRS = 1 << 28
+MAX_POINTS = 12  # any two layouts on so few points have passed each other
+MAX_PAIRS = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -74,16 +74,16 @@ class BearoffLabels(Dataset[BearoffParameters]):
         return f"{parameters.points}x15-{parameters.pairs or 'all'}{exact}-seed-{parameters.seed}"
 
     def check_parameters(self, parameters: BearoffParameters) -> None:
-        if not 1 <= parameters.points <= MOST_POINTS:
-            raise InvalidParameterError(f"expected 1 to {MOST_POINTS} points, got {parameters.points}")
+        if not 1 <= parameters.points <= MAX_POINTS:
+            raise InvalidParameterError(f"expected 1 to {MAX_POINTS} points, got {parameters.points}")
         two_sided = parameters.two_sided_parameters()
         if two_sided:
             TWO_SIDED.check_parameters(two_sided)
-            if two_sided.points > MOST_POINTS:
-                raise InvalidParameterError(f"expected 1 to {MOST_POINTS} points, got {two_sided.points}")
+            if two_sided.points > MAX_POINTS:
+                raise InvalidParameterError(f"expected 1 to {MAX_POINTS} points, got {two_sided.points}")
         for name, count in (("pairs", parameters.pairs), ("exact pairs", parameters.exact_pairs)):
-            if not 0 <= count <= MOST_PAIRS:
-                raise InvalidParameterError(f"expected 0 to {MOST_PAIRS:,} {name}, got {count}")
+            if not 0 <= count <= MAX_PAIRS:
+                raise InvalidParameterError(f"expected 0 to {MAX_PAIRS:,} {name}, got {count}")
         check_seed(parameters.seed)
 
     def inputs(self, parameters: BearoffParameters) -> Mapping[str, tuple[str, Parameters]]:

@@ -15,7 +15,7 @@ from bgdata.selfplay.kinds.shared import rollouts
 from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
-MOST_PLY = max(player.most_ply for player in PLAYERS.values())
+MAX_PLY = max(player.most_ply for player in PLAYERS.values())
 
 if TYPE_CHECKING:
     from bgdata.store.table import Table
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class EngineParameters(Parameters):
     """The source of the positions, and the engine: a program with its version and its ply (0 is static), or `network`
-    with its bearoff tables, as in `NetworkChoice`. `source_recipe` has the parameters of the source for
+    with its bearoff tables, as in `NetworkChoice`. `source_recipe` contains the parameters of the source for
     `source_input`."""
 
     source: VersionRef = rollouts.UNNAMED
@@ -94,8 +94,8 @@ class EngineLabels(Dataset[EngineParameters]):
             raise InvalidParameterError(
                 f"expected an engine among {', '.join(PROGRAMS)} and network, got {parameters.engine!r}"
             )
-        if not 0 <= parameters.ply <= MOST_PLY:
-            raise InvalidParameterError(f"expected a ply of 0 to {MOST_PLY}, got {parameters.ply}")
+        if not 0 <= parameters.ply <= MAX_PLY:
+            raise InvalidParameterError(f"expected a ply of 0 to {MAX_PLY}, got {parameters.ply}")
         if bool(parameters.version) != (parameters.engine in PROGRAMS):
             raise InvalidParameterError(
                 f"expected a version of a program, and none of a network, got {parameters.version!r} of "

@@ -1,4 +1,5 @@
-"""Positions with the chances of a network at 1-ply: cheap labels, better than its own chances at 0-ply."""
+"""Positions with the chances of a network at 1-ply. These labels are cheap, and better than the network's chances at
+0-ply."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class LookaheadParameters(rollouts.NetworkChoice):
     """The source of the positions, and the network that evaluates them. Positions whose equity changes by less than
-    `least_change` points are left out; 0 keeps all. `source_recipe` has the parameters of the source for
+    `least_change` points are left out; 0 keeps all. `source_recipe` contains the parameters of the source for
     `source_input`."""
 
     source: VersionRef = rollouts.UNNAMED

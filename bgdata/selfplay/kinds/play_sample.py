@@ -1,4 +1,4 @@
-"""Positions after the best plays of turns of self-play, which a player must distinguish to choose well."""
+"""Positions after the best plays of self-play turns, which a player must distinguish to choose well."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from bgdata.store.parameters import Parameters, number_text
 if TYPE_CHECKING:
     from bgdata.selfplay.rollout_decisions import Window
 
-MOST_PLAYS = 20  # limit of `plays`
+MAX_PLAYS = 20  # limit of `plays`
 CLASSES = ("contact", "crashed", "race")  # races include bearoffs
 
 
 @dataclass(frozen=True)
 class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
     """A corpus, the classes of positions, the maximum number of turns of each class, the number of best plays of each
-    turn, their largest loss in points at 0-ply, and the network that evaluates them."""
+    turn, the largest loss of these plays in points at 0-ply, and the network that evaluates them."""
 
     classes: tuple[str, ...] = CLASSES
     most: int = 2000
@@ -93,8 +93,8 @@ class PlaySample(Dataset[PlaySampleParameters]):
         SELFPLAY.check_parameters(parameters.corpus)
         if not 1 <= parameters.most < 1 << 31:
             raise InvalidParameterError(f"expected at least 1 turn of each class, got {parameters.most}")
-        if not 1 <= parameters.plays <= MOST_PLAYS:
-            raise InvalidParameterError(f"expected 1 to {MOST_PLAYS} plays of a turn, got {parameters.plays}")
+        if not 1 <= parameters.plays <= MAX_PLAYS:
+            raise InvalidParameterError(f"expected 1 to {MAX_PLAYS} plays of a turn, got {parameters.plays}")
         parameters.window()
         parameters.numbers()
         parameters.check_network()

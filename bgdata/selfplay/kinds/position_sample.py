@@ -1,4 +1,4 @@
-"""Distinct positions of self-play, a number of each class, for labelling; split by game."""
+"""Distinct positions of self-play for labelling, the same number of each class, split by game."""
 
 from __future__ import annotations
 

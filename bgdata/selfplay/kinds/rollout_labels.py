@@ -1,4 +1,4 @@
-"""Positions with chances by rollouts: labels with standard errors."""
+"""Positions with chances by rollouts, which are labels with standard errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class RolloutLabelParameters(rollouts.RollerParameters):
     """The source of the positions, the network and the settings of rollouts, and the seed of their dice.
-    `source_recipe` has the parameters of the source for `source_input`."""
+    `source_recipe` contains the parameters of the source for `source_input`."""
 
     source: VersionRef = rollouts.UNNAMED
     seed: int = 0

@@ -1,4 +1,5 @@
-"""Games of one player against itself: every position, roll and play, with its evaluation and the luck of the roll."""
+"""Games of one player against itself, with every position, roll and play, the evaluation of the position and the luck
+of the roll."""
 
 from __future__ import annotations
 
@@ -31,9 +32,9 @@ TABLES = {  # bearoff tables of the network of the package
 
 @dataclass(frozen=True)
 class SelfPlayParameters(Parameters):
-    """The player, its version (empty for `network`: the recipe depends on that network), the number and the seed of the
-    games, and whether the luck of every roll is measured, which takes ten times as long. The player measures luck
-    itself, or, if it has no networks, the network of the package."""
+    """The player, its version (empty for `network`, because the recipe depends on that network), the number and the
+    seed of the games, and whether the luck of every roll is measured, which takes ten times as long. The player
+    measures luck itself, or, if it has no networks, the network of the package."""
 
     player: str = "network"
     version: str = ""

@@ -52,12 +52,12 @@ class PlayedGamesComputation(Computation[P]):
     turn_parts: ClassVar[tuple[str, ...]]  # arrays of shards with a row for each turn
 
     def play(self, build: Build[P], work: Work, parts: Sequence[range]) -> Array:
-        """Save what shards hold, and `first_turns`, which it returns."""
+        """Save the arrays of the shards, and `first_turns`; returns the latter."""
         shards = list(compute_shards(build.job, "games", work, parts))
         return save_games(build.job, shards, (*self.game_parts, *self.turn_parts))
 
     def play_again(self, recheck: Recheck[P], play: ShardOf, settings: Settings, first_games: Array) -> str:
-        """Play some games or matches again. Item `number` has the games first_games[number:number + 2]. Raises
+        """Play some games or matches again. Games first_games[number:number + 2] belong to item `number`. Raises
         CheckFailedError."""
         table, first_turns = recheck.table, np.asarray(recheck.table.array("first_turns"))
         count, total = min(recheck.rows, self.most_replayed, len(first_games) - 1), len(first_games) - 1
@@ -200,7 +200,7 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
 
 
 def seat_tables(context: Context[SelfPlayParameters]) -> dict[str, Table]:
-    """The versions that a player plays by, by role: a network by name plays by the best bearoff tables of its
+    """The versions that a player plays by, by role. A network by name plays by the best bearoff tables of the
     warehouse. Raises MissingTableError."""
     if not context.parameters.player.startswith("network/"):
         return dict(context.inputs)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class SelfPlayLabelParameters(SelfPlayParameters):
     """A corpus, the size of the two-sided table, and the points of the one-sided and gammon tables that are combined
-    beyond it; 0 for exact chances alone."""
+    beyond that table; 0 for exact chances alone."""
 
     points: int = 6
     checkers: int = 9

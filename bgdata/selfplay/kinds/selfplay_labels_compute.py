@@ -1,11 +1,12 @@
 """Labels positions of self-play with the outcomes of games, rescored by exact tables.
 
-A label has the five chances of a position that a network learns. Without rescoring each is 0 or 1 by the outcome of the
-game. A position that a table covers gets the chances of the table. An earlier position gets those of the first covered
-position that its game reached, seen by its own side; this removes the luck of all later rolls. Games that reach no
-covered position keep their outcome. (Lc0 rescores its self-play games in this way with endgame tablebases.)
+A label consists of the five chances of a position that a network learns. Without rescoring each is 0 or 1 by the
+outcome of the game. A position that a table covers gets the chances of the table. An earlier position gets those of the
+first covered position that its game reached, from the point of view of its own side; this removes the luck of all later
+rolls. Games that reach no covered position keep their outcome. (Lc0 rescores its self-play games in this way with
+endgame tablebases.)
 
-A luck-adjusted label subtracts luck instead. The value of a position is, on average, the value one turn later less the
+A luck-adjusted label subtracts luck instead. The value of a position is, on average, the value one turn later minus the
 luck of the roll in between, because luck is 0 on average for any evaluation. Going backwards from the end of a game, or
 from its first covered position, this gives every position an unbiased label without most of the noise of later rolls.
 """
@@ -35,7 +36,7 @@ from bgdata.store.handed import Settings
 from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
 from bgdata.store.table import Table
 
-SHARD_GAMES = 2000  # of one shard, of 7 MB
+SHARD_GAMES = 2000  # games of one shard of 7 MB
 SOURCES = ("outcome", "exact", "combined")  # in the order of `BearoffSource`
 _EXACT, _NONE = int(BearoffSource.EXACT), int(BearoffSource.NONE)
 
@@ -86,7 +87,7 @@ def label_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 
 def open_labelling(settings: Settings) -> Context[SelfPlayLabelParameters]:
-    """What `label_shard` labels, and by what. Raises CorruptFileError."""
+    """The games that `label_shard` labels, and the tables. Raises CorruptFileError."""
     context = context_of(settings, SelfPlayLabelParameters)
     check_corpus(context.inputs["games"])
     return context
@@ -138,7 +139,7 @@ def sources_of(bearoff: BearoffEvaluator, boards: Array, solved: Array) -> Array
 
 
 class Labels(NamedTuple):
-    """One row for each turn, seen by the player on roll before the roll."""
+    """One row for each turn, before the roll, for the player on roll."""
 
     points: Array  # int8[n] won at the end of the game, -3 to 3
     chances: Array  # float32[n, 5] rescored
@@ -148,10 +149,9 @@ class Labels(NamedTuple):
 def rescored_labels(
     tables: BearoffArrays, outcomes: Array, begins: Array, offsets: Array, boards: Array, *, combined: bool = False
 ) -> Labels:
-    """Labels of int8[n, 26] boards before the roll. Games have the rows of `games.Corpus`.
-
-    A position is covered if the two-sided table has it, and with `combined` also if two one-sided distributions can be
-    combined, which is an approximation. Labels are the same on any number of threads.
+    """Labels of int8[n, 26] boards before the roll. Rows belong to games as in `games.Corpus`. A position is covered if
+    the two-sided table contains it, and with `combined` also if two one-sided distributions can be combined, which is
+    an approximation. Labels are the same on any number of threads.
     """
     n = len(boards)
     labels = Labels(np.empty(n, np.int8), np.empty((n, 5), np.float32), np.empty(n, np.int64))
@@ -160,8 +160,8 @@ def rescored_labels(
 
 
 def rescoring_figures(before: Array, chances: Array, turns_later: Array) -> dict[str, float]:
-    """How much of the variance of labels, in points of cubeless equity squared, rescoring removed: from float64[n]
-    outcomes, the chances, and the turns until a table covers the game, -1 for never."""
+    """Statistics of the variance that rescoring removes from labels, in squared points of cubeless equity. Takes the
+    float64[n] outcomes, the chances after rescoring, and the turns until a table covers the game (-1 for never)."""
     after = cubeless_equities(chances).astype(np.float64)
     squares, is_covered = (after - before) ** 2, turns_later == 0
     found = {
@@ -179,17 +179,19 @@ def rescoring_figures(before: Array, chances: Array, turns_later: Array) -> dict
 
 
 def luck_adjusted_equities(labels: Labels, offsets: Array, lucks: Array) -> Array:
-    """float32[n]: cubeless equity of the player on roll before each roll, in points; game g has rows offsets[g] to
-    offsets[g + 1]. It is exact where a table covers the position, and NaN where the luck of the roll is unknown.
+    """float32[n]: cubeless equity of the player on roll before each roll, in points; rows offsets[g] to offsets[g + 1]
+    belong to game g. The equity is exact where a table covers the position, and NaN where the luck of the roll is
+    unknown.
 
-    The value after a game's last turn is its outcome. Games are summed separately, so a game is the same in any corpus.
+    The value after the last turn of a game is the outcome. Games are summed separately, so a game is the same in any
+    corpus.
     """
     is_covered = labels.solved == np.arange(len(labels.solved))
     rescored = cubeless_equities(labels.chances).astype(np.float64)
     adjusted = np.empty(len(lucks))
     ends, lengths = offsets[1:], np.diff(offsets)
     alive = np.flatnonzero(lengths)
-    later = -labels.points[ends[alive] - 1].astype(np.float64)  # seen by the player who would roll next
+    later = -labels.points[ends[alive] - 1].astype(np.float64)  # for the player who would roll next
     for step in range(1, int(lengths.max(initial=0)) + 1):
         is_left = lengths[alive] >= step
         alive, later = alive[is_left], later[is_left]
@@ -212,7 +214,7 @@ def fill_labels(
     chances: Array,
     solved: Array,
 ) -> None:
-    """Fills points[turn], chances[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1] of
+    """Fill points[turn], chances[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1] of
     boards[turn, slot], from last to first."""
     for game in prange(len(outcomes)):
         begin, end = offsets[game], offsets[game + 1]

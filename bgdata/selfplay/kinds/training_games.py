@@ -23,8 +23,8 @@ STARTS = (  # in the order of `selfplay.training_games.Start`, which would impor
     *("primes", "holding", "bear-in", "crashed", "anywhere", "doubtful"),
 )
 DOUBTFUL = STARTS[-1]
-MOST_LIKELY = 21  # as in `evaluation.roll_values`, which imports kernels
-TURNS = 40  # of a game, roughly: games from set-ups are shorter than those from the opening
+MAX_LIKELY = 21  # as in `evaluation.roll_values`, which imports kernels
+TURNS = 40  # turns of a game, roughly: games from set-ups are shorter than those from the opening
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class TrainingGameParameters(NetworkChoice):
 
 
 class TrainingGames(Dataset[TrainingGameParameters]):
-    """One row for each turn of each game, until the game is over or a bearoff table knows its chances."""
+    """One row for each turn of each game, until the game is over or a bearoff table contains its chances."""
 
     name = "training_games"
     revision = 3  # 3: likely plays are considered in races too
@@ -127,9 +127,9 @@ class TrainingGames(Dataset[TrainingGameParameters]):
         check_count(parameters.games)
         if not 0 <= parameters.seed < 1 << 62:
             raise InvalidParameterError(f"expected a seed from 0 to 2^62 - 1, got {parameters.seed}")
-        if not 0 <= parameters.likely <= MOST_LIKELY:
+        if not 0 <= parameters.likely <= MAX_LIKELY:
             raise InvalidParameterError(
-                f"expected 1 to {MOST_LIKELY} likely plays of a roll, or 0 for all, got {parameters.likely}"
+                f"expected 1 to {MAX_LIKELY} likely plays of a roll, or 0 for all, got {parameters.likely}"
             )
         for name in ("overlooked", "td_lambda"):
             if not 0 <= getattr(parameters, name) <= 1:

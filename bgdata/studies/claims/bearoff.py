@@ -91,7 +91,7 @@ def gnubg_bytes(tables: Tables, points: int, checkers: int, is_two_sided: bool) 
 
 @lru_cache(maxsize=2)
 def gnubg_differences(ours: RaceTable) -> NDArray[np.float64]:
-    """float64[positions, rolls]: gnubg's chances less ours."""
+    """float64[positions, rolls]: gnubg's chances minus ours."""
     counts = gnubg_counts(ours.points, is_gammon=ours.first_index > 0)[ours.first_index :]
     differences = counts / GNUBG_SCALE
     chances = ours.chances_matrix(len(ours))

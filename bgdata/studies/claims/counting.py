@@ -1,4 +1,4 @@
-"""Claims answered by arithmetic: counts of positions, sizes of files, binomial chances, ratings, luck.
+"""Claims answered by arithmetic: counts of positions, file sizes, binomial chances, ratings, luck.
 
 Every function returns one number or word; definitions refer to it by name, see `register`.
 """
@@ -13,8 +13,8 @@ from math import comb, log10
 from bgdata.bearoff.index import layout_count
 from bgdata.game.dice import Roll
 
-HEADER_BYTES = 40  # of gnubg's bearoff files
-FILE_LIMIT_BYTES = 1 << 31  # of the program that writes them
+HEADER_BYTES = 40  # header of gnubg's bearoff files
+FILE_LIMIT_BYTES = 1 << 31  # largest file that the program writes
 
 
 def layouts(points: int, checkers: int) -> int:
@@ -49,7 +49,7 @@ def legal_positions() -> int:
 
 
 def two_sided_bytes(points: int, checkers: int) -> int:
-    """Size of gnubg's two-sided file with cubeful equities: four numbers of two bytes a pair."""
+    """Size of gnubg's two-sided file with cubeful equities: four numbers of two bytes per pair."""
     return HEADER_BYTES + 8 * pairs_with_empty(points, checkers)
 
 

@@ -75,7 +75,7 @@ def post_crawford_equity(away: int, gammon_rate: float, backgammon_rate: float) 
     """Equity of the leader after the Crawford game, against a trailer an odd number of points away who doubles at once.
 
     Half of the gammons and backgammons, given as shares of all games, are the trailer's. The leader takes: a pass would
-    save the trailer a game, as it needs no more games from an even number of points than from one less.
+    save the trailer a game, because it needs no more games from an even number of points than from one less.
     """
     trailer = {1: 0.5}
     for points in range(3, away + 1, 2):

@@ -79,7 +79,7 @@ class Claim:
     subject: str  # what was published, and in which unit
     published: str
     place: str = ""  # table, line or chapter of the source
-    date: str = ""  # of the source: year, month or day
+    date: str = ""  # date of the source: year, month or day
     kind: str = PUBLISHED
     printed_table: str = ""  # table whose figures are also judged together
     restates: str = ""  # for published_twice: the claim with the same figure

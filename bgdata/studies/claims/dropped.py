@@ -134,7 +134,7 @@ def fill_equities(
     equities: NDArray[np.float64],
     turned: NDArray[np.float64],
 ) -> None:
-    """Fills equities[player, opponent] and turned[opponent, player] from layout 1 on.
+    """Fill equities[player, opponent] and turned[opponent, player] from layout 1 on.
 
     `start` and `results` are those of `Plays`. Plays lead to lower indexes: for each layout, first its equities against
     all lower layouts are filled, then those of all layouts up to it against it.

@@ -17,7 +17,7 @@ from bgdata.store.table import Table
 from bgdata.studies.claims.bearoff import Tables, open_table
 from bgdata.studies.claims.definitions import Found
 
-WINDOWS = ((0.2, 0.35), (0.65, 0.8))  # of winning chances: near the take and the cash point
+WINDOWS = ((0.2, 0.35), (0.65, 0.8))  # ranges of winning chances, near the take and the cash point
 ROUND = 2  # turns from a player's roll to its next one
 
 

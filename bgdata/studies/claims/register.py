@@ -36,7 +36,7 @@ READINGS: Mapping[str, Callable[..., Any]] = BEAROFF | DROPPED | PLAY  # functio
 SLACK = 1e-9  # for binary fractions: 0.925 is not exact
 DECIDES, OBSTACLE = "to decide it: ", "Why not here: "  # prefixes of an experiment and of its obstacle
 UNEXPLAINED = "Not within the tolerance, and we do not know why"
-DIGITS = 9  # of stored answers: later digits of sums may differ between machines
+DIGITS = 9  # digits of stored answers: later digits of sums may differ between machines
 ERRORS = 3  # combined standard errors that an answer may deviate by, besides printed rounding
 DECIMALS = 15  # smaller figures are rounding errors
 COARSEST = 4  # times the published standard error: samples with larger errors are too small
@@ -49,10 +49,10 @@ class Judged(NamedTuple):
 
     claim: Claim
     answer: Answer | None
-    status: str  # of STATUSES
+    status: str  # one of STATUSES
     explanation: str
     error: float = 0.0  # standard error of the answer, 0 without a sample
-    published_error: float = 0.0  # of the published number, 0 if unknown
+    published_error: float = 0.0  # error of the published number, 0 if unknown
     bound: float = 0.0  # largest effect of rounding on the answer
 
     @property
@@ -170,7 +170,7 @@ class Together(NamedTuple):
     n_rows: int  # with a standard error
     n_disagreeing: int
     chi_squared: float  # sum of squared differences, each over its variance
-    chance: float  # of such a sum or a larger one, if only sampling and rounding cause differences
+    chance: float  # chance of such a sum or a larger one, if only sampling and rounding cause differences
     status: str
 
 

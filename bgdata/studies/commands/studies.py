@@ -194,7 +194,8 @@ def study_lines(series: Mapping[tuple[int, str], Series], length: int) -> Iterat
     yield from table_lines([Column("measure", heading=title_of(length), width=24), *columns], rows)
 
 
-LINES = [(line, colour) for line, colour in product(("-", "--", ":"), (TEAL, RED, BLUE, "#c9a227"))]  # of series
+# line styles and colours of series
+LINES = [(line, colour) for line, colour in product(("-", "--", ":"), (TEAL, RED, BLUE, "#c9a227"))]
 
 
 def draw_study(title: str, setting: str, unit: str, series: Sequence[Series], path: Path) -> None:

@@ -78,7 +78,7 @@ ORDER = (
     *("correction", "status", "is_erratum", "explanation", "query"),
 )
 COLUMNS = {column.name: column for column in (*TEXTS, *NUMBERS, IS_ERRATUM)}
-ROW_BYTES = 1000  # of a claim with explanation and query, stored twice
+ROW_BYTES = 1000  # bytes of a claim with explanation and query, stored twice
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.training.kinds.network import known_variant
 from bgdata.training.kinds.supervised_network import WeightedLabels, check_guard, check_labels, label_role
-from bgdata.training.recipes import MOST_UNITS, SupervisedRecipe
+from bgdata.training.recipes import MAX_UNITS, SupervisedRecipe
 
 SCHEMES = ("one", "classes", "themes", "k-means")  # in the order of `training.supervised.parts.Scheme`
 CONTACT_THEMES = THEMES[: THEMES.index("race")]
@@ -25,7 +25,7 @@ GROUPINGS = (
     "reference-theme",
 )  # three of labels, two of reference positions
 BY_HAND = (1, 2, len(CONTACT_THEMES))  # numbers of parts of one, classes and themes
-MOST_PARTS = 100
+MAX_PARTS = 100
 POINTS = "points"
 
 
@@ -135,10 +135,10 @@ class ContactParts(Dataset[ContactPartsParameters]):
             )
         reference_input(parameters.reference)
         for count in parameters.parts:
-            if not 1 <= count <= MOST_PARTS:
-                raise InvalidParameterError(f"expected 1 to {MOST_PARTS} parts, got {count}")
-        if not 1 <= parameters.units <= MOST_UNITS:
-            raise InvalidParameterError(f"expected 1 to {MOST_UNITS} hidden units, got {parameters.units}")
+            if not 1 <= count <= MAX_PARTS:
+                raise InvalidParameterError(f"expected 1 to {MAX_PARTS} parts, got {count}")
+        if not 1 <= parameters.units <= MAX_UNITS:
+            raise InvalidParameterError(f"expected 1 to {MAX_UNITS} hidden units, got {parameters.units}")
 
     def inputs(self, parameters: ContactPartsParameters) -> Mapping[str, Input]:
         places = [place for labels in parameters.labels for place in labels.versions]

@@ -11,7 +11,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters, check_siz
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
-MOST_CHECKERS = 14  # with 15 gammons are possible, and the model would need their chance
+MAX_CHECKERS = 14  # with 15 gammons are possible, and the model would need their chance
 POINTS = "points per unit cube"
 ACTIONS = ("double", "redouble", "take")
 LOSSES = tuple(f"{source}_{action}_loss" for source in ("janowski", "one_sided") for action in ACTIONS)
@@ -95,7 +95,7 @@ class CubeLife(Dataset[CubeLifeParameters]):
         return f"{parameters.points}x{parameters.checkers}"
 
     def check_parameters(self, parameters: CubeLifeParameters) -> None:
-        check_size(parameters.points, parameters.checkers, MOST_CHECKERS)
+        check_size(parameters.points, parameters.checkers, MAX_CHECKERS)
 
     def inputs(self, parameters: CubeLifeParameters) -> Mapping[str, tuple[str, Parameters]]:
         return {

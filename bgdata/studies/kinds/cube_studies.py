@@ -18,7 +18,7 @@ from bgdata.studies.kinds.shared.cube_arms import CUBES, ENDINGS, OWN_MET, OWN_M
 
 PUBLISHED = Path(__file__).parents[1] / "versions"  # <variant>/<version>, as in a warehouse
 SHARD_GAMES = 5000  # money games of a shard, fewer matches; even, so that pairs are not split
-# alphabetical, as rows are sorted by key
+# alphabetical, because rows are sorted by key
 MATCH_MEASURES = ("games_per_match", "hedged_points_per_match", "points_per_match", "win_share")
 MONEY_MEASURES = tuple(
     sorted(
@@ -67,7 +67,7 @@ class CubeStudies(Dataset[StudyParameters]):
     """One row for each measure of an arm."""
 
     name = "cube_studies"
-    revision = 2  # 2: luck is seen by 8 plays of each roll
+    revision = 2  # 2: 8 plays of each roll measure luck
     summary = "Studies of cube handling: measures of games with the cube by model and setting, with standard errors."
     source = (
         "Computed: games of a network with the cube, plays by cubeless money equity or, where the study says so, by "

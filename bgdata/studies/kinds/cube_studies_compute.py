@@ -156,7 +156,7 @@ def game_values(found: CubefulResults, *, is_paired: bool) -> dict[str, Array]:
 
 
 def luck_adjusted_steps(results: Array, lucks: Array, seats: Array) -> Array:
-    """int64[n]: results of players in `seats` less their luck, in steps of a point; `lucks` are of player 0."""
+    """int64[n]: results of players in `seats` minus their luck, in steps of a point; `lucks` are of player 0."""
     own_luck = np.where(seats == 0, lucks, -lucks)
     steps: Array = np.rint((results - own_luck) * STEPS).astype(np.int64)
     return steps

@@ -77,7 +77,7 @@ class RaceRulesComputation(Computation[RaceRuleParameters]):
         }
 
     def check_sample(self, recheck: Recheck[RaceRuleParameters]) -> str:
-        """Compute everything again, as sums cannot be checked in part."""
+        """Compute everything again, because sums cannot be checked in part."""
         check_arrays(recheck.table, score_rules(Races.of(recheck.inputs)))
         return f"all {recheck.table.manifest.rows:,} rows"
 
@@ -129,7 +129,7 @@ def played_pairs(corpus: Table, exact: TwoSidedTable) -> tuple[Array, Array]:
 
 @kernel(parallel=True)
 def fill_covered(boards: Array, points: int, checkers: int, indexes: Array) -> None:
-    """Fills indexes[row, (on roll, opponent)] with the position indexes of boards[row, slot]. -1 unless both sides have
+    """Fill indexes[row, (on roll, opponent)] with the position indexes of boards[row, slot]. -1 unless both sides have
     1 to `checkers` checkers, all on their first `points` points."""
     for row in prange(len(boards)):
         own, other, is_inside = 0, 0, boards[row, 0] == 0 and boards[row, 25] == 0

@@ -35,7 +35,7 @@ from bgdata.training.rows import curve_charts, headline
 from bgdata.warehouse import Warehouse
 
 CHARTS_IN_ROW = 3
-SHOWN = {"win": "win", "win_gammon": "win a gammon", "lose_gammon": "lose a gammon"}  # chances with the dice
+SHOWN = {"win": "win", "win_gammon": "win a gammon", "lose_gammon": "lose a gammon"}  # chances on roll
 FIGURE_NAMES = [column.name for column in FIGURES]
 START = f"Networks to start from: network, network/NAME, or {NEW} for random weights."
 
@@ -279,7 +279,7 @@ def turn_input(warehouse: Warehouse, /, plot: Path | None, force: bool, form: st
     rate. Two have inputs for whose turn it is. In the evaluation after a play, towards which they learn, one gives the
     turn to the player who has just moved ("dice kept"), the other to the opponent ("dice passed"). The third has no
     such inputs. The command prints the chances of each network at the starting position as it learns, for the player
-    with the dice, as the mean of both sides. The table is `turn_input`. A stopped command, run again, resumes from its
+    on roll, as the mean of both sides. The table is `turn_input`. A stopped command, run again, resumes from its
     last checkpoint; the result is the same on any number of threads.
 
     \b

@@ -1,7 +1,7 @@
-"""How many rows of each block of a version are of which split and class, and how many the guard leaves out.
+"""Counts of the rows of each block of a version by split and class, and of the rows that the guard leaves out.
 
-Pools and epochs follow from these counts. Those of a large version are kept in the cache of the user, with a hash, by
-all that they depend on: whoever opens a feed of it again reads no row.
+Pools and epochs follow from these counts. The counts of a large version are kept in the user's cache, with a hash,
+under a name made of all that they depend on: opening a feed of it again reads no row.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from bgdata.store.storage import write_file
 from bgdata.training.feed.rows import GUARDED, Bytes, Guard, LabelledRows, counted_place
 
 Counts = NDArray[np.uint32]  # [blocks, splits, classes of COUNTED and what is guarded]
-KEPT_ROWS = 1 << 20  # of a version whose counts are kept: fewer are counted in some hundredths of a second
+KEPT_ROWS = 1 << 20  # rows of a version whose counts are kept: fewer are counted in some hundredths of a second
 READ_ROWS = 1 << 15  # at a time, in whole blocks
-FORMAT = 1  # of the files
+FORMAT = 1  # format of the files
 _HASH_BYTES = 32
 
 
 def block_counts(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Counts:
-    """The counts of a version in blocks of this size. Raises what reading raises."""
+    """The counts of a version in blocks of this size. Raises the same exceptions as reading its arrays."""
     if len(rows) < KEPT_ROWS:
         return count_blocks(rows, guard, block_rows)
     shape, path = (-(-len(rows) // block_rows), len(SPLITS), GUARDED + 1), counts_file(rows, guard, block_rows)
@@ -40,7 +40,7 @@ def block_counts(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Co
         if hashlib.sha256(found).digest() == seal and len(found) == 4 * int(np.prod(shape)):
             return np.frombuffer(found, np.uint32).reshape(shape)
     counts = count_blocks(rows, guard, block_rows)
-    with suppress(OSError, StorageError):  # whoever cannot keep them counts again
+    with suppress(OSError, StorageError):  # counts that cannot be kept are counted again
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(path, hashlib.sha256(counts.tobytes()).digest() + counts.tobytes())
     return counts
@@ -78,8 +78,8 @@ def count_blocks(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Co
 
 @kernel()
 def _fill_counts(splits: Bytes, classes: Bytes, is_guarded: NDArray[np.bool_], block_rows: int, counts: Counts) -> None:
-    """Adds to counts[row // block_rows, split, place] the rows of a split and of a class with this place, or that are
-    guarded. A row of no split is never read."""
+    """Add to counts[row // block_rows, split, place] the rows of a split that are of the class with this place, or are
+    guarded. A row without a split is never read."""
     for row in range(len(splits)):
         if splits[row] < counts.shape[1]:
             counts[row // block_rows, splits[row], GUARDED if is_guarded[row] else counted_place(classes[row])] += 1

@@ -18,15 +18,15 @@ from bgdata.store.table import Table, published_folder, published_versions
 from bgdata.store.versions import Versions
 from bgdata.training.recipes import TemporalDifferenceRecipe
 
-POINTS = 6  # of the bearoff tables for training and tests
-MOST_GAMES = 1 << 30
-LEAST_GAMES = 4  # two pairs with the same dice: one pair has no standard error
-MOST_INPUTS = 256  # upper limit of all input sets, for estimates
+POINTS = 6  # points of the bearoff tables for training and tests
+MAX_GAMES = 1 << 30
+MIN_GAMES = 4  # two pairs with the same dice: one pair has no standard error
+MAX_INPUTS = 256  # upper limit of all input sets, for estimates
 
 
 @dataclass(frozen=True)
 class NetworkParameters(TemporalDifferenceRecipe, Parameters):
-    """A recipe of temporal-difference learning, and of its tests: a row of the learning curve every `row_games` games,
+    """A recipe of temporal-difference learning and its tests. The learning curve gets a row every `row_games` games,
     from `test_games` games against PubEval.
 
     `start` is a version of a network, or the variant of one that is part of bgdata; empty for new networks.
@@ -96,12 +96,12 @@ class Network(Dataset[NetworkParameters]):
 
     def check_parameters(self, parameters: NetworkParameters) -> None:
         parameters.check()
-        if (most := max(parameters.games, parameters.test_games)) > MOST_GAMES:
-            raise InvalidParameterError(f"expected up to {MOST_GAMES:,} games, got {most}")
+        if (most := max(parameters.games, parameters.test_games)) > MAX_GAMES:
+            raise InvalidParameterError(f"expected up to {MAX_GAMES:,} games, got {most}")
         check_name(parameters.name)
-        if parameters.row_games < parameters.round_games or parameters.test_games < LEAST_GAMES:
+        if parameters.row_games < parameters.round_games or parameters.test_games < MIN_GAMES:
             raise InvalidParameterError(
-                f"expected at least {parameters.round_games} games a row and {LEAST_GAMES} test games, "
+                f"expected at least {parameters.round_games} games a row and {MIN_GAMES} test games, "
                 f"got {parameters.row_games} and {parameters.test_games}"
             )
         self.inputs(parameters)
@@ -118,8 +118,8 @@ class Network(Dataset[NetworkParameters]):
         return published_folder(SHIPPED, parameters, self.slug(parameters))
 
     def estimate(self, parameters: NetworkParameters) -> Estimate:
-        weights = sum(MOST_INPUTS * units[0] + sum(map(mul, units, units[1:])) for units in parameters.layers())
-        lists = 8 * parameters.rounds + 64 * parameters.rows  # of rounds and their sizes, and the learning curve
+        weights = sum(MAX_INPUTS * units[0] + sum(map(mul, units, units[1:])) for units in parameters.layers())
+        lists = 8 * parameters.rounds + 64 * parameters.rows  # the rounds with their sizes, and the learning curve
         return Estimate(
             parameters.rows, 2 * weights + 200 * parameters.rows, (1 << 28) + parameters.round_games * (1 << 16) + lists
         )

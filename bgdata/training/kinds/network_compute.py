@@ -25,8 +25,8 @@ from bgdata.training.kinds.network import NetworkParameters, curve_line
 from bgdata.training.networks import FloatNetworks, input_sets_of, rounded_networks, started_networks
 from bgdata.training.temporal_difference import Trainer, bearoff_sample, result_against_pubeval
 
-SAMPLE_SEED = 0  # of the bearoff positions of tests
-LEAST_GAMES = 100  # to play again: fewer have no reliable standard error
+SAMPLE_SEED = 0  # seed of the bearoff positions of tests
+MIN_GAMES = 100  # to play again: fewer have no reliable standard error
 DEVIATIONS = 5  # allowed difference between some of the test games and all, in standard errors
 
 
@@ -63,8 +63,8 @@ class NetworkComputation(Computation[NetworkParameters]):
         return {name: float(value) for name, value in zip(names, last, strict=True)}
 
     def check_sample(self, recheck: Recheck[NetworkParameters]) -> str:
-        """Recompute the last row from the networks: their error on the bearoff positions, and up to `rows` of their
-        games against PubEval."""
+        """Recompute the last row from the networks, that is, their error on the bearoff positions and up to `rows` of
+        their games against PubEval."""
         table, parameters = recheck.table, recheck.parameters
         networks, curve = open_networks(table), np.asarray(table.array("curve"))
         rounds = [min((row + 1) * parameters.rounds_per_row, parameters.rounds) for row in range(parameters.rows)]
@@ -84,10 +84,10 @@ class NetworkComputation(Computation[NetworkParameters]):
 
 
 def play_again(networks: Networks, recheck: Recheck[Any], points: float, place: str) -> SeriesResult:
-    """Play the first test games again, up to `rows`. Raises CheckFailedError unless their points per game are near
-    `points`, those of all test games, found at this place of the version."""
+    """Play the first test games again, up to `rows`. Raises CheckFailedError unless the points per game of these games
+    are near `points`, the points of all test games at this place of the version."""
     games = recheck.parameters.test_games
-    count = min(max(recheck.rows, LEAST_GAMES), games)
+    count = min(max(recheck.rows, MIN_GAMES), games)
     result = result_against_pubeval(networks, training_tables(recheck.inputs), count)
     margin = 0.0 if count == games else DEVIATIONS * result.standard_error
     if not abs(result.points_per_game - points) <= margin:
@@ -99,8 +99,8 @@ def play_again(networks: Networks, recheck: Recheck[Any], points: float, place: 
 
 
 def training_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
-    """The tables that play positions and give targets, without the two-sided table: it tests the race network against
-    exact equities."""
+    """The tables that play positions and give targets, without the two-sided table, which tests the race network
+    against exact equities."""
     return map_tables(None, inputs.get("one_sided"), inputs.get("gammon"))
 
 

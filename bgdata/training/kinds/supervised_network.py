@@ -19,7 +19,7 @@ from bgdata.store.dataset import FROM_INPUTS, Column, Dataset, Estimate, FlatArr
 from bgdata.store.parameters import Parameters, VersionRef, number_text
 from bgdata.store.table import published_folder, published_versions
 from bgdata.training.kinds.network import DATASET as NETWORK
-from bgdata.training.kinds.network import LEAST_GAMES, MOST_GAMES, POINTS, check_name, known_variant
+from bgdata.training.kinds.network import MAX_GAMES, MIN_GAMES, POINTS, check_name, known_variant
 from bgdata.training.recipes import SupervisedRecipe
 
 CLASSES = ("race", "crashed", "contact")
@@ -29,8 +29,8 @@ NEW = "new"  # in options: no networks to start from
 
 @dataclass(frozen=True)
 class WeightedLabels:
-    """A source of labels, one or several versions, and its weight in the batches, as in `VERSION+VERSION:3`. Without a
-    version it is the default variant, which is built first."""
+    """A source of labels, one or several versions, and the weight of the source in the batches, as in
+    `VERSION+VERSION:3`. Without a version the source is the default variant, which is built first."""
 
     versions: tuple[VersionRef, ...]
     weight: float = 1.0
@@ -49,7 +49,7 @@ class WeightedLabels:
         names, _, weight = text.partition(":")
         try:
             return cls(tuple(map(VersionRef.parse, names.split("+"))), float(weight or 1))
-        except (InvalidParameterError, ValueError):  # of a version; of a weight
+        except (InvalidParameterError, ValueError):  # the version is invalid; the weight is
             raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got {text!r}") from None
 
 
@@ -136,9 +136,9 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
     def check_parameters(self, parameters: SupervisedParameters) -> None:
         parameters.check()
         check_name(parameters.name)
-        if not LEAST_GAMES <= parameters.test_games <= MOST_GAMES:
+        if not MIN_GAMES <= parameters.test_games <= MAX_GAMES:
             raise InvalidParameterError(
-                f"expected {LEAST_GAMES} to {MOST_GAMES:,} test games, got {parameters.test_games}"
+                f"expected {MIN_GAMES} to {MAX_GAMES:,} test games, got {parameters.test_games}"
             )
         input_set_named(parameters.inputs)
         for name in ("activation", "inputs"):
@@ -171,8 +171,8 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
 
 
 def check_guard(guard: Iterable[VersionRef]) -> None:
-    """Raise InvalidParameterError for benchmarks without a version: another one may be current later, and networks
-    would learn from other positions."""
+    """Raise InvalidParameterError for benchmarks without a version, because another version may be current later, and
+    networks would learn from other positions."""
     for place in guard:
         if not place.version:
             raise InvalidParameterError(f"expected a version in guard, such as {place}/r1-0123abcd, got {place}")

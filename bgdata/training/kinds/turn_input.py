@@ -1,5 +1,5 @@
-"""Whose turn it is, as an input of a network: the chances of three arms of one training run at the starting
-position."""
+"""Whose turn it is, as an input of a network. The figures are the chances at the starting position by three arms of one
+training run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.selfplay.kinds.shared.games import check_seed
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.training.recipes import MOST_UNITS
+from bgdata.training.recipes import MAX_UNITS
 
 ARMS = ("dice kept", "dice passed", "no input")  # in the order of `training.turn_networks.Arm`
 FIGURES = (
@@ -24,8 +24,8 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class TurnInputParameters(Parameters):
-    """The number of games of each arm, the units of its hidden layer, the learning rate, the seed of the dice and the
-    first weights, and the games between two rows."""
+    """The number of games of each arm, the units of the arm's hidden layer, the learning rate, the seed of the dice and
+    the first weights, and the games between two rows."""
 
     games: int = 20_000
     units: int = 40
@@ -49,8 +49,8 @@ def check_turn_parameters(parameters: TurnInputParameters) -> None:
     for name in ("games", "row_games"):
         if not 1 <= getattr(parameters, name) < 1 << 31:
             raise InvalidParameterError(f"expected 1 to 2^31 - 1 {name}, got {getattr(parameters, name)}")
-    if not 1 <= parameters.units <= MOST_UNITS:
-        raise InvalidParameterError(f"expected 1 to {MOST_UNITS} hidden units, got {parameters.units}")
+    if not 1 <= parameters.units <= MAX_UNITS:
+        raise InvalidParameterError(f"expected 1 to {MAX_UNITS} hidden units, got {parameters.units}")
     if not 0 < parameters.learning_rate <= 1:
         raise InvalidParameterError(f"expected a learning rate above 0 and at most 1, got {parameters.learning_rate}")
     check_seed(parameters.seed)

@@ -100,7 +100,7 @@ class TurnInputComputation(CurveComputation[TurnInputParameters]):
         return start_figures(chances_at_start(networks), totals / len(games))
 
     def statistics(self, computed: Computed[TurnInputParameters]) -> Mapping[str, float]:
-        """The last chances of each arm at the starting position, for the player with the dice."""
+        """The last chances of each arm at the starting position, for the player on roll."""
         last = np.asarray(computed.arrays["curve"])[:, -1]
         return {
             f"{arm.replace(' ', '_')}_{column.name}": float(last[row, place])
@@ -111,12 +111,12 @@ class TurnInputComputation(CurveComputation[TurnInputParameters]):
 
 
 def start_figures(at_start: Array, per_game: Array) -> Array:
-    """float64[network, figure]: from float32[network, side, 5] chances of player 0 at the starting position with the
-    dice and without, the mean chances of who has the dice, how far the two sides differ, and figures per game."""
-    with_dice, without = at_start.astype(np.float64).swapaxes(0, 1)
-    other_side = turned_chances(without)  # of the side that the network does not see, with the dice
-    difference = with_dice[:, :1] - other_side[:, :1]
-    return np.concatenate([(with_dice + other_side) / 2, difference, per_game], axis=1)
+    """float64[network, figure]: from float32[network, side, 5] chances of player 0 at the starting position on
+    roll and off roll, the mean chances of the player on roll, how far the two sides differ, and figures per game."""
+    on_roll, off_roll = at_start.astype(np.float64).swapaxes(0, 1)
+    other_side = turned_chances(off_roll)  # chances of player 0 on roll, from the network for the opponent's turn
+    difference = on_roll[:, :1] - other_side[:, :1]
+    return np.concatenate([(on_roll + other_side) / 2, difference, per_game], axis=1)
 
 
 COMPUTATION = TurnInputComputation

@@ -20,9 +20,9 @@ from bgdata.kernel import kernel
 from bgdata.training.networks import Floats
 
 NETWORKS = 3
-LEAST_CHANCE = 1e-5  # replaces an answer of 0
+MIN_CHANCE = 1e-5  # replaces an answer of 0
 _LN_2 = 0.6931471805599453
-_TERMS = 17  # of the series of logarithms: the rest is below 2^-53
+_TERMS = 17  # terms of the series of logarithms: the rest is below 2^-53
 # by class as gnubg numbers them: place in NETWORK_CLASSES, or NETWORKS for finished games, which are not learned
 _NETWORK_OF = np.full(max(PositionClass) + 1, 0)
 _NETWORK_OF[[PositionClass.OVER, PositionClass.CRASHED, PositionClass.CONTACT]] = NETWORKS, 1, 2
@@ -50,7 +50,7 @@ class Error(NamedTuple):
     """Errors of a network against the targets: means over positions."""
 
     cross_entropy: float  # summed over possible chances; includes the entropy of the targets
-    squared_error: float  # of cubeless equities, in points squared
+    squared_error: float  # squared error of cubeless equities, in points squared
 
 
 def by_network(batch: Any) -> list[Examples]:
@@ -63,8 +63,8 @@ def by_network(batch: Any) -> list[Examples]:
 def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False) -> list[Examples]:
     """The first batches of an epoch with at least `most` positions, or all, by network.
 
-    With `of_each`, a network without examples in these also gets those of its first batch: files of one class may come
-    later.
+    With `of_each`, a network without examples in these batches also gets those of its first batch, because files of one
+    class may come later.
     """
     parts: list[list[Examples]] = [[] for _ in range(NETWORKS)]
     missing = set(_NETWORK_OF[np.flatnonzero(batches.class_counts)].tolist()) - {NETWORKS} if of_each else set()
@@ -95,7 +95,7 @@ def error_of(networks: Networks, examples: Examples) -> Error:
 def cross_entropies(boards: Boards, chances: Chances, targets: Chances) -> NDArray[np.float64]:
     """float64[n]: for each position, the sum of -target log(chance) - (1 - target) log(1 - chance) over the chances
     that its board allows."""
-    answers = np.clip(chances.astype(np.float64), LEAST_CHANCE, 1 - LEAST_CHANCE)
+    answers = np.clip(chances.astype(np.float64), MIN_CHANCE, 1 - MIN_CHANCE)
     wanted = targets.astype(np.float64)
     each = -wanted * natural_logarithms(answers) - (1 - wanted) * natural_logarithms(1 - answers)
     is_possible = np.empty(chances.shape, np.bool_)
@@ -106,7 +106,7 @@ def cross_entropies(boards: Boards, chances: Chances, targets: Chances) -> NDArr
 
 
 def natural_logarithms(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Natural logarithms of values above 0, within 2^-50: each is split into a power of two and a factor, whose
+    """Natural logarithms of values above 0, within 2^-50. Each value is split into a power of two and a factor, whose
     logarithm is a series of the inverse hyperbolic tangent."""
     parts, powers = np.frexp(values)
     is_small = parts < np.sqrt(0.5)
@@ -120,7 +120,7 @@ def natural_logarithms(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @kernel()
 def fill_possible(boards: Boards, is_possible: NDArray[np.bool_]) -> None:
-    """Fills is_possible[row, chance] with whether chances[0:5] of boards[row, slot] may be above 0; a win always."""
+    """Fill is_possible[row, chance] with whether chances[0:5] of boards[row, slot] may be above 0; a win always."""
     for row in range(len(boards)):
         possible = 2 * possible_outcomes(boards[row]) + 1
         for chance in range(5):
@@ -129,7 +129,7 @@ def fill_possible(boards: Boards, is_possible: NDArray[np.bool_]) -> None:
 
 @kernel()
 def fill_dense(input_set: int, boards: Boards, inputs: Floats) -> None:
-    """Fills inputs[row, input] from boards[row, slot] on the calling thread only, so that other threads can train."""
+    """Fill inputs[row, input] from boards[row, slot] on the calling thread only, so that other threads can train."""
     row_inputs, numbers = np.empty((1, inputs.shape[1]), np.int16), np.zeros(ROLL_NUMBERS, np.int32)
     for row in range(len(boards)):
         fill_many_inputs(input_set, boards[row : row + 1], 1, numbers, row_inputs)

@@ -1,8 +1,8 @@
 """Trainers in PyTorch: dense matrix products on a processor core or a GPU. Needs the extra `torch`.
 
-The recipe, the order of positions, the losses and the optimizers are those of the kernels. Sums have another order and
-the logistic function is exact, so weights differ from those of the kernels. Two runs agree to the last bit on one
-platform (`platform_name`), with any number of threads and after a kill; PyTorch guarantees no more.
+The recipe, the order of positions, the losses and the optimizers are those of the kernels. Sums are made in another
+order and the logistic function is exact, so weights differ from those of the kernels. Two runs agree to the last bit on
+one platform (`platform_name`), with any number of threads and after a kill; PyTorch guarantees no more.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bgdata.errors import UsageError, needing
-from bgdata.evaluation.networks.inference import ACTIVATION, RECTIFIED_MOST, Activation
+from bgdata.evaluation.networks.inference import ACTIVATION, MAX_RECTIFIED, Activation
 from bgdata.training.networks import FloatNetworks, split_layers, units_of
 from bgdata.training.recipes import SupervisedRecipe
 from bgdata.training.supervised import trainer
@@ -39,7 +39,7 @@ class Batches(NamedTuple):
 
 
 class TorchTrainer(NetworkTrainer):
-    """Trains a network by PyTorch. Its tensors are separate from the arrays of the network; `load` and `store` copy
+    """Trains a network by PyTorch. The tensors are separate from the arrays of the network; `load` and `store` copy
     between them."""
 
     shares_threads = False
@@ -67,7 +67,8 @@ class TorchTrainer(NetworkTrainer):
 
     @contextmanager
     def settings(self) -> Iterator[None]:
-        """Deterministic sums: each product on one thread, deterministic algorithms, full float precision.
+        """Settings that make sums deterministic: each product on one thread, deterministic algorithms, full float
+        precision.
 
         On a processor, PyTorch multiplies by MKL, or with lower allowed precision by oneDNN. Both are equally exact,
         but MKL uses only half of the vector units of AMD processors. oneDNN rounds factors to bfloat16 only on
@@ -126,7 +127,7 @@ class TorchTrainer(NetworkTrainer):
         for place, (weights, biases) in enumerate(self._layers, start=1):
             sums = torch.addmm(biases, values[-1], weights)
             is_clipped = self._is_rectified and place < len(self._layers)
-            values.append(sums.clamp_(0, RECTIFIED_MOST) if is_clipped else sums.sigmoid_())
+            values.append(sums.clamp_(0, MAX_RECTIFIED) if is_clipped else sums.sigmoid_())
         delta = (batch.targets - values[-1]).mul_(batch.allowed)
         if self.recipe.loss == "squared":
             delta.mul_(steepness(values[-1]))
@@ -137,7 +138,7 @@ class TorchTrainer(NetworkTrainer):
                 torch.mm(delta.T, below, out=weights.T)
                 delta = torch.mm(delta, self._layers[place][0].T)
                 if self._is_rectified:  # in one pass; comparisons would take as long as a product
-                    delta = torch.ops.aten.hardtanh_backward(delta, below, 0.0, RECTIFIED_MOST)
+                    delta = torch.ops.aten.hardtanh_backward(delta, below, 0.0, MAX_RECTIFIED)
                 else:
                     delta.mul_(steepness(below))
             else:
@@ -150,7 +151,7 @@ class TorchTrainer(NetworkTrainer):
             self._means.lerp_(self._gradient, 1 - trainer.FIRST_DECAY)
             keep = trainer.SECOND_DECAY
             self._squares.mul_(keep).addcmul_(self._gradient, self._gradient, value=1 - keep)
-            self._numbers.addcdiv_(self._means, self._squares.sqrt().add_(trainer.LEAST), value=rate)
+            self._numbers.addcdiv_(self._means, self._squares.sqrt().add_(trainer.EPSILON), value=rate)
         else:
             self._numbers.add_(self._gradient, alpha=rate)
         self._numbers.clamp_(-self._limits, self._limits)
@@ -170,8 +171,8 @@ def layers_within(numbers: Tensor, shape: np.ndarray) -> list[tuple[Tensor, Tens
 
 
 def platform_name(device: str) -> str:
-    """What sums depend on: the version of PyTorch, the kind of processor, and the library that multiplies, such as
-    "2.6.0+cpu AVX2 oneDNN". Raises UsageError for a missing device."""
+    """The name of all that sums depend on: the version of PyTorch, the kind of processor, and the library that
+    multiplies, such as "2.6.0+cpu AVX2 oneDNN". Raises UsageError for a missing device."""
     version = str(torch.__version__)
     if device == "cpu":
         multiplies = "oneDNN AMX" if torch.cpu._is_amx_tile_supported() else "oneDNN"

@@ -1,5 +1,5 @@
-"""What trains one network of a run, and the trainer by kernels: gradient descent on batches of labelled positions, on
-any number of threads with the same result.
+"""The trainers of one network of a run, and the trainer by kernels, which does gradient descent on batches of labelled
+positions, with the same result on any number of threads.
 
 A batch is learned in two phases. First every sample is an item: its units forward, and their deltas backward. Then
 every block of units is an item: the gradient of each of its weights is the sum over the samples of the batch in order,
@@ -30,8 +30,8 @@ from bgdata.training.recipes import SupervisedRecipe
 from bgdata.training.supervised.examples import Examples
 
 BLOCK = 32  # units of a layer whose weights one item changes; results do not depend on it
-FIRST_DECAY, SECOND_DECAY, LEAST = 0.9, 0.999, 1e-8  # the published settings of Adam
-FIRST_LIMIT, LATER_LIMIT = np.float32(7.999), np.float32(15.998)  # of weights, so that int16 holds them: see learning
+FIRST_DECAY, SECOND_DECAY, EPSILON = 0.9, 0.999, 1e-8  # the published settings of Adam
+FIRST_LIMIT, LATER_LIMIT = np.float32(7.999), np.float32(15.998)  # largest weights that int16 holds: see learning
 BIAS_LIMIT = np.float32(60)  # fits int32
 _UNIT, _NONE, _ONE = np.float32(1 / UNIT), np.float32(0), np.float32(1)
 
@@ -65,14 +65,14 @@ def sparse_inputs(input_set: InputSet, inputs: int, boards: Boards, batch: int) 
 
 @kernel(parallel=True)
 def _fill_sparse(input_set: int, boards: Boards, batch: int, sparse: Sparse) -> None:
-    """Fills a Sparse from boards[row, slot]."""
+    """Fill a Sparse from boards[row, slot]."""
     for number in prange(len(sparse.starts)):
         _fill_batch(input_set, boards, batch, number, sparse)
 
 
 @kernel()
 def _fill_batch(input_set: int, boards: Boards, batch: int, number: int, sparse: Sparse) -> None:
-    """Fills one batch of a Sparse."""
+    """Fill one batch of a Sparse."""
     inputs, numbers = np.zeros((1, sparse.starts.shape[1] - 1), np.int16), np.zeros(ROLL_NUMBERS, np.int32)
     first, last = number * batch, min((number + 1) * batch, len(boards))
     for row in range(first, last):
@@ -91,7 +91,7 @@ def _fill_batch(input_set: int, boards: Boards, batch: int, number: int, sparse:
 
 @kernel(borrows=True)
 def _sort_by_input(sparse: Sparse, number: int, first: int, last: int) -> None:
-    """Fills starts[number, input], samples[number, item] and factors[number, item] of a Sparse: a counting sort of the
+    """Fill starts[number, input], samples[number, item] and factors[number, item] of a Sparse: a counting sort of the
     rows first:last of a batch by input."""
     counts, columns, values = sparse.counts[first:last], sparse.columns[first:last], sparse.values[first:last]
     starts, samples, factors = sparse.starts[number], sparse.samples[number], sparse.factors[number]
@@ -120,8 +120,8 @@ class Learner(NamedTuple):
     shape: Integers  # its row of `Networks.shapes`
     weights: Floats  # its own, as in `FloatNetworks`
     biases: Floats
-    means: Floats  # of Adam: the mean gradient of each weight, then of each bias
-    squares: Floats  # of Adam: the mean square of each gradient
+    means: Floats  # for Adam: the mean gradient of each weight, then of each bias
+    squares: Floats  # for Adam: the mean square of each gradient
     values: Floats  # [layer, sample, unit] scratch: outputs of units
     deltas: Floats  # [layer, sample, unit] scratch: negative gradients of the loss
     average_weights: Floats  # moving average over batches; empty for no average
@@ -133,8 +133,8 @@ class Rule(NamedTuple):
 
     is_adam: bool  # Kingma and Ba (2015), by the mean over a batch; else plain descent, by the sum
     is_squared: bool  # half the squared error of chances instead of their cross-entropy
-    first_decay: np.float32  # of Adam's mean gradient
-    second_decay: np.float32  # of the mean square of the gradient
+    first_decay: np.float32  # decay of Adam's mean gradient
+    second_decay: np.float32  # decay of the mean square of the gradient
     least: np.float32  # added to the root of the mean square
 
 
@@ -142,7 +142,7 @@ class Rule(NamedTuple):
 def learn_batches(
     learner: Learner, examples: Examples, sparse: Sparse, batch: int, rates: Floats, takes: Floats, rule: Rule
 ) -> None:
-    """Updates the arrays of a learner: it learns the examples, one batch after another at learning rates[batch].
+    """Update the arrays of a learner: it learns the examples, one batch after another at learning rates[batch].
     Averages take the share takes[batch] of the new weights."""
     blocks = (learner.values.shape[2] + BLOCK - 1) // BLOCK
     for number in range(len(rates)):
@@ -158,7 +158,7 @@ def learn_batches(
 
 @kernel(borrows=True)
 def weigh_sample(learner: Learner, examples: Examples, sparse: Sparse, row: int, sample: int, rule: Rule) -> None:
-    """Fills values[layer, sample, unit] and deltas[layer, sample, unit] of a learner for a row of the examples."""
+    """Fill values[layer, sample, unit] and deltas[layer, sample, unit] of a learner for a row of the examples."""
     shape, weights, biases, values, deltas = (
         learner.shape,
         learner.weights,
@@ -219,7 +219,7 @@ def product(values: Floats, row: Floats) -> np.float32:
 def change_block(
     learner: Learner, sparse: Sparse, number: int, size: int, begin: int, rate: np.float32, rule: Rule, gradient: Floats
 ) -> None:
-    """Updates, after batch `number`, the weights from all inputs to BLOCK units of the first layer from `begin` on,
+    """Update, after batch `number`, the weights from all inputs to BLOCK units of the first layer from `begin` on,
     those from such units of any layer to the next, and their biases. gradient[0:BLOCK] is scratch."""
     shape, values, deltas = learner.shape, learner.values, learner.deltas
     units, share = shape[SIZES], _ONE / np.float32(size) if rule.is_adam else _ONE
@@ -252,7 +252,7 @@ def change_block(
 def fill_first_gradient(
     samples: NDArray[np.int32], factors: Floats, deltas: Floats, first: int, last: int, begin: int, gradient: Floats
 ) -> None:
-    """Fills gradient[unit] with the sum over items first to last of factors[item] times
+    """Fill gradient[unit] with the sum over items first to last of factors[item] times
     deltas[0, samples[item], begin + unit]."""
     count = len(gradient)
     for unit in range(count):
@@ -276,7 +276,7 @@ def fill_first_gradient(
 def fill_later_gradient(
     values: Floats, deltas: Floats, layer: int, size: int, above: int, begin: int, gradient: Floats
 ) -> None:
-    """Fills gradient[unit] with the sum over samples of deltas[layer + 1, sample, above] times
+    """Fill gradient[unit] with the sum over samples of deltas[layer + 1, sample, above] times
     values[layer, sample, begin + unit]."""
     count = len(gradient)
     for unit in range(count):
@@ -302,7 +302,7 @@ def change(
     learner: Learner, numbers: Floats, offset: int, place: int, gradient: Floats,
     share: np.float32, rate: np.float32, rule: Rule, limit: np.float32,
 ) -> None:  # fmt: skip
-    """Updates numbers[place + unit], weights or biases, and means and squares from `offset` + place on, by the rule and
+    """Update numbers[place + unit], weights or biases, and means and squares from `offset` + place on, by the rule and
     `share` times gradient[unit]. No number exceeds the limit."""
     row = numbers[place : place + len(gradient)]
     if rule.is_adam:
@@ -324,7 +324,7 @@ def change(
 
 @kernel(borrows=True)
 def take_in(numbers: Floats, take: np.float32, averages: Floats) -> None:
-    """Moves averages[item], if there are any, towards numbers[item] by the share `take` of the difference."""
+    """Move averages[item], if there are any, towards numbers[item] by the share `take` of the difference."""
     for item in range(len(averages)):
         averages[item] += take * (numbers[item] - averages[item])
 
@@ -333,7 +333,7 @@ class PreparedBatch(NamedTuple):
     """The positions of a batch of the feed for one network, with their inputs."""
 
     examples: Examples
-    inputs: Any  # of the boards, in the form of the trainer
+    inputs: Any  # inputs of the boards, in the form that the trainer reads
 
 
 class NetworkTrainer(ABC):
@@ -348,7 +348,7 @@ class NetworkTrainer(ABC):
         self.weights, self.biases = numbers_of(networks, which)
         self.averages = numbers_of(averages, which) if averages else (np.empty(0, np.float32),) * 2
         self.means, self.squares = np.zeros((2, len(self.weights) + len(self.biases)), np.float32)
-        self._decays = np.ones(2)  # of Adam, to the power of the number of steps
+        self._decays = np.ones(2)  # Adam's decays, to the power of the number of steps
         self._steps = np.zeros(1)  # number of averaged steps
 
     def settings(self) -> AbstractContextManager[None]:
@@ -403,7 +403,7 @@ class KernelTrainer(NetworkTrainer):
         values, deltas = np.zeros((2, self.shape[LAYERS], recipe.batch_size, self.shape[SIZES:].max()), np.float32)
         learned, moments = (self.weights, self.biases), (self.means, self.squares)
         self._learner = Learner(self.shape, *learned, *moments, values, deltas, *self.averages)
-        decays = map(np.float32, (FIRST_DECAY, SECOND_DECAY, LEAST))
+        decays = map(np.float32, (FIRST_DECAY, SECOND_DECAY, EPSILON))
         self._rule = Rule(recipe.optimizer == "adam", recipe.loss == "squared", *decays)
 
     def prepare(self, examples: Examples) -> PreparedBatch:

@@ -84,7 +84,7 @@ def _compare_tables(warehouse: Warehouse, before: str, after: str, form: str) ->
         if kinds[0] != kinds[1]:
             raise UsageError(f"expected two tables of one kind, got {' and '.join(kinds)}")
         kind = warehouse.kind(kinds[0])
-        points = [  # of layouts; None for other tables
+        points = [  # points of the layouts; None for other tables
             getattr(open_gnubg_bearoff(side), "points", None)
             if isinstance(side, Path)
             else side.manifest.parameters.get("points")

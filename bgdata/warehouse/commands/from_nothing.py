@@ -99,9 +99,9 @@ def check_command(part: Part) -> None:
             assert found
             command, found.name = found, name
     except (click.ClickException, SystemExit) as error:
-        said = error.format_message() if isinstance(error, click.ClickException) else "see bgdata --help"
+        reason = error.format_message() if isinstance(error, click.ClickException) else "see bgdata --help"
         raise CorruptFileError(
-            f"expected a command of bgdata as {part.name}, got {cite(part.command)}: {said}"
+            f"expected a command of bgdata as {part.name}, got {cite(part.command)}: {reason}"
         ) from None
 
 

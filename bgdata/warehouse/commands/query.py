@@ -103,7 +103,7 @@ def query(
 
 
 OPTIONS = {"csv": "format csv, header", "json": "format json, array", "parquet": "format parquet, compression zstd"}
-MOST_ROWS_SHOWN = 40  # on a terminal
+MAX_ROWS_SHOWN = 40  # on a terminal
 ALL = 1 << 40  # rows, or characters
 
 
@@ -161,7 +161,7 @@ def run_query(
                 else:
                     try:  # on a terminal the first rows in its width, elsewhere all
                         width = os.get_terminal_size(sys.stdout.fileno()).columns
-                        relation.show(max_rows=MOST_ROWS_SHOWN, max_width=width)
+                        relation.show(max_rows=MAX_ROWS_SHOWN, max_width=width)
                     except (OSError, ValueError):
                         relation.show(max_rows=ALL, max_width=ALL, max_col_width=ALL)
                 for line in notes_on_empty(warehouse, connection, relation, text):
@@ -196,7 +196,7 @@ FILLED_BY = {  # commands that fill kinds for which `bgdata build KIND` is not t
 
 VIEWS = "select view_name, sql from duckdb_views() where not internal"
 SOURCE = re.compile(r"\b(?:from|join)\s+\(*\"?(\w+)", re.IGNORECASE)  # other words may be columns
-UNIONS = {"labelled_boards", "benchmark_boards"}  # of tables that may be missing
+UNIONS = {"labelled_boards", "benchmark_boards"}  # unions of tables that may be missing
 
 
 def notes_on_empty(
@@ -271,7 +271,7 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRe
     if form != "parquet":  # DuckDB 2.0 may hang if a query fails after its first rows were written as text
         connection.execute(f"create temp table finished as from {source}")
         source = "finished"
-    if form == "json":  # the table has unique names of columns
+    if form == "json":  # the table has unique column names
         described = connection.sql("from finished")
         types = zip(described.columns, described.types, strict=True)
         columns = ", ".join(f"{finite(identifier(name), type_)} as {identifier(name)}" for name, type_ in types)

@@ -75,7 +75,7 @@ def move(
     jobs: int,
     form: str,
 ) -> None:
-    """Push or pull, and say what was done. Raises what `Transfer` raises."""
+    """Push or pull, and say what was done. Raises the same exceptions as `Transfer`."""
     from bgdata.store.places import open_place
     from bgdata.store.transfer import Transfer
 

@@ -5,9 +5,9 @@ select e.variant, e.on_roll_index, e.opponent_index,
        a.points as on_roll_points, b.points as opponent_points,
        a.pip_count as on_roll_pip_count, b.pip_count as opponent_pip_count,
        e.one_sided_equity, e.exact_equity, e.difference
-from bearoff_error e
-join bearoff_one_sided a on a.variant = split_part(e.variant, 'x', 1) || 'x15' and a.position_index = e.on_roll_index
-join bearoff_one_sided b on b.variant = a.variant and b.position_index = e.opponent_index;
+from bearoff_error e  -- left joins, or DuckDB would first pair all layouts
+left join bearoff_one_sided a on a.variant = split_part(e.variant, 'x', 1) || 'x15' and a.position_index = e.on_roll_index
+left join bearoff_one_sided b on b.variant = a.variant and b.position_index = e.opponent_index;
 comment on view bearoff_error_positions is 'One-sided against exact cubeless equity, with the layouts of both sides';
 comment on column bearoff_error_positions.variant is 'Points x checkers';
 comment on column bearoff_error_positions.on_roll_index is 'Position index of the player on roll';

@@ -5,9 +5,9 @@ select c.variant, a.points as on_roll_points, b.points as opponent_points, c.* e
             when c.take_margin > 0 then 'double, take' else 'double, pass' end as centered_action,
        case when c.redouble_margin < 0 then 'no redouble'
             when c.take_margin > 0 then 'redouble, take' else 'redouble, pass' end as owned_action
-from cube_life c
-join bearoff_positions a on a.variant = split_part(c.variant, 'x', 1) || 'x15' and a.position_index = c.on_roll_index
-join bearoff_positions b on b.variant = a.variant and b.position_index = c.opponent_index;
+from cube_life c  -- left joins, or DuckDB would first pair all layouts
+left join bearoff_positions a on a.variant = split_part(c.variant, 'x', 1) || 'x15' and a.position_index = c.on_roll_index
+left join bearoff_positions b on b.variant = a.variant and b.position_index = c.opponent_index;
 comment on view cube_decisions is 'Cube decisions of solved bearoffs in money play: both layouts, the right action, its margin, and what rules of thumb lose';
 comment on column cube_decisions.variant is 'Points x checkers';
 comment on column cube_decisions.on_roll_points is 'Checkers of the player on roll on each point, the ace point first [checkers]';

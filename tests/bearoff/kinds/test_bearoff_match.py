@@ -29,7 +29,7 @@ from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample, inputs_of
 from tests.reference.bearoff import layouts
 from tests.reference.match_bearoff import MatchGame
-from tests.together import each
+from tests.subtests import each
 
 PUBLISHED = "published-12"
 SMALL = MatchBearoffParameters(2, 2, met=PUBLISHED)
@@ -202,7 +202,7 @@ def test_score_beyond_the_match_equity_table_is_refused(built: Warehouse) -> Non
 
 
 def test_match_equity_tables_are_found_by_name(memory_path: Path) -> None:
-    """Covers variants that are no defaults, and imported tables."""
+    """Cover variants that are not defaults, and imported tables."""
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     own = MATCH_EQUITY.defaults[-1].with_changes({"length": 7, "cube_life_index": 0.7})
     name = warehouse.build(MATCH_EQUITY.name, own).manifest.variant

@@ -43,7 +43,7 @@ KIND = "bearoff_two_sided"
 def _make_every_table_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
-    monkeypatch.setattr(bearoff_two_sided, "MOST_WINDOW_BYTES", 0)
+    monkeypatch.setattr(bearoff_two_sided, "MAX_WINDOW_BYTES", 0)
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(two_sided, "KEPT_BYTES", 0)
     monkeypatch.setattr(two_sided, "CALL_PAIRS", 500)
@@ -99,7 +99,7 @@ def test_smaller_table_is_a_prefix(warehouse: Warehouse, table: Table) -> None:
 
 
 def flip(path: Path, place: int) -> None:
-    """Flips a bit of a byte of a file, in a new copy of the file."""
+    """Flip a bit of a byte of a file, in a new copy of the file."""
     data = bytearray(path.read_bytes())
     data[place] ^= 1
     path.unlink()
@@ -138,7 +138,7 @@ def test_stopped_build_resumes_after_its_last_batch(
     assert problems(warehouse, warehouse.open(KIND, "4x5")) == []
 
 
-def test_full_disk_is_an_error_and_build_resumes(
+def test_full_disk_is_reported_and_build_resumes(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table
 ) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "full")
@@ -164,7 +164,7 @@ def test_full_disk_is_an_error_and_build_resumes(
 def test_damaged_and_missing_parts_are_rebuilt(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, name: str, is_gone: bool
 ) -> None:
-    """Damages the last file, or removes the first, which later ones need."""
+    """Damage the last file, or remove the first, which later ones need."""
     warehouse = bgdata.open_warehouse(memory_path / "damaged")
     with failing(monkeypatch, "seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
         warehouse.build(KIND, SIZE)
@@ -319,7 +319,7 @@ def test_remote_rows_are_probed(address: str, table: Table) -> None:
     assert (far.probe_many(*sides) == near.probe_many(*sides)).all()
 
 
-def test_changed_remote_file_is_an_error(address: str, table: Table) -> None:
+def test_changed_remote_file_is_refused(address: str, table: Table) -> None:
     far = bgdata.open_two_sided(address, 4, 5)
     far.probe(3, 3)
     table = replace_equities(table, equity_bytes(table))  # written again, so a different file

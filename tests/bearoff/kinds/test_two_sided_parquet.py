@@ -36,7 +36,7 @@ ROWS = layout_count(4, 5) ** 2
 
 @pytest.fixture
 def make(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., TwoSidedTable]:
-    """Builds a table of 4x5; `large` tables have codes and row hashes, and no Parquet of their own."""
+    """Build a table of 4x5; `large` tables have codes and row hashes, and no Parquet of their own."""
 
     def build_table(*, large: bool) -> TwoSidedTable:
         warehouse = bgdata.open_warehouse(memory_path / f"large-{large}")
@@ -143,7 +143,7 @@ def test_partition_may_have_several_parts(table: TwoSidedTable, folder: Path, mo
 
 
 def stop_after(monkeypatch: pytest.MonkeyPatch, count: int, error: BaseException) -> None:
-    """Makes writing raise after `count` batches."""
+    """Make writing raise after `count` batches."""
     done, write = [0], pq.ParquetWriter.write_batch
 
     def stopping(self: Any, *arguments: Any, **options: Any) -> None:
@@ -178,7 +178,7 @@ def test_stopped_run_resumes_after_written_parts(
     assert write_parts(table, folder, Silence()) == 0
 
 
-def test_full_disk_is_an_error(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stop_after(monkeypatch, 3, OSError(errno.ENOSPC, "No space left on device"))
     with pytest.raises(StorageError, match=r"cannot write .*on_roll_checkers=3.*: the disk is full; .* parts are kept"):
         write_parts(table, folder, Silence())
@@ -215,7 +215,7 @@ def test_estimate_bounds_the_size_of_a_row_group(folder: Path) -> None:
 
 
 def foreign_files(folder: Path, part: str) -> Iterator[Path]:
-    """Yields files that are not part of the version, in place of a part or beside it."""
+    """Yield files that are not part of the version, in place of a part or beside it."""
     path = folder / part
     data = path.read_bytes()
     path.write_bytes(data[:-9])

@@ -40,8 +40,8 @@ def solve_in_double_precision(layouts: Layouts, *, gammons: bool) -> Array:
     for _ in range(1000):
         e0, e1, e2, e3, e4 = np.moveaxis(equities[followers.on_roll, followers.opponent], 1, 0)
         twice = np.where(followers.opponent == 0, -np.inf, np.minimum(2 * e3, 1))  # finished games are not doubled
-        worths = e0, e3, np.maximum(e2, twice), np.maximum(e1, twice), np.maximum(e4, twice)
-        new = np.stack([-followers.mean_of_lowest(worth) for worth in worths], axis=1)
+        values = e0, e3, np.maximum(e2, twice), np.maximum(e1, twice), np.maximum(e4, twice)
+        new = np.stack([-followers.mean_of_lowest(worth) for worth in values], axis=1)
         change = np.abs(new - equities[on_roll, opponent]).max()
         equities[on_roll, opponent] = new
         if change < 1e-13:

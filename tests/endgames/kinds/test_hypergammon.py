@@ -50,7 +50,7 @@ def test_equities_match_makehyper(tmp_path: Path, checkers: int) -> None:
 
 
 def test_values_follow_from_plays(tmp_path: Path) -> None:
-    """Recomputes positions of two checkers, including dances, from plays that other code finds."""
+    """Recompute positions of two checkers, including dances, from plays that other code finds."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build("hypergammon", EndgameParameters(2))
     assert table.manifest.rows == 106_552

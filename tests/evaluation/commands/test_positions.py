@@ -33,7 +33,7 @@ from bgdata.game.match_state import MatchState
 from bgdata.game.position import START, Position
 from tests.command_line import POSITION, error_of, position_id, run, succeeds
 from tests.evaluation.network_versions import random_networks, write_network
-from tests.together import each
+from tests.subtests import each
 
 START_ID, KEY = "4HPwATDgc/ABMA", "OAHDPAABDAOAHDPAABDA"
 XGID = "XGID=-b----E-C---eE---c-e----B-:0:0:1:{}:0:0:{}:0:10"  # roll, rules
@@ -182,10 +182,10 @@ def test_describe_evaluations() -> None:
         "lose  50.00 %   with a gammon   6.25 %   backgammon  3.12 %",
         "cubeless equity +0.2812",
     ]
-    said = describe_source(evaluation(AnswerSource.COMBINED, 0, "within -0.0279 to +0.0236 " * 12))
-    assert len(said.splitlines()) == 3
-    assert max(map(len, said.splitlines())) <= 118
-    assert " ".join(said.split()).count("within -0.0279 to +0.0236") == 12
+    text = describe_source(evaluation(AnswerSource.COMBINED, 0, "within -0.0279 to +0.0236 " * 12))
+    assert len(text.splitlines()) == 3
+    assert max(map(len, text.splitlines())) <= 118
+    assert " ".join(text.split()).count("within -0.0279 to +0.0236") == 12
 
 
 # ----------------------------------------------------------------- hint

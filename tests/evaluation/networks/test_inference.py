@@ -41,7 +41,7 @@ from bgdata.game.play_kernels import batch_plays
 from tests.evaluation.sample_networks import SHAPES, pips_networks, random_networks
 from tests.random_games import GamePositions, random_game_positions
 from tests.reference.networks import answer, first_sums, logistic, tangent, unpacked
-from tests.together import each
+from tests.subtests import each
 
 each_network = each(("number", "which"), [(n, w) for n in range(len(SHAPES)) for w in range(3)])
 
@@ -69,7 +69,7 @@ def inputs_of(network: NetworkArrays, board: np.ndarray) -> np.ndarray:
 
 
 def fill_sums(network: NetworkArrays, inputs: np.ndarray, sums: np.ndarray) -> None:
-    """Fills sums[0:hidden] with the sums of the first layer, starting from the biases."""
+    """Fill sums[0:hidden] with the sums of the first layer, starting from the biases."""
     nothing = np.full(INPUT_ROOM, 7, np.int16)
     nothing[: network.inputs] = 0
     change_sums(network, nothing, network.biases, inputs, new_changes(), sums)

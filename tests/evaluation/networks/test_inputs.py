@@ -12,8 +12,8 @@ from bgdata.errors import InvalidPositionError, UnknownInputSetError
 from bgdata.evaluation.networks.contact_inputs import CONTACT_INPUTS, UNIT, Inputs, NamedInput
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.evaluation.networks.inputs import (
-    MOST_BOARDS,
-    MOST_INPUTS,
+    MAX_BOARDS,
+    MAX_INPUTS,
     POINT_INPUTS,
     RACE_INPUTS,
     encode,
@@ -30,7 +30,7 @@ from tests.random_games import random_game_positions
 from tests.reference import contact_inputs as contact_twin
 from tests.reference import race_inputs as race_twin
 from tests.reference.networks import INPUT_SETS, base_inputs, inputs
-from tests.together import each
+from tests.subtests import each
 
 # by input set: its revision, and the beginning of the SHA-256 of its inputs for `sample_boards`
 VALUES = {
@@ -46,7 +46,7 @@ each_features = pytest.mark.parametrize("input_set", FEATURES)
 
 @cache
 def sample_boards() -> Boards:
-    """Boards of all classes, as every input is defined for all."""
+    """Boards of all classes, because every input is defined for all."""
     return random_game_positions(60, seed=61).boards
 
 
@@ -72,7 +72,7 @@ def test_labels_and_numbers_are_fixed() -> None:
     ]
     assert [input_set_named(label) for label in INPUT_SETS] == list(InputSet)
     assert [input_count(input_set) for input_set in InputSet] == [196, 198, 256, 260]
-    assert max(map(input_count, InputSet)) == MOST_INPUTS
+    assert max(map(input_count, InputSet)) == MAX_INPUTS
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_values_change_only_with_the_revision(input_set: InputSet) -> None:
 
 
 @each_input_set
-@pytest.mark.parametrize("together", [1, 5, MOST_BOARDS])
+@pytest.mark.parametrize("together", [1, 5, MAX_BOARDS])
 def test_inputs_of_many_boards_equal_those_of_each(input_set: InputSet, together: int) -> None:
     numbers = np.full(ROLL_NUMBERS, 1 << 30, np.int32)  # arbitrary content
-    alone, many = encode(input_set, sample_boards()), np.full((len(sample_boards()), MOST_INPUTS), -1, np.int16)
+    alone, many = encode(input_set, sample_boards()), np.full((len(sample_boards()), MAX_INPUTS), -1, np.int16)
     count = input_count(input_set)
     for begin in range(0, len(sample_boards()), together):
         rows = slice(begin, begin + together)

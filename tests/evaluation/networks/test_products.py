@@ -24,7 +24,7 @@ from bgdata.evaluation.networks.products import (
     weigh_points,
 )
 from bgdata.kernel import kernel
-from tests.together import each
+from tests.subtests import each
 
 COUNTS = [1, STEP - 1, STEP, STEP + 1, 3 * STEP, 5 * STEP + 1, 1024, 1000]
 Numbers = NDArray[np.int16]

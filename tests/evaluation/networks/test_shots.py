@@ -37,7 +37,7 @@ from bgdata.game.play_kernels import batch_plays
 from tests.random_games import random_game_positions
 from tests.reference.contact_inputs import escapes
 from tests.reference.contact_inputs import longest_run as slow_longest_run
-from tests.together import each
+from tests.subtests import each
 
 
 def points(*numbers: int) -> int:

@@ -15,14 +15,14 @@ import pytest
 
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.game.position import START, Position, parse_key20
-from bgdata.imports.kinds import gnubg_benchmark, gnubg_training
+from bgdata.imports.kinds import gnubg_benchmark, gnubg_benchmark_compute, gnubg_training
 from bgdata.store.dataset import Build
 from bgdata.store.manifest import RawFile
 from tests.command_line import error_of, run, succeeds
 from tests.formats import samples
 from tests.imports.importing import IMPORTED, Imports, counts, rows
 from tests.store.toy import Notes, whole_versions
-from tests.together import Together, each
+from tests.subtests import Subtests, each
 
 each_kind = each("kind", list(IMPORTED))
 START_ID, START_BOARD = START.id, list(START.board)
@@ -176,9 +176,9 @@ def test_compressed_files_give_the_same_version(memory_path: Path, kind: str) ->
     imports = Imports(memory_path)
     plain = imports.sample(kind)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
-    with Together() as together:
+    with Subtests() as subtests:
         for pack, ending in ((bz2.compress, ".bz2"), (gzip.compress, ".gz"), (bz2.compress, "")):
-            with together.case((pack.__module__, ending)):
+            with subtests.test((pack.__module__, ending)):
                 packed = imports.file(f"packed/{path.name}{ending}", pack(path.read_bytes()))
                 notes = Notes()
                 assert imports.build(kind, [packed], progress=notes).folder == plain.folder
@@ -405,7 +405,7 @@ def test_unpublished_benchmark_gives_a_warning(imports: Imports, monkeypatch: py
         "contact.bm is none of the published contact.bm, crashed.bm, race.bm of version 1.00 "
         f"(its SHA-256 is {content[:16]}...): scores do not compare with published ones"
     ]
-    monkeypatch.setitem(gnubg_benchmark.PUBLISHED, "contact", content)
+    monkeypatch.setattr(gnubg_benchmark_compute, "published_contents", lambda _: {"contact.bm": content})
     manifest = imports.sample("gnubg_benchmark", force=True).manifest
     assert (manifest.warnings, manifest.raw_files[0].address) == ([], gnubg_benchmark.ADDRESS)
 

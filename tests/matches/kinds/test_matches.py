@@ -143,12 +143,12 @@ def test_automatic_doubles_are_exported(imports: Imports) -> None:
 
 def test_jacoby_rule_is_exported(imports: Imports) -> None:
     """It is read from both formats, and written to .mat."""
-    said = f'; [Jacoby "On"]\n{sessions.MAT}'
+    text = f'; [Jacoby "On"]\n{sessions.MAT}'
     session = sgf(";W[31hefe]", length=0)
-    tables = [imports.text("matches", said, "x.mat"), imports.text("matches", AUTOMATIC + session, "x.sgf", name="sgf")]
+    tables = [imports.text("matches", text, "x.mat"), imports.text("matches", AUTOMATIC + session, "x.sgf", name="sgf")]
     found = [[match.is_jacoby for match in matches_of(table.arrays())] for table in tables]
     assert found == [[True], [True, False]]
-    check_export(imports, tables[0], said.encode())
+    check_export(imports, tables[0], text.encode())
 
 
 def test_automatic_doubles_cannot_be_exported(imports: Imports) -> None:
@@ -159,7 +159,7 @@ def test_automatic_doubles_cannot_be_exported(imports: Imports) -> None:
 
 
 def test_winner_of_unknown_points_is_not_stored(imports: Imports) -> None:
-    """The result is null, as the points are unknown; the resignation is a turn."""
+    """The result is null, because the points are unknown; the resignation is a turn."""
     table = imports.text("matches", sgf(";W[31hefe]", more="RE[W+R]"), "x.sgf")
     assert quarantined(table) == []
     assert [(row["winner"], row["points_won"]) for row in games(table)] == [(None, None)]

@@ -20,7 +20,7 @@ ROWS = samples.BENCHMARK_ROWS.decode().splitlines(keepends=True)
 
 @pytest.fixture
 def imports(memory_path: Path) -> Imports:
-    """Imports into an empty warehouse."""
+    """Import into an empty warehouse."""
     return Imports(memory_path)
 
 

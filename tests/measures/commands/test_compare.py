@@ -95,7 +95,7 @@ def test_players_are_in_given_order_or_best_first() -> None:
     assert blitz.split() == ["blitz", "1", "0.0000", "0.5000"]  # missing rollouts and errors are blank
 
 
-def test_missing_reference_scores_are_an_error(warehouse: Warehouse, memory_path: Path) -> None:
+def test_missing_reference_scores_are_refused(warehouse: Warehouse, memory_path: Path) -> None:
     message = error_of(run(memory_path / "none", "compare", "network"), 1)
     assert message == f"expected reference positions in {memory_path / 'none'}, found none; try: bgdata reference"
     assert not (memory_path / "none").exists()
@@ -111,7 +111,7 @@ def test_error_rates_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path)
     given = ("compare", "network/tiny", "pubeval", "random", "--benchmarks")
     (title, heads, *lines), picture = compare_twice(warehouse, tmp_path / "rates.svg", *given)
     assert title == (
-        "error rate (thousandths of a point a decision), and difference from network/tiny:0 on the same decisions"
+        "error rate (thousandths of a point per decision), and difference from network/tiny:0 on the same decisions"
     )
     assert heads.split() == ["network/tiny:0", "pubeval:0", "random:0"]
     assert lines[::4] == ["gnubg_benchmark/contact, 1 decisions", f"{OWN_SET}, 3 decisions"]
@@ -162,7 +162,7 @@ def test_default_players_on_benchmarks_are_all_with_scores(warehouse: Warehouse)
     (only,) = {line for line in lines[1:4] if line.startswith("  error rate")}
     assert len(re.findall(r"\+/-", only)) == 1  # pubeval is the only player with a score on that set
     alone = succeeds(warehouse.root, "compare", "--on", "contact").splitlines()
-    assert alone[0] == "error rate (thousandths of a point a decision)"
+    assert alone[0] == "error rate (thousandths of a point per decision)"
     assert len(alone) == 4
 
 
@@ -226,7 +226,7 @@ def test_invalid_arguments_are_refused(small_root: Path, arguments: tuple[str, .
     assert error_of(run(small_root, "compare", *arguments), code).startswith(message)
 
 
-def test_missing_benchmark_scores_are_an_error(warehouse: Warehouse, memory_path: Path) -> None:
+def test_missing_benchmark_scores_are_refused(warehouse: Warehouse, memory_path: Path) -> None:
     message = error_of(run(memory_path / "none", "compare", "--benchmarks"), 1)
     assert message.startswith(f"expected a benchmark in {memory_path / 'none'}, found none; try: ")
     shutil.rmtree(warehouse.root / "benchmark_scores")

@@ -38,7 +38,7 @@ def warehouse(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> War
 
 @pytest.fixture(autouse=True)
 def without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pretend that gnubg and bgsage are missing, as their games take minutes; measure speeds only briefly."""
+    """Pretend that gnubg and bgsage are missing, because their games take minutes; measure speeds only briefly."""
 
     def open_named_player(
         name: str, ply: int = 0, warehouse: Warehouse | None = None, *, tables: bool = True
@@ -49,7 +49,7 @@ def without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
         return open_any_player(name, ply, warehouse, tables=tables)
 
     monkeypatch.setattr(scores, "open_named_player", open_named_player)
-    monkeypatch.setattr(sets, "LEAST_SECONDS", 0.01)
+    monkeypatch.setattr(sets, "MIN_SECONDS", 0.01)
 
 
 def test_everything_is_measured_only_once(warehouse: Warehouse) -> None:

@@ -58,7 +58,7 @@ THREE = decisions([0, 0.25, 0.5], [0, 0.125], [0, 0, 1.5, 2])
         ([BOARDS[3], BOARDS[0], BOARDS[3]], [-1, 0, 3], [0.5, 0, 2]),
     ],
 )
-def test_choices_lose_what_their_rollouts_lose(chosen: list[list[int]], ranks: list[int], losses: list[float]) -> None:
+def test_choices_lose_as_much_as_their_rollouts(chosen: list[list[int]], ranks: list[int], losses: list[float]) -> None:
     """An unlisted play loses as much as the last listed one."""
     found = rank_choices(THREE, np.array(chosen, np.int8))
     assert found.tolist() == ranks
@@ -253,7 +253,7 @@ def test_players_on_the_published_rows(imports: Imports) -> None:
     ],
 )
 def test_gnubg_on_the_published_rows(imports: Imports, ply: int, expected: dict[str, float]) -> None:
-    """Compares with figures of gnubg 1.07 that an independent script computed."""
+    """Compare with figures of gnubg 1.07 that an independent script computed."""
     if not gnubg_version().startswith("1.07"):
         pytest.skip(f"the figures are of gnubg 1.07, this is {gnubg_version()}")
     published(imports)

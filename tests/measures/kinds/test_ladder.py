@@ -17,7 +17,7 @@ from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterE
 from bgdata.evaluation.player import PubEval, open_named_player
 from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.measures.kinds.ladder import DATASET, LadderParameters
-from bgdata.measures.kinds.ladder_compute import LEAST_ERROR, LEVEL, MOST_RATING, Pairing, expected_points, fit_ratings
+from bgdata.measures.kinds.ladder_compute import LEVEL, MAX_RATING, MIN_ERROR, Pairing, expected_points, fit_ratings
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -49,7 +49,7 @@ def test_exact_results_reproduce_the_ratings() -> None:
     [
         (0.5, 0.1, 1.0, -math.atanh(0.5), 0.1 / (1 - 0.25)),
         (0.5, 0.1, 1.0, -math.log(0.75 / 0.25) / 2, None),  # Bradley-Terry: half the log odds of 75 of 100 matches
-        (0.0, 0.0, 3.0, 0.0, LEAST_ERROR),  # identical players do not outweigh all others
+        (0.0, 0.0, 3.0, 0.0, MIN_ERROR),  # identical players do not outweigh all others
     ],
 )
 def test_ratings_of_two_players_by_hand(
@@ -70,7 +70,7 @@ def test_standard_errors_equal_the_spread_of_simulations() -> None:
     assert values.mean(axis=0) == pytest.approx(TRUE, abs=0.01)
     assert spread[1:] == pytest.approx(
         reported[1:], rel=0.2
-    )  # reported errors are a little larger, as they are never reduced
+    )  # reported errors are a little larger, because they are never reduced
     assert np.mean([fit.chi_square for fit in fits]) == pytest.approx(6, rel=0.15)
 
 
@@ -85,7 +85,7 @@ def test_contradicting_results_widen_intervals() -> None:
 
 def test_loss_beyond_the_scale_gives_a_bounded_rating() -> None:
     found = fit_ratings(2, 0, [Pairing(0, 1, 3.1, 0.1)], 3.0)
-    assert -MOST_RATING <= found.values[1] < -6
+    assert -MAX_RATING <= found.values[1] < -6
     assert found.covariances[1][1] > 1
 
 
@@ -93,7 +93,7 @@ def test_one_sided_matches_give_a_bounded_rating() -> None:
     pairs = ((1, 0), (2, 0), (3, 0), (3, 1), (2, 3), (4, 0), (1, 4), (4, 2))
     found = fit_ratings(5, 0, [Pairing(winner, loser, 1.0, 0.0) for winner, loser in pairs], 1.0)
     assert found.values[0] == 0
-    assert all(2 < value <= MOST_RATING for value in found.values[1:])
+    assert all(2 < value <= MAX_RATING for value in found.values[1:])
 
 
 def test_unconnected_pairings_raise() -> None:

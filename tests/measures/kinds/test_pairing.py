@@ -71,7 +71,7 @@ def test_statistics_by_hand(luck: bool) -> None:
     assert points == found["points_per_game"] == np.mean(outcomes)
     assert found["turns_per_game"] == 50
     hedged = {name: value for name, value in found.items() if "hedged" in name}
-    means = np.array([1.0, -0.5, 0.5, 0.0])  # of the pairs
+    means = np.array([1.0, -0.5, 0.5, 0.0])  # means of the pairs
     expected = {"hedged_points_per_game": 0.25, "hedged_standard_error": means.std(ddof=1) / 2}
     assert hedged == pytest.approx(expected if luck else {})
 

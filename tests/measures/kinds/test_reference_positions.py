@@ -27,7 +27,7 @@ from bgdata.kernel import threads
 from bgdata.measures.kinds import reference_positions_compute as reference_positions
 from bgdata.measures.kinds.reference_positions import DATASET, THEMES, ReferenceParameters, published_references
 from bgdata.measures.kinds.reference_positions_compute import (
-    MOST_TURNS,
+    MAX_TURNS,
     Positions,
     SourceGames,
     Sources,
@@ -183,12 +183,12 @@ def test_games_are_legal_to_the_end() -> None:
     check_legal_boards(found.boards)
     assert (game_outcomes(found.boards) == 0).all()
     for begin, end in zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True):
-        assert 1 <= end - begin <= MOST_TURNS
+        assert 1 <= end - begin <= MAX_TURNS
         for row in range(begin, end):
             following = chosen_boards(PUBEVAL, np.repeat(found.boards[row : row + 1], len(rolls), axis=0), rolls)
             if row < end - 1:
                 assert (following == found.boards[row + 1]).all(axis=1).any()
-            elif end - begin < MOST_TURNS:
+            elif end - begin < MAX_TURNS:
                 assert (game_outcomes(following) != 0).any()
 
 
@@ -296,16 +296,16 @@ def test_training_leaves_positions_out(small_root: Path) -> None:
 def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table, inputs, generator = small_table(warehouse), inputs_of(warehouse, DATASET, SMALL), np.random.default_rng(0)
-    said = check_sample(DATASET, table, inputs, ROWS, generator)
-    assert said == f"{ROWS} of {ROWS} positions drawn from their games again, {ROWS} rolled out again"
+    message = check_sample(DATASET, table, inputs, ROWS, generator)
+    assert message == f"{ROWS} of {ROWS} positions drawn from their games again, {ROWS} rolled out again"
     values = np.array(table.array("turns"))
     values[9] += 1
     message = "expected in row 9 of .* the position that is drawn from game .* for mutual-holding, found that of"
     with pytest.raises(CheckFailedError, match=message):
         check_sample(DATASET, Corrupted(table, "turns", values), inputs, ROWS, generator)
     monkeypatch.setattr(reference_positions, "REPLAYED_TRIALS", 0)
-    said = check_sample(DATASET, table, inputs, 5, np.random.default_rng(0))
-    assert said == f"5 of {ROWS} positions drawn from their games again, 1 rolled out again"
+    message = check_sample(DATASET, table, inputs, 5, np.random.default_rng(0))
+    assert message == f"5 of {ROWS} positions drawn from their games again, 1 rolled out again"
 
 
 def test_network_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:

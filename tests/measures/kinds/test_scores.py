@@ -32,7 +32,7 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
-from tests.together import each
+from tests.subtests import each
 
 SMALL = DATASET.smallest
 SOURCES: list[Dataset[Any]] = [

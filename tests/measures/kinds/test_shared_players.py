@@ -1,4 +1,4 @@
-"""Tests of the names of players in parameters and variants."""
+"""Tests of player names in parameters and variants."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from bgdata.openings.kinds import openings_compute as openings
 from bgdata.openings.kinds.openings import (
     DATASET,
     FIRST_ROLLS,
-    MOST_SENSIBLE,
+    MAX_SENSIBLE,
     OBJECTIVES,
     REPLY_ROLLS,
     OpeningParameters,
@@ -30,7 +30,7 @@ from bgdata.store.dataset import Context
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample, inputs_of
-from tests.together import each
+from tests.subtests import each
 
 SMALL = DATASET.smallest
 FAST = replace(SMALL, sensible_plays=0)  # without replies
@@ -46,7 +46,7 @@ def test_objectives_match_the_enum() -> None:
 
 
 def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
-    """Covers the first roll and each reply to the best play. Dice depend on the decision."""
+    """Cover the first roll and each reply to the best play. Dice depend on the decision."""
     warehouse = bgdata.open_warehouse(small_root)
     chooser = open_chooser(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse))
     with warehouse.connect() as connection:
@@ -79,9 +79,9 @@ def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
 
 
 def test_each_decision_has_its_own_dice() -> None:
-    most = OpeningParameters(sensible_plays=MOST_SENSIBLE)
+    most = OpeningParameters(sensible_plays=MAX_SENSIBLE)
     items = [slot.item for roll in FIRST_ROLLS for slot in slots_of(replace(most, first_roll=roll))]
-    assert sorted(items) == list(range(15 * (1 + MOST_SENSIBLE * 21)))
+    assert sorted(items) == list(range(15 * (1 + MAX_SENSIBLE * 21)))
     assert Slot("21", 0, "21").item == 15
     assert {slot.item for slot in slots_of(replace(SMALL, sensible_plays=2))} <= set(items)
 

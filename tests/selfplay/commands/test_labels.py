@@ -13,7 +13,7 @@ from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
 from tests.oracles import needs_gnubg_tool
-from tests.together import each
+from tests.subtests import each
 
 SAMPLED = f"{SAMPLE.name}/{SAMPLE.slug(SAMPLE.smallest)}"
 SLUG = SAMPLED.replace("/", "-").replace("_", "-")

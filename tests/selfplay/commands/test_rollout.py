@@ -34,8 +34,8 @@ from bgdata.store.progress import TerminalBars
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, position_id, run, succeeds
 from tests.store.processes import bgdata_command
+from tests.subtests import each
 from tests.test_process import started
-from tests.together import each
 
 START_ID = "4HPwATDgc/ABMA"
 BEAROFF_ID = "CgAAEAEAAAAAAA"
@@ -277,8 +277,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits slices to one block for each thread."""
-    monkeypatch.setattr(rollout_command, "LEAST_BLOCKS", 1)
+    """Limit slices to one block for each thread."""
+    monkeypatch.setattr(rollout_command, "MIN_BLOCKS", 1)
     monkeypatch.setattr(rollout_command, "SLICE_SECONDS", 0.0)
 
 
@@ -389,6 +389,6 @@ def test_interrupted_process_keeps_finished_trials(player_root: Path, cache: Pat
     command = bgdata_command("--warehouse", player_root, "rollout", *arguments)
     with started(command, tmp_path, cwd=tmp_path, env=environ | {"BGDATA_CHECKPOINT_SECONDS": "0"}) as run_:
         run_.wait_until(lambda: [*cache.glob("*/*.npz")])
-        (said,) = run_.stop(signal.SIGINT)
-    assert re.fullmatch(r"error: interrupted; [\d,]+ trials of this rollout are kept, the same .*", said)
+        (message,) = run_.stop(signal.SIGINT)
+    assert re.fullmatch(r"error: interrupted; [\d,]+ trials of this rollout are kept, the same .*", message)
     assert {path.name for path in tmp_path.iterdir()} == {"cache", "errors"}

@@ -26,7 +26,7 @@ from tests.equity.samples import published_met
 from tests.imports.importing import Imports
 from tests.rechecking import check_sample, inputs_of
 from tests.store.toy import Notes
-from tests.together import each
+from tests.subtests import each
 
 MONEY = CubefulParameters(table_points=3, table_checkers=3, cube="0.2 0.5", games=20, seed=6)
 MATCH = replace(MONEY, cube="0.4 money:0.3", games=10, length=5)

@@ -32,7 +32,7 @@ from tests.kept import own
 from tests.rechecking import inputs_of
 from tests.store.sharing import Elsewhere, hide_from_workers
 from tests.store.toy import Notes
-from tests.together import each
+from tests.subtests import each
 
 Cases = list[tuple[dict[str, Any], str]]
 SEED = r"a seed from 0 to 2\^63 - 1, got -1$"
@@ -223,7 +223,7 @@ def test_invalid_parameters_are_refused(memory_path: Path, kind: str, changes: d
 
     def check_and_build() -> None:
         declared.check_parameters(parameters)
-        warehouse.build(kind, parameters)  # checks types, and versions of players
+        warehouse.build(kind, parameters)  # checks types, and player versions
 
     with pytest.raises(InvalidParameterError, match=f"^expected {message}"):
         check_and_build()

@@ -180,10 +180,10 @@ def test_verify_accepts_turns_and_empty_labels(warehouse: Warehouse) -> None:
     corpus = replace(LOOKAHEAD, source=VersionRef(SELFPLAY.name, SELFPLAY.slug(SELFPLAY.smallest)))
     for parameters in (corpus, *(replace(LOOKAHEAD, least_change=least) for least in (0.05, 2.0))):
         table = warehouse.build(LOOKAHEADS.name, parameters)
-        said = check_sample(
+        message = check_sample(
             LOOKAHEADS, table, inputs_of(warehouse, LOOKAHEADS, parameters), 20, np.random.default_rng(0)
         )
-        assert "positions" in said
+        assert "positions" in message
 
 
 def test_verify_finds_missing_rows(warehouse: Warehouse) -> None:
@@ -235,7 +235,7 @@ def answers(boards: Boards) -> Chances:
 
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch) -> Program:
-    """Replaces every installed program."""
+    """Replace every installed program."""
     found = Program()
     monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda *_, **__: found)
     return found
@@ -325,7 +325,7 @@ def test_bgsage_agrees_with_gnubg() -> None:
     assert (found.sources == AnswerSource.PROGRAM).all()
 
 
-LAYOUTS = 815  # of 15 checkers on three points, without the empty one
+LAYOUTS = 815  # layouts of up to 15 checkers on three points, without the empty one
 
 
 def rolls_of(table: RaceTable, layout: list[int]) -> Rolls:

@@ -66,7 +66,7 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
     ],
     "bearoff_labels__gammons_need_all_checkers": [
         *(
-            changed("bearoff_labels", change, row=850)  # of the two-sided table
+            changed("bearoff_labels", change, row=850)  # a row of the two-sided table
             for change in (
                 *("win_gammon = 0.1, cubeless_equity = cubeless_equity + 0.1", "lose_gammon = null"),
                 *("lose_gammon = 0.1, cubeless_equity = cubeless_equity - 0.1", "win_backgammon = 0.1"),

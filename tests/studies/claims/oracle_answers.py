@@ -40,7 +40,8 @@ CHANGED = 1e-12  # smaller differences of equities count as equal
 
 
 def hypergammon_bytes(checkers: int) -> int:
-    """Size of gnubg's hypergammon file: seven numbers of four bytes a pair of placements on 24 points, bar and off."""
+    """Size of gnubg's hypergammon file: seven numbers of four bytes per pair of placements on 24 points, bar and
+    off."""
     return HEADER_BYTES + 28 * comb(25 + checkers, checkers) ** 2
 
 
@@ -107,7 +108,7 @@ def truncated_figures(one_sided: Table, two_sided: Table, terms: int) -> dict[st
 
 
 def corrected_difference(tables: Tables, points: int, checkers: int, what: str) -> Found:
-    """A figure of one-sided equity, less the mean excess, minus exact equity."""
+    """A figure of one-sided equity minus the mean excess, minus exact equity."""
     two_sided = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
     found = corrected_figures(open_table(tables, f"bearoff_one_sided/{points}x15"), two_sided)
     return Found(found[what], bound=stated_error(two_sided))

@@ -21,7 +21,7 @@ from tests.oracles import needs_gnubg_tool
 from tests.studies.claims.test_oracles import ORACLES
 
 RCPPS_ERROR = 1.5 * 2**-12  # error of gnubg's approximate reciprocal, which differs between processors
-INSTALLED = Path("/usr/share/gnubg/met")  # of Debian's gnubg-data
+INSTALLED = Path("/usr/share/gnubg/met")  # tables of Debian's gnubg-data
 FILES = [INSTALLED / name for name in ("mec26.xml", "g11.xml", "Kazaross-XG2.xml", "woolsey.xml")]
 
 

@@ -15,7 +15,7 @@ from bgdata.studies.kinds.cube_studies import DATASET as STUDIES
 from bgdata.studies.kinds.published_luck import DATASET as LUCK
 from tests.studies.claims.test_register import HEAVY
 
-LEAST_WORDS = 4
+MIN_WORDS = 4
 OPEN = {"A3.smaller", "A10.parts-by-k-means"}  # words that no number can confirm
 BY_OTHER_PLAYERS = (
     *("A6.against-", "A6.statistics-", "A7.volatility-", "A8.post-crawford-", "A8.gammon-rate-", "A8.backgammon-"),
@@ -26,7 +26,7 @@ BY_OTHER_PLAYERS = (
 def is_explained(claim: Claim) -> bool:
     """Whether experiment and obstacle are both given, meaningful and different."""
     texts = {claim.experiment, claim.obstacle}
-    return len(texts) == 2 and all(len(re.findall(r"[A-Za-z]{2,}", text)) >= LEAST_WORDS for text in texts)
+    return len(texts) == 2 and all(len(re.findall(r"[A-Za-z]{2,}", text)) >= MIN_WORDS for text in texts)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_claims_that_disagree_have_an_explanation(answered: list[Judged]) -> Non
     assert found
     for each in found:
         assert is_explained(each.claim), each.claim.claim
-        assert len(each.claim.explanation.split()) > LEAST_WORDS
+        assert len(each.claim.explanation.split()) > MIN_WORDS
 
 
 def test_claims_answered_by_another_player_name_an_experiment() -> None:

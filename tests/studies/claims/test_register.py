@@ -19,7 +19,7 @@ from bgdata.studies.claims.bearoff import READINGS
 from bgdata.studies.claims.definitions import Claim, read_definitions
 from bgdata.studies.claims.register import FORMULAS, chi_squared_tail, judge, judge_together, round_answer
 from tests.studies.claims.oracle_answers import drifting_equity, smallest_jump_point
-from tests.together import each
+from tests.subtests import each
 
 CLAIM = Claim("A1.one", "A1", "somebody", "a number", "0.50", query="select one", explanation="so")
 HEAVY = {
@@ -164,7 +164,7 @@ def test_claims_with_missing_tables_are_open() -> None:
     )
 
 
-def test_open_claims_say_what_would_decide_them() -> None:
+def test_open_claims_name_an_experiment() -> None:
     claim = replace(CLAIM, experiment="more games", obstacle="nobody has the player")
     why = "to decide it: more games. Why not here: nobody has the player"
     assert judged(claim, 0.6)[1:] == ("disagrees", f"so; {why}")
@@ -251,7 +251,7 @@ def test_quick_claims_are_found() -> None:
 
 
 def test_counts_equal_those_by_listing() -> None:
-    """Compares small cases."""
+    """Compare small cases."""
     listed = [(a, b) for a in range(4) for b in range(4) if 1 <= a + b <= 3]
     assert counting.layouts(2, 3) == len(listed)
     assert counting.pairs(2, 3) == len(listed) ** 2

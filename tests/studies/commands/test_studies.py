@@ -12,7 +12,7 @@ from bgdata.evaluation.players import DEFAULT_NETWORK
 from bgdata.studies.commands.studies import Series, draw_study, series_to_draw
 from bgdata.studies.kinds.shared.cube_arms import NAMES
 from tests.command_line import error_of, run, succeeds
-from tests.together import each
+from tests.subtests import each
 
 
 def test_study_prints_all_settings(network_root: Path) -> None:

@@ -22,7 +22,7 @@ from tests.imports.killer import ReportKiller
 from tests.rechecking import check_sample, inputs_of
 
 SMALL = DATASET.smallest
-DIGEST = "f124e677382b6d8eacd3f3e1414c1d6b8f5366ad0e5da2b3e9609ec7dd158355"  # of SMALL, on any machine
+DIGEST = "f124e677382b6d8eacd3f3e1414c1d6b8f5366ad0e5da2b3e9609ec7dd158355"  # digest of SMALL on any machine
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
@@ -78,8 +78,8 @@ def test_changed_figures_are_found(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     inputs = inputs_of(warehouse, DATASET, SMALL)
-    said = f"all {len(groups_of(SMALL))} rows, by the stored networks; they were not trained again"
-    assert check_sample(DATASET, table, inputs, 2, np.random.default_rng(0)) == said
+    message = f"all {len(groups_of(SMALL))} rows, by the stored networks; they were not trained again"
+    assert check_sample(DATASET, table, inputs, 2, np.random.default_rng(0)) == message
     errors = np.array(table.array("errors"))
     errors[0, 0] += 1e-9
     with pytest.raises(CheckFailedError, match=r"of one, all all in contact_parts/.*, found"):

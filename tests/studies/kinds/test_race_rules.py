@@ -20,7 +20,7 @@ from bgdata.studies.race_rules import NAMES, RULES, Penalties
 from bgdata.studies.race_scores import is_tested
 from bgdata.studies.race_search import STARTS, FoundRule
 from tests.reference import race_rules as twin
-from tests.together import each
+from tests.subtests import each
 
 CHECKERS = 6
 FEW = RaceRuleParameters("pubeval", "2", games=300, seed=3, checkers=CHECKERS)

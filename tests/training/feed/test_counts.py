@@ -90,7 +90,7 @@ def test_rows_are_counted_once(tmp_path: Path, reads: list[tuple[int, int]]) -> 
     write_labels(tmp_path, CONTACT, label_boards())
     first = small_blocks(bgdata.open_warehouse(tmp_path))
     assert reads
-    assert len(kept_files(tmp_path)) == 2  # of the blocks of `batches`, and of the small ones
+    assert len(kept_files(tmp_path)) == 2  # one for the blocks of `batches`, one for the small blocks
     reads.clear()
     again = small_blocks(bgdata.open_warehouse(tmp_path))
     validation = small_blocks(bgdata.open_warehouse(tmp_path), split="validation")
@@ -154,7 +154,7 @@ def test_damaged_counts_are_not_used(tmp_path: Path, reads: list[tuple[int, int]
     assert reads == []
 
 
-def test_whoever_cannot_keep_counts_counts_again(
+def test_counts_that_cannot_be_kept_are_counted_again(
     tmp_path: Path, reads: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_labels(tmp_path, CONTACT, label_boards())

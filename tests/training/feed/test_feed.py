@@ -71,7 +71,7 @@ def test_an_epoch_has_each_row_of_the_split_once(labels: Warehouse) -> None:
     )
 
 
-def test_batches_hold_what_their_rows_say(labels: Warehouse) -> None:
+def test_batches_hold_the_values_of_their_rows(labels: Warehouse) -> None:
     feed = small_blocks(labels, {CONTACT: 1, LABELS: 1}, features="tesauro-196")
     tables = [labels.open(*name.split("/")) for name in feed.versions]
     assert len(tables) == 2
@@ -110,7 +110,7 @@ def test_batches_follow_from_the_seed_and_the_epoch(labels: Warehouse) -> None:
 
 
 def test_the_order_is_the_same_on_every_machine(labels: Warehouse) -> None:
-    """Whoever changes the order on purpose raises the format of recipes."""
+    """If you change the order on purpose, increase the recipe format."""
     feed = small_blocks(labels, {CONTACT: 2, LABELS: 1}, seed=3)
     for number, rows in GOLDEN_ROWS.items():
         ordered = Feed(labels, replace(feed.recipe, format=number))
@@ -228,7 +228,7 @@ def test_a_version_can_be_named(labels: Warehouse, labels_root: Path) -> None:
     assert labels.batches(old).versions == (old,)
 
 
-# what a manifest says
+# contents of a manifest
 
 
 def test_the_rows_of_a_run_are_listed_again(labels: Warehouse, labels_root: Path) -> None:
@@ -328,7 +328,7 @@ def test_games_are_split_whole_where_there_are_games(tmp_path: Path) -> None:
     labels = bgdata.open_warehouse(tmp_path)
     digest = labels.open(*sample.split("/")).manifest.digest
     write_labels(tmp_path, LABELS, label_boards(), source=f"position_sample/some@{digest}")
-    for name in (CONTACT, LABELS):  # of their own, and of the positions that they label
+    for name in (CONTACT, LABELS):  # labels with splits of their own, and with those of the positions that they label
         for number, split in enumerate(SPLITS):
             rows = rows_of(labels.batches(name, split=split))
             assert sorted(rows) == np.flatnonzero(expected == number).tolist()
@@ -337,7 +337,7 @@ def test_games_are_split_whole_where_there_are_games(tmp_path: Path) -> None:
         labels.batches(LABELS)
 
 
-# how even batches are
+# evenness of batches
 
 
 @pytest.fixture(scope="module")
@@ -386,7 +386,7 @@ def test_neighbours_in_a_batch_have_nothing_in_common(mixed: Warehouse) -> None:
         (batch.rows[1:] // 50 == batch.rows[:-1] // 50) & (batch.versions[1:] == batch.versions[:-1])
         for batch in batches
     ]
-    assert np.concatenate(same).mean() < 0.01  # of one game
+    assert np.concatenate(same).mean() < 0.01  # share of neighbours from one game
     for column in ("versions", "classes", "targets"):
         values = [getattr(batch, column).reshape(len(batch.rows), -1)[:, 0].astype(float) for batch in batches]
         first, second = (np.concatenate([each[part] for each in values]) for part in (slice(-1), slice(1, None)))
@@ -458,7 +458,8 @@ def test_a_state_of_any_rank_is_one_of_all_ranks(labels: Warehouse, uneven: str,
     feed = small_blocks(labels, batch_size=100, epochs=2)
     shared = [list(feed.share(rank, 3, uneven)) for rank in range(3)]
     for step in (0, 3, len(feed.share(0, 3, uneven)) - 1, len(shared[0]) - 2):
-        state = json.loads(json.dumps(feed.state_after(shared[saved_by][step])))  # of the feed that is not shared, too
+        # also a state of the feed that is not shared
+        state = json.loads(json.dumps(feed.state_after(shared[saved_by][step])))
         assert state == feed.share(saved_by, 3, uneven).state_after(shared[saved_by][step])
         rest = Feed(labels, feed.recipe, begin=parse_place(feed.recipe, state), epochs=2)
         for rank in range(3):
@@ -524,7 +525,7 @@ def test_a_state_of_another_format_is_refused(labels: Warehouse) -> None:
         labels.batches(CONTACT, state=old)
 
 
-# what is said of the rows
+# notes about the rows
 
 
 def test_versions_of_the_same_games_are_named(tmp_path: Path) -> None:
@@ -535,13 +536,13 @@ def test_versions_of_the_same_games_are_named(tmp_path: Path) -> None:
     labels = bgdata.open_warehouse(tmp_path)
     source = f"position_sample/some@{labels.open_reference(sample).manifest.digest}"
     third = write_version(tmp_path, LABELS, labelled(70), source=source)
-    said = "are of the same games: games of network/some 1 with the seed 5"
-    assert labels.batches("selfplay_labels").notes == (f"{first} and {second} {said}",)
-    assert labels.batches({"selfplay_labels/one": 1, LABELS: 1}).notes == (f"{third} and {first} {said}",)
+    note = "are of the same games: games of network/some 1 with the seed 5"
+    assert labels.batches("selfplay_labels").notes == (f"{first} and {second} {note}",)
+    assert labels.batches({"selfplay_labels/one": 1, LABELS: 1}).notes == (f"{third} and {first} {note}",)
     write_version(tmp_path, "selfplay_labels/other", labelled(91), recipe={**corpus, "seed": 6})
     write_version(tmp_path, "selfplay_labels/again", labelled(92), recipe={**corpus, "player": "pubeval"})
     assert labels.batches("selfplay_labels").notes == ()
 
 
-def test_what_is_of_no_games_is_not_named(labels: Warehouse) -> None:
+def test_labels_without_games_give_no_notes(labels: Warehouse) -> None:
     assert labels.batches({CONTACT: 1, LABELS: 1}).notes == ()

@@ -44,7 +44,7 @@ from bgdata.training.feed.stream import random_order
 from bgdata.warehouse import Warehouse
 from tests.reference.position_hash import shuffled
 from tests.store.toy import Count, Toy
-from tests.together import each
+from tests.subtests import each
 from tests.training.labels import (
     CONTACT,
     LABELS,
@@ -163,7 +163,7 @@ KEYS = "select dataset, variant, key from leakage"
 
 
 def plant(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
-    """Make positions those of a benchmark, the second of each two seen by the other side."""
+    """Make positions those of a benchmark, the second of each two for the other side."""
     positions = [Position(board) for board in boards]
     seen = [position.flip() if n % 2 else position for n, position in enumerate(positions)]
     keys = map(format_key20, seen)
@@ -179,7 +179,7 @@ def leaking(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.catalog
-def test_leakage_is_what_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_leakage_is_the_rows_that_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Path) -> None:
     kinds = [kind for kind in warehouse.kinds.values() if is_labelled(kind)]
     tables = [table for kind in kinds for table in warehouse.current(kind.name)]
     plant(warehouse, tmp_path, [board for table in tables for board in table.array("boards")[[0, -1]].tolist()])

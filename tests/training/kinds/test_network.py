@@ -34,11 +34,11 @@ from bgdata.training.kinds.network_compute import open_network_version
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
-from tests.together import each
+from tests.subtests import each
 
 TINY = DATASET.smallest
 COLUMNS = [column.name for column in DATASET.columns]
-DIGEST = "5d687a21681ac2f472fe8727b8bce2f3afe2bdb485a04116c7f646939d96df2f"  # of TINY, on any machine
+DIGEST = "5d687a21681ac2f472fe8727b8bce2f3afe2bdb485a04116c7f646939d96df2f"  # digest of TINY on any machine
 HEADERS_BYTES = 8000  # .npy headers and the footer of the Parquet file
 
 
@@ -185,7 +185,7 @@ def test_damage_is_found(small_root: Path, array: str, place: Any, value: Any, m
 
 
 def test_some_test_games_have_a_margin(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "LEAST_GAMES", 10)
+    monkeypatch.setattr(network, "MIN_GAMES", 10)
     table, inputs = opened(small_root)
     check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
     check_sample(DATASET, corrupted(table, "curve", (1, 5), -2.1), inputs, 1, np.random.default_rng(0))

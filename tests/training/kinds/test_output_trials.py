@@ -18,7 +18,7 @@ from tests.imports.killer import ReportKiller
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
-DIGEST = "bca8e60d9a3f6f53f14ed7e0426ae4b2985e488d37e41a2e1a2c15dcccebc2da"  # of SMALL, on any machine
+DIGEST = "bca8e60d9a3f6f53f14ed7e0426ae4b2985e488d37e41a2e1a2c15dcccebc2da"  # digest of SMALL on any machine
 
 
 def test_digest(small_root: Path) -> None:
@@ -53,8 +53,8 @@ def test_rows_are_those_of_the_networks(small_root: Path) -> None:
 
 def test_verify_finds_a_damaged_row(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
-    said = "the first 2 of 3 rows of every trial, trained again"
-    assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == said
+    message = "the first 2 of 3 rows of every trial, trained again"
+    assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == message
     curve = np.array(table.array("curve"))
     curve[3, 1, 0] += 1e-6
     with pytest.raises(CheckFailedError, match=r"after 4 games of the trial weighted after in output_trials/.*, found"):

@@ -44,11 +44,11 @@ from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.imports.killer import Killer
 from tests.rechecking import check_sample, inputs_of
-from tests.together import each
+from tests.subtests import each
 
 TINY = DATASET.smallest
 _BAD_NAME = "expected a variant named by small letters, digits and single -"
-DIGEST = "72bda22702f24537cf1e7f1eaa5ba602734d5f36dbb9a4b1215d8ed62937d8cf"  # of TINY, on any machine
+DIGEST = "72bda22702f24537cf1e7f1eaa5ba602734d5f36dbb9a4b1215d8ed62937d8cf"  # digest of TINY on any machine
 
 
 def opened(root: Path) -> tuple[Table, dict[str, Table]]:
@@ -159,7 +159,7 @@ def test_damage_is_found(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> N
         values[place] = value
         with pytest.raises(CheckFailedError, match=r"points per game within 0\.0000, as in the first 20 test games"):
             check_sample(DATASET, Corrupted(table, name, read_only(values)), inputs, 50, np.random.default_rng(0))
-    monkeypatch.setattr(network_compute, "LEAST_GAMES", 10)
+    monkeypatch.setattr(network_compute, "MIN_GAMES", 10)
     check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
 
 
@@ -186,12 +186,12 @@ def test_verify_without_the_start_checks_the_rest(untaught: Warehouse) -> None:
     name = "/".join(start.folder.parts[-3:])
     table = untaught.build(DATASET.name, TINY.with_texts({"start": name}))
     inputs = inputs_of(untaught, DATASET, DATASET.recipe_of(table.manifest))
-    said = check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
-    assert said == "20 of 20 test games; it was not trained again"
+    message = check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
+    assert message == "20 of 20 test games; it was not trained again"
     shutil.rmtree(start.folder)
     assert (
         check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
-        == f"{said}, and {name}, where it began, is not here"
+        == f"{message}, and {name}, where it began, is not here"
     )
     tests = np.array(table.array("tests"))
     tests[1, 0] += 0.5
@@ -361,7 +361,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "torch-averages": {"trainer": "torch", "average_decay": 0.9, "optimizer": "sgd", "learning_rate": 0.1},
 }
 CROSS_ENTROPY = 0.003  # nats that two orders of sums may differ, of 1.3 to 1.8
-SHARE = 0.1  # of the improvement that two orders of sums may differ
+SHARE = 0.1  # share of the improvement by which two orders of sums may differ
 
 
 def need_torch(change: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from tests.imports.killer import ReportKiller
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
-DIGEST = "cbdc62c7e031e9813076845f70ccc4416d85625954858f705fdd9d8807e12d2b"  # of SMALL, on any machine
+DIGEST = "cbdc62c7e031e9813076845f70ccc4416d85625954858f705fdd9d8807e12d2b"  # digest of SMALL on any machine
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:

@@ -70,7 +70,7 @@ def labels() -> Labels:
     classes = position_classes(boards)
     is_contact = (classes == PositionClass.CONTACT) | (classes == PositionClass.CRASHED)
     boards, classes = np.ascontiguousarray(boards[is_contact]), classes[is_contact].astype(np.uint8)
-    lead = boards.astype(np.int64) @ np.arange(26)  # of both sides together, the opponent's checkers being negative
+    lead = boards.astype(np.int64) @ np.arange(26)  # lead, because the opponent's checkers are negative
     win = (1 / (1 + np.exp(lead / 60))).astype(np.float32)
     none = np.zeros(len(win), np.float32)
     return Labels(boards, np.stack([win, win / 4, none, (1 - win) / 4, none], axis=1), classes)

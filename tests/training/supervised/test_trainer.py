@@ -27,7 +27,7 @@ from tests.evaluation.sample_networks import random_floats
 from tests.random_games import random_game_positions
 from tests.reference.networks import unpacked
 from tests.reference.supervised import gradients, matrices, total_loss, trained, trained_averages
-from tests.together import each
+from tests.subtests import each
 
 WITH_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is an extra")
 # allowed errors of sums as a share of the largest change: kernels approximate the logistic function

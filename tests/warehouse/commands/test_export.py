@@ -12,7 +12,7 @@ import pytest
 
 import bgdata
 from tests.command_line import error_of, run, succeeds
-from tests.together import each
+from tests.subtests import each
 
 
 @each(

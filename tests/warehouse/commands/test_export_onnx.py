@@ -120,7 +120,7 @@ def test_onnx_file_evaluates_like_the_network(root: Path, file: Path) -> None:
 
 
 def test_onnx_file_plays_like_the_network(root: Path, tmp_path: Path) -> None:
-    """Against itself and its network the result is 0, as each sequence of dice is played from both sides."""
+    """Against itself and its network the result is 0, because each sequence of dice is played from both sides."""
     path, other = tmp_path / "x.onnx", tmp_path / "warehouse"
     succeeds(root, "export", "onnx", "-o", path)
     write_network(other, "random", random_networks(7))

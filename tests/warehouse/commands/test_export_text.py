@@ -14,7 +14,7 @@ from tests.command_line import error_of, run, succeeds
 from tests.formats import samples, sessions
 from tests.formats.test_gnubg_benchmark import GROUP
 from tests.imports.importing import IMPORTED, Imports
-from tests.together import each
+from tests.subtests import each
 
 TRAINING = b"""\
 # Positions added in cycle 3

@@ -216,7 +216,7 @@ def test_player_of_2012_from_end_to_end(tmp_path: Path) -> None:
         figures += figures_of(warehouse, part, table)
     assert {row["part"] for row in figures} == {part.name for part in parts if part.figures}
     assert all(row["ours"] is not None and row["published"] is not None for row in figures)
-    assert len(figures) == 5 + 6 + 1 + 60 + 30 + 11 + 4 + 20
+    assert len(figures) == 5 + 6 + 1 + 12 * 5 + 3 * 5 + 11 + 4 + 4 * 5  # measures by cube life indexes
 
 
 def test_damage_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

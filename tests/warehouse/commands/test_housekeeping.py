@@ -19,7 +19,7 @@ from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands import housekeeping
 from tests.command_line import error_of, run, succeeds
 from tests.kept import own
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 

@@ -21,7 +21,7 @@ from bgdata.warehouse.commands.query import FILLED_BY, filling
 from tests.command_line import error_of, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.store import processes
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 
@@ -56,8 +56,8 @@ def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str, is_named: 
 def test_output_format_by_file_ending(small_root: Path, tmp_path: Path) -> None:
     for name in ("rows.json.gz", "rows.csv.zst"):
         result = run(small_root, "query", "select 1 as a", "-o", tmp_path / name)
-        said = f"expected a file that is not compressed, got {tmp_path / name}; try: csv"
-        assert error_of(result, 2).startswith(said)
+        message = f"expected a file that is not compressed, got {tmp_path / name}; try: csv"
+        assert error_of(result, 2).startswith(message)
     assert not list(tmp_path.iterdir())
     for name in ("x", "x.txt", "x.parquet.d"):
         succeeds(small_root, "query", "select 1 as one", "-o", tmp_path / name)
@@ -70,7 +70,7 @@ def test_output_format_by_file_ending(small_root: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_query_that_fails_late_keeps_the_old_file(small_root: Path, tmp_path: Path, form: str) -> None:
-    """Runs in a separate process, as DuckDB sometimes hangs in such a COPY."""
+    """Run in a separate process, as DuckDB sometimes hangs in such a COPY."""
     path = tmp_path / "x"
     path.write_text("before")
     sql = "select case when range = 9000 then error('late') else range end from range(10000)"

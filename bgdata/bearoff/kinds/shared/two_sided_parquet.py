@@ -57,7 +57,7 @@ def parts_of(points: int, checkers: int) -> list[Part]:
 
 
 def write_parts(table: TwoSidedTable, folder: Path, progress: Progress) -> int:
-    """Writes the parts that are missing in a folder; returns their number. Raises UsageError for a folder with other
+    """Write the parts that are missing in a folder; returns their number. Raises UsageError for a folder with other
     Parquet files, TooLargeError if the disk has no room, DigestMismatchError for a damaged row, and StorageError."""
     parts = parts_of(table.points, table.checkers)
     with hold_lock(folder / ".lock", lambda: progress.note(f"another process is writing into {folder}; waiting")):
@@ -118,7 +118,7 @@ def is_part(table: TwoSidedTable, part: Part, path: Path) -> bool:
 
 
 def write_part(table: TwoSidedTable, part: Part, folder: Path, progress: Progress) -> None:
-    """Writes one part aside, then renames it into place."""
+    """Write one part aside, then rename it into place."""
     path = folder / part.path
     partial = path.with_name(f".{path.name}.partial")
     shape, manifest = DATASET.tables[0], table.table.manifest
@@ -136,7 +136,7 @@ def write_part(table: TwoSidedTable, part: Part, folder: Path, progress: Progres
 
 
 def checked_batches(table: TwoSidedTable, begin: int, end: int) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of the players on roll from `begin` to before `end`, one row group at a time, with the columns of
+    """Yield the rows of the players on roll from `begin` to before `end`, one row group at a time, with the columns of
     `table.parquet`. Raises DigestMismatchError if a row does not match its hash."""
     has_hashes = f"{ROW_HASHES}.npy" in {entry.name for entry in table.table.manifest.files}
     for rows, batch in equity_batches(table.stored, table.checkers, begin, end):

@@ -50,13 +50,13 @@ class Parts:
         self._has_failed = False
 
     def close(self) -> None:
-        """Waits for the current write and drops pending ones."""
+        """Wait for the current write and drop pending ones."""
         self._pool.shutdown(cancel_futures=True)
         if self._file:
             self._file.close()
 
     def write(self, action: Callable[..., None], *arguments: Any) -> None:
-        """Queues an action for the writing thread. Raises errors of earlier actions."""
+        """Queue an action for the writing thread. Raises errors of earlier actions."""
         while len(self._waiting) >= WAITING or (self._waiting and self._waiting[0].done()):
             self._waiting.popleft().result()
         self._waiting.append(self._pool.submit(self._run, action, *arguments))
@@ -71,7 +71,7 @@ class Parts:
             raise
 
     def finish(self) -> None:
-        """Waits until everything is written. Raises errors of actions."""
+        """Wait until everything is written. Raises errors of actions."""
         while self._waiting:
             self._waiting.popleft().result()
 
@@ -91,7 +91,7 @@ class Parts:
         return 0
 
     def restore(self, window: Window, done: int, first: int) -> None:
-        """Fills the cells of a window from batches `first` to `done` that later batches depend on. `first` is the
+        """Fill the cells of a window from batches `first` to `done` that later batches depend on. `first` is the
         number of the window's first batch. Raises CorruptFileError or DigestMismatchError."""
         batches = window.batches()
         for n in range(max(first, done - NEEDED), done):
@@ -110,7 +110,7 @@ class Parts:
                 raise DigestMismatchError(f"expected SHA-256 {expected[:16]}... of {path}, found another")
 
     def put(self, window: Window, group: int, solved: Solved) -> None:
-        """Stores solved values twice: as solved, for later batches, and encoded, for rows. For the writing thread."""
+        """Store solved values twice: as solved, for later batches, and encoded, for rows. For the writing thread."""
         with storage_errors("write", self._partial):
             if self._file is None:
                 remove_folder(self._partial)
@@ -136,7 +136,7 @@ class Parts:
                     os.close(handle)
 
     def seal(self, done: int) -> None:
-        """Marks batch number `done` as complete; its values and rows are written. For the writing thread."""
+        """Mark batch number `done` as complete; its values and rows are written. For the writing thread."""
         with storage_errors("write a checkpoint to", self._partial):
             if self._file:
                 self._file.close()
@@ -172,7 +172,7 @@ class Parts:
         yield from two_sided.layer_rows(window, layer, found, self._scale)
 
     def drop(self, layers: range) -> None:
-        """Deletes the values of layers whose rows are written and whose batch is sealed. For the writing thread."""
+        """Delete the values of layers whose rows are written and whose batch is sealed. For the writing thread."""
         for layer in layers:
             for group in range(len(self._groups)):
                 self._layer(group, layer).unlink(missing_ok=True)
@@ -201,13 +201,13 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def clear_parts(job: Job) -> None:
-    """Deletes all that a killed build left."""
+    """Delete all that a killed build left."""
     for folder in job.folder.glob("checkpoint*"):
         remove_folder(folder)
 
 
 def _write_all(handle: int, data: memoryview, offset: int | None) -> None:
-    """Writes all bytes to a file, at `offset` or at its current position."""
+    """Write all bytes to a file, at `offset` or at its current position."""
     while data:
         count = os.write(handle, data) if offset is None else write_at(handle, data, offset)
         data = data[count:]

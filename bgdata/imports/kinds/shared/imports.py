@@ -20,8 +20,8 @@ from bgdata.store.manifest import unpacked_name
 from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters
 
-MOST_FILES = 1 << 16  # the range of `source`
-LONGEST_NAME = 64  # of a variant, in letters
+MAX_FILES = 1 << 16  # the range of `source`
+LONGEST_NAME = 64  # longest name of a variant, in letters
 NAME_HINT = "try: --name NAME"
 SOURCE_COLUMNS = (
     Column("source", "VARCHAR", "", "Name of the file that the row was read from"),
@@ -90,7 +90,7 @@ class ImportParameters(Parameters):
 
     @classmethod
     def from_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """Overrides `Parameters`: early imports of gnubg's files have a class instead of a name."""
+        """Override `Parameters`: early imports of gnubg's files have a class instead of a name."""
         if set(values) == {"position_class"}:
             values = {"name": values["position_class"]}
         return super().from_manifest(values)
@@ -116,7 +116,7 @@ class FileImport(ImportedDataset[ImportParameters]):
     the arrays."""
 
     address: ClassVar[str] = ""  # where the files are published
-    endings: ClassVar[tuple[str, ...]] = ()  # of the files read from folders; empty: all files
+    endings: ClassVar[tuple[str, ...]] = ()  # endings of the files read from folders; empty: all files
     is_told_by_content = False  # whether files of folders, and of zip archives, are chosen by what they hold
     side_tables: ClassVar[tuple[TableShape, ...]] = (QUARANTINE,)
     parameters = ImportParameters
@@ -134,8 +134,8 @@ class FileImport(ImportedDataset[ImportParameters]):
 
     def check_files(self, files: Sequence[Path]) -> None:
         super().check_files(files)
-        if len(files) > MOST_FILES:
-            raise UsageError(f"expected at most {MOST_FILES:,} files at once, got {len(files):,}")
+        if len(files) > MAX_FILES:
+            raise UsageError(f"expected at most {MAX_FILES:,} files at once, got {len(files):,}")
 
     def estimate(self, _parameters: ImportParameters) -> Estimate:
         """Unknown before the files are read."""

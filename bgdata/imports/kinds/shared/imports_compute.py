@@ -26,7 +26,7 @@ from bgdata.store.dataset import Build, Computed, ImportedComputation
 from bgdata.store.job import Job
 from bgdata.store.manifest import RawFile, Source, unpacked_name
 
-MOST_REASONS = 20  # counted one by one in a manifest: reasons of games name lines, so they are many
+MAX_REASONS = 20  # counted one by one in a manifest: reasons of games name lines, so they are many
 REASON, OTHER_REASONS = "quarantined: ", "other reasons"
 FIRST_REASONS, SHORT_TEXT = 3, 40  # how many lines an error quotes, and how many letters of each
 _REFERENCE = re.compile(r", see line \d+$")  # ends the reason of a line quarantined because of another line
@@ -128,7 +128,7 @@ class WholeFilesComputation(FileImportComputation):
         """The arrays of all files, except `source`, `line` and the quarantine."""
 
     def compute(self, build: Build[ImportParameters]) -> None:
-        """Raises NoRowsError; with `strict`, CheckFailedError if a line breaks a rule."""
+        """Raise NoRowsError; with `strict`, CheckFailedError if a line breaks a rule."""
         job = build.job
         job.progress.start(f"{job.title}: reading", len(job.files), "files")
         intakes = []
@@ -156,7 +156,7 @@ def _reason_counts(arrays: Mapping[str, Array]) -> Counter[str]:
 def common_reasons(reasons: Counter[str]) -> dict[str, int]:
     """The figures of the most frequent reasons, and of all others together."""
     others = reasons.pop(OTHER_REASONS, 0)
-    common = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:MOST_REASONS]
+    common = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:MAX_REASONS]
     others += reasons.total() - sum(count for _, count in common)
     common += [(OTHER_REASONS, others)] if others else []
     return {f"{REASON}{reason}": count for reason, count in common}

@@ -21,7 +21,7 @@ from bgdata.selfplay.kinds.shared.games import ACTIONS
 from bgdata.selfplay.kinds.shared.games_compute import OWNERS
 from bgdata.store.arrays import Array
 
-MOST_MOVES = 4
+MAX_MOVES = 4
 NO_MOVE = (-1, -1, -1)
 FEW_ROLLS = 10  # with fewer, matches are the same only between players of the same names
 PLAYED = (TurnKind.PLAY, TurnKind.DOUBLE)  # what every format records in the same way
@@ -53,7 +53,7 @@ class MatchRows:
     ends: list[int] = field(default_factory=list)  # turns up to the end of each game
     boards: Array = field(default_factory=lambda: np.zeros((0, 26), np.int8))
     turns: Array = field(default_factory=lambda: np.zeros((0, 7), np.int32))
-    moves: Array = field(default_factory=lambda: np.zeros((0, MOST_MOVES, 3), np.int8))
+    moves: Array = field(default_factory=lambda: np.zeros((0, MAX_MOVES, 3), np.int8))
     plays: list[str] = field(default_factory=list)
     notes: list[tuple[int, Note]] = field(default_factory=list)  # (game, note)
     said: list[Said] = field(default_factory=list)
@@ -112,8 +112,8 @@ def match_rows(match: Match, replays: Sequence[Sequence[ReplayedTurn]]) -> Match
     found.boards = np.array([entry.position.board for entry in entries], np.int8).reshape(-1, 26)
     found.turns = np.array([_turn_row(entry) for entry in entries], np.int32).reshape(-1, 7)
     moves = [moves_of(entry) for entry in entries]
-    padded = [[*each, *[NO_MOVE] * (MOST_MOVES - len(each))] for each in moves]
-    found.moves = np.array(padded, np.int8).reshape(-1, MOST_MOVES, 3)
+    padded = [[*each, *[NO_MOVE] * (MAX_MOVES - len(each))] for each in moves]
+    found.moves = np.array(padded, np.int8).reshape(-1, MAX_MOVES, 3)
     found.plays = [sys.intern(str(entry.play)) if entry.play else "" for entry in entries]
     found.said = [each for turn, entry in enumerate(entries) for each in said_of(turn, entry)]
     return found

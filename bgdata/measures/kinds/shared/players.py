@@ -16,7 +16,7 @@ from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.versions import VERSION
 from bgdata.training.kinds.network import default_network
 
-FEWEST_GAMES = 4  # of a pairing: a standard error needs two pairs
+MIN_GAMES = 4  # games of a pairing: a standard error needs two pairs
 LONGEST_FILE = 40  # characters of a file name in the name of a variant
 
 
@@ -60,8 +60,8 @@ class PairingParameters(Parameters):
         check_player_name(self.opponent)
         if games >= 1 << 31:
             raise InvalidParameterError(f"expected fewer than 2^31 games, got {games}")
-        if games < FEWEST_GAMES or games % 2:
-            raise InvalidParameterError(f"expected an even number of at least {FEWEST_GAMES} games, got {games}")
+        if games < MIN_GAMES or games % 2:
+            raise InvalidParameterError(f"expected an even number of at least {MIN_GAMES} games, got {games}")
         check_seed(seed)
 
 

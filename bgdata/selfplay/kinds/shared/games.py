@@ -1,4 +1,4 @@
-"""The tables of games and turns: the same for imported matches and for games played here."""
+"""The tables of games and turns, which are the same for imported matches and for self-play."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from bgdata.kinds.columns import CLASS_COLUMN, POSITION_COLUMNS
 from bgdata.store.dataset import Column, FlatArray, TableShape
 
 ACTIONS = ("play", "roll", "double", "beaver", "take", "pass", "resign")
-MOST_GAMES = 1 << 30
-PART_GAMES = 100_000  # of a corpus: some 5.5 million turns, half a GB of memory
+MAX_GAMES = 1 << 30
+PART_GAMES = 100_000  # games in a part of a corpus: some 5.5 million turns, half a GB of memory
 GAME = Column("game", "INTEGER", "", "Number of the game in its version, from 0")
 GAMES = TableShape(
     name="games",
@@ -76,11 +76,11 @@ TURN_ARRAYS = (
 
 def check_count(games: int) -> None:
     """Raise InvalidParameterError for a number of games below 1 or too large to be played."""
-    if not 1 <= games < MOST_GAMES:
-        raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {games}")
+    if not 1 <= games < MAX_GAMES:
+        raise InvalidParameterError(f"expected 1 to {MAX_GAMES:,} games, got {games}")
 
 
 def check_seed(seed: int) -> None:
-    """Raise InvalidParameterError for a seed that dice cannot have."""
+    """Raise InvalidParameterError for a seed out of range for dice."""
     if not 0 <= seed < 1 << 63:
         raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {seed}")

@@ -126,7 +126,7 @@ def distinct_places(source: Table, part: range) -> Places:
     """The distinct positions of some rows of a table, each at its first row. Finished games are included; they teach
     nothing.
 
-    Splits are those of the source where it has them, else by its games and its seed, else by the position.
+    Splits come from the source where it has them, else from its games and seed, else from the position.
     """
 
     def array(name: str) -> Array | None:

@@ -21,7 +21,7 @@ class Arm(NamedTuple):
     setting: float  # cube life index, or volatility of the jump model
     cube: str  # cube handling of both sides, in the form of `_cube_players.sides_of`
     against: str  # words for the opponent
-    length: int  # of the matches, 0 for money
+    length: int  # length of the matches, 0 for money
     published: Mapping[str, float]  # by measure
     is_jacoby: bool = False
 
@@ -79,7 +79,7 @@ OWN_MET, OWN_MET_CUBEFUL = "match-own", "match-own-cubeful"
 FIRST = "first-"  # prefix of studies with the first, withdrawn version of Janowski's model
 FIRST_PLAYER = "contact-160"
 """The default network of these studies, which reproduce figures of Player 3.3 from March 2012. It is about as strong:
-+0.600 points a game against PubEval, where Player 3.3 had +0.595."""
++0.600 points per game against PubEval, where Player 3.3 had +0.595."""
 NAMES = {  # title of each study
     "statistics": "cube statistics of a cube life index against itself",
     "index": "a cube life index against 0.7",

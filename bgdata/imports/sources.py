@@ -1,0 +1,60 @@
+"""What others publish, as `sources.toml` lists it: addresses, licences and hashes, without the files."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+PATH = Path(__file__).with_name("sources.toml")
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A published file. `content_sha256` is that of the unpacked content; both hashes are empty if none is known."""
+
+    name: str  # in the folder that it is downloaded into
+    address: str
+    kind: str = ""  # the kind that imports it, empty if none does
+    size: int = 0  # in bytes, may be rounded; 0 if unknown
+    sha256: str = ""
+    content_sha256: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A publisher with its files."""
+
+    name: str
+    about: str
+    home: str
+    licence: str
+    citation: str
+    files: tuple[SourceFile, ...]
+    login: str = ""  # the environment variable with the reader's token, if the publisher asks who downloads
+
+
+@cache
+def load_sources() -> Mapping[str, Source]:
+    """The sources by name, in the order of the file."""
+    found = {}
+    for name, fields in tomllib.loads(PATH.read_text()).items():
+        files = tuple(SourceFile(**file) for file in fields.pop("files"))
+        found[name] = Source(name, files=files, **fields)
+    return found
+
+
+def at_mirror(source: Source, address: str | None) -> Source:
+    """The source with its files in one folder of a mirror; without an address as published."""
+    if not address:
+        return source
+    site = address.rstrip("/")
+    return replace(source, files=tuple(replace(file, address=f"{site}/{file.name}") for file in source.files))
+
+
+def published_contents(kind: str) -> Mapping[str, str]:
+    """SHA-256 of the unpacked published files of a kind, where it is known, by name without the ending of packing."""
+    files = [file for source in load_sources().values() for file in source.files if file.kind == kind]
+    return {file.name.removesuffix(".bz2"): file.content_sha256 for file in files if file.content_sha256}

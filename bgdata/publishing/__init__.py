@@ -1,0 +1,39 @@
+"""Publishes tables as one folder of files: a dataset of Hugging Face with a card, Parquet in shards by split, and what
+proves it; verifies such a folder, and makes a warehouse of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bgdata.store.progress import Progress, Silence
+
+if TYPE_CHECKING:
+    from bgdata.publishing.contents import Contents
+    from bgdata.warehouse import Warehouse
+
+TITLE = "Backgammon tables"
+
+
+def publish(
+    warehouse: Warehouse,
+    folder: Path,
+    scopes: Sequence[str] = (),
+    *,
+    title: str = TITLE,
+    about: str = "",
+    progress: Progress | None = None,
+) -> Contents:
+    """Publish tables of a warehouse into a folder, and return its contents.
+
+    `scopes` are KIND, KIND/VARIANT or KIND/VARIANT/VERSION; the default is the current version of every variant.
+    `title` is the name of the dataset, and `about` a text of Markdown for the beginning of its card. Finished tables of
+    an interrupted call, and those that have not changed, are kept. The same versions give the same bytes.
+
+    Raises UsageError for a folder with other files, MissingTableError for scopes without versions, the errors of
+    damaged versions, and StorageError: what lists the folder is written last, so that it is whole or not listed.
+    """
+    from bgdata.publishing.folder import publish_folder  # loads PyArrow
+
+    return publish_folder(warehouse, folder, scopes, title, about, progress or Silence())

@@ -1,0 +1,192 @@
+"""The contents of a published folder: its versions, tables, splits and files, as `published.json` lists them.
+
+README.md, datapackage.json, croissant.json, openlineage.jsonl, SHA256SUMS, published.json
+data/<config>/<split>-00000-of-00001.parquet      the rows of a table, in shards
+versions/<kind>/<variant>/<version>/              the manifest, and arrays that are not in the rows
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bgdata.errors import ManifestFormatError, MissingFileError, cite
+from bgdata.store.manifest import canonical_json, is_count, parse_json, read_whole
+from bgdata.store.names import is_name, parse_reference
+
+LISTING = "published.json"
+SUMS = "SHA256SUMS"
+CARD = "README.md"
+FORMAT = 1
+TRAIN, TEST = "train", "test"
+_FILE = re.compile(r"(data|versions)/[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)*/[a-z0-9][a-z0-9_.-]*")
+_SPLIT = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a published folder, by its path in it; rows of a shard."""
+
+    name: str
+    bytes: int
+    sha256: str
+    rows: int = 0
+
+
+@dataclass(frozen=True)
+class Split:
+    """A split of a table: its shards in order."""
+
+    name: str
+    files: tuple[File, ...]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(file.rows for file in self.files)
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table of a version: a configuration of the dataset."""
+
+    config: str
+    table: str  # its name in SQL
+    splits: tuple[Split, ...]
+    part_rows: tuple[int, ...]  # of each part of the version, in its order of rows
+    row_order: str = ""  # array with the split of each row of the version, by number; empty for a single split
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(split.rows for split in self.splits)
+
+    @property
+    def files(self) -> list[File]:
+        """Its shards, split by split."""
+        return [file for split in self.splits for file in split.files]
+
+
+@dataclass(frozen=True)
+class PublishedVersion:
+    """A version: its tables, its manifest, and how each array is found in rows, or in which file."""
+
+    name: str  # kind/variant/version
+    licence: str
+    writer: str  # what the bytes of its files depend on: see `folder.writer`
+    tables: tuple[PublishedTable, ...]
+    files: tuple[File, ...]  # of its folder: the manifest, and packed arrays
+    recipes: Mapping[str, Mapping[str, Any]]  # by file of the array, such as `boards.npy`: see `recovery`
+
+    @property
+    def folder(self) -> str:
+        """Its folder in the published folder."""
+        return f"versions/{self.name}"
+
+    @property
+    def all_files(self) -> list[File]:
+        """Shards, manifest and arrays."""
+        return [*(file for table in self.tables for file in table.files), *self.files]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a published folder lists."""
+
+    title: str
+    about: str
+    versions: tuple[PublishedVersion, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)  # reasons, by the name of a version or table
+
+    @property
+    def tables(self) -> list[PublishedTable]:
+        """All tables."""
+        return [table for version in self.versions for table in version.tables]
+
+    @property
+    def files(self) -> list[File]:
+        """All files of versions and tables; not those that describe the folder."""
+        return [file for version in self.versions for file in version.all_files]
+
+    @property
+    def rows(self) -> int:
+        """Rows of all tables."""
+        return sum(table.rows for table in self.tables)
+
+    @property
+    def size(self) -> int:
+        """Bytes of these files."""
+        return sum(file.bytes for file in self.files)
+
+    def to_bytes(self) -> bytes:
+        """The file that lists the contents."""
+        return canonical_json({"format": FORMAT, **asdict(self)}, indent=2)
+
+
+def read_contents(folder: Path) -> Contents:
+    """The contents of a published folder. Raises MissingFileError if it has no list, and ManifestFormatError."""
+    path = folder / LISTING
+    try:
+        return parse_contents(read_whole(path), path)
+    except FileNotFoundError as error:
+        raise MissingFileError(
+            f"expected a published folder with {LISTING}, got {folder}; try: bgdata publish DIR"
+        ) from error
+
+
+def parse_contents(written: bytes, where: Path | str) -> Contents:
+    """The contents in these bytes, which come from `where`. Every name in it stays inside the folder. Raises
+    ManifestFormatError."""
+    try:
+        data = parse_json(written)
+        if data["format"] != FORMAT:
+            raise ManifestFormatError(
+                f"expected a published folder of format {FORMAT} in {where}, found format {cite(data['format'])}; "
+                "upgrade bgdata"
+            )
+        versions = tuple(map(parse_version, data["versions"]))
+        return Contents(str(data["title"]), str(data["about"]), versions, dict(data["left_out"]))
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        if isinstance(error, ManifestFormatError):
+            raise
+        raise ManifestFormatError(
+            f"expected the list of a published folder in {where}, found: {cite(str(error))}"
+        ) from error
+
+
+def parse_version(data: Any) -> PublishedVersion:
+    """A version from JSON. Raises ValueError, LookupError or TypeError for an invalid one."""
+    if parse_reference(data["name"])[2] is None:
+        raise ValueError(data["name"])
+    tables = tuple(map(_table, data["tables"]))
+    return PublishedVersion(
+        data["name"], str(data["licence"]), str(data["writer"]), tables, _files(data["files"]), dict(data["recipes"])
+    )
+
+
+def _table(data: Any) -> PublishedTable:
+    if not is_name("kind", data["table"]) or not all(map(is_count, data["part_rows"])):
+        raise ValueError(data["table"])
+    if data["row_order"] and not is_name("file", data["row_order"]):
+        raise ValueError(data["row_order"])
+    splits = tuple(Split(_checked(_SPLIT, each["name"]), _files(each["files"])) for each in data["splits"])
+    return PublishedTable(str(data["config"]), data["table"], splits, tuple(data["part_rows"]), data["row_order"])
+
+
+def _files(data: Any) -> tuple[File, ...]:
+    found = []
+    for each in data:
+        _checked(_FILE, each["name"])
+        if not (is_count(each["bytes"]) and is_count(each["rows"]) and is_name("digest", each["sha256"])):
+            raise ValueError(each["name"])
+        found.append(File(**each))
+    return tuple(found)
+
+
+def _checked(rule: re.Pattern[str], text: Any) -> str:
+    if not (isinstance(text, str) and rule.fullmatch(text)):
+        raise ValueError(text)
+    return text

@@ -1,0 +1,98 @@
+"""What describes a published folder, derived from its contents and the declarations of its kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bgdata.publishing.contents import CARD, Contents, PublishedTable, PublishedVersion
+from bgdata.store.dataset import Dataset, TableShape
+from bgdata.store.manifest import FILE_NAME as MANIFEST
+from bgdata.store.manifest import Manifest, load_manifest
+
+if TYPE_CHECKING:
+    from bgdata.store.registry import Kinds
+
+PACKAGE, CROISSANT, LINEAGE = "datapackage.json", "croissant.json", "openlineage.jsonl"
+BOUNDS = ("error", "bound", "difference", "largest")  # in the names of figures about accuracy
+
+
+class DescribedTable(NamedTuple):
+    """A table with its declaration."""
+
+    version: PublishedVersion
+    table: PublishedTable
+    manifest: Manifest
+    kind: Dataset[Any]
+    shape: TableShape
+    schema: pa.Schema
+
+    @property
+    def summary(self) -> str:
+        """What the table holds, and in which variant."""
+        return f"{self.shape.summary} Variant {self.manifest.variant} of {self.kind.name}. {self.shape.row}"
+
+
+@dataclass(frozen=True)
+class Described:
+    """A published folder and the declarations of its kinds."""
+
+    contents: Contents
+    folder: Path
+    kinds: Kinds
+
+    @cached_property
+    def manifests(self) -> Mapping[str, Manifest]:
+        """The manifests by name of the version."""
+        return {each.name: load_manifest(self.folder / each.folder) for each in self.contents.versions}
+
+    @cached_property
+    def tables(self) -> list[DescribedTable]:
+        """All tables, in order of their versions."""
+        return list(self._tables())
+
+    def _tables(self) -> Iterator[DescribedTable]:
+        for version in self.contents.versions:
+            manifest = self.manifests[version.name]
+            kind = self.kinds[manifest.dataset]
+            shapes = {shape.name: shape for shape in kind.tables}
+            for table in version.tables:
+                schema = pq.read_schema(self.folder / table.files[0].name)
+                yield DescribedTable(version, table, manifest, kind, shapes[table.table], schema)
+
+    @cached_property
+    def licences(self) -> list[str]:
+        """The licences of all tables, ours first."""
+        found = {version.licence for version in self.contents.versions}
+        return sorted(found, key=lambda licence: (licence != "CC0-1.0", licence))
+
+    @property
+    def newest(self) -> str:
+        """The day on which the newest version was made."""
+        return max(manifest.created for manifest in self.manifests.values())[:10]
+
+
+def describe(described: Described) -> dict[str, bytes]:
+    """The files that describe a published folder, by name: always the same bytes for the same contents."""
+    from bgdata.publishing.card import card
+    from bgdata.publishing.croissant import croissant
+    from bgdata.publishing.lineage import lineage
+    from bgdata.publishing.package import package
+
+    return {
+        CARD: card(described).encode(),
+        PACKAGE: package(described),
+        CROISSANT: croissant(described),
+        LINEAGE: lineage(described),
+    }
+
+
+def manifest_name(version: PublishedVersion) -> str:
+    """The path of the manifest of a version."""
+    return f"{version.folder}/{MANIFEST}"

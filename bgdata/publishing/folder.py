@@ -1,0 +1,299 @@
+"""Publishing versions into a folder: each is finished beside its place and renamed, and the list of all is last."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from bgdata.errors import BgdataError, MissingTableError, UsageError, cite
+from bgdata.process import keep, keeping
+from bgdata.publishing.contents import (
+    FORMAT,
+    LISTING,
+    SUMS,
+    Contents,
+    File,
+    PublishedTable,
+    PublishedVersion,
+    parse_version,
+    read_contents,
+)
+from bgdata.publishing.describe import Described, describe
+from bgdata.publishing.licences import UnknownLicenceError, licence_of
+from bgdata.publishing.packed import ARRAYS, pack_arrays
+from bgdata.publishing.recovery import PublishedRows, find_recipe
+from bgdata.publishing.shards import row_counts, write_splits
+from bgdata.publishing.splits import split_source
+from bgdata.store.arrays import Array, map_array
+from bgdata.store.build import footer
+from bgdata.store.dataset import Dataset, TableShape
+from bgdata.store.manifest import FILE_NAME as MANIFEST
+from bgdata.store.manifest import canonical_json, is_part_file, parse_json, read_whole
+from bgdata.store.names import parse_scope
+from bgdata.store.parameters import Parameters
+from bgdata.store.progress import Progress
+from bgdata.store.storage import hold_lock, make_folder, remove_folder, sha256_file, storage_errors, write_file
+from bgdata.store.table import Table
+from bgdata.store.verify import check_hashes
+from bgdata.warehouse import Warehouse
+
+WORKING = ".publishing"  # folder of what is not finished, and of records of what is
+HINT = "choose another folder"
+
+
+def publish_folder(
+    warehouse: Warehouse,
+    folder: Path,
+    scopes: Sequence[str],
+    title: str,
+    about: str,
+    progress: Progress,
+    explorer: Callable[[Path], object] | None = None,
+) -> Contents:
+    """Publish versions of a warehouse into a folder; see `bgdata.publishing.publish`. `explorer` writes pages into the
+    folder that it is given."""
+    warehouse.require()
+    tables = chosen_versions(warehouse, scopes)
+    check_folder(folder)
+    with storage_errors("create", folder, HINT):
+        make_folder(folder / WORKING)
+    with hold_lock(folder / WORKING / "lock", lambda: progress.note(f"{folder}: another process publishes; waiting")):
+        _reopen(folder)
+        finished: list[PublishedVersion] = []
+        left_out: dict[str, str] = {}
+        with keeping(lambda: f"{len(finished)} of {len(tables)} versions are finished"):
+            for table in tables:
+                reason = reason_against(warehouse, table)
+                if reason:
+                    progress.note(f"left out {table.name}: {reason}")
+                    left_out[table.name] = reason
+                else:
+                    finished.append(
+                        _finished(warehouse, folder, table, progress) or _publish(warehouse, folder, table, progress)
+                    )
+            if not finished:
+                raise UsageError(f"expected tables to publish, got none: {len(left_out)} versions are left out")
+            contents = Contents(title, about, tuple(finished), left_out)
+            _remove_others(folder, contents)
+            for name, data in describe(Described(contents, folder, warehouse.kinds)).items():
+                write_file(folder / name, data)
+            if explorer is not None:
+                progress.note("writing the explorer")
+                explorer(folder / "explorer")
+            _write_lists(folder, contents)
+    with storage_errors("delete", folder / WORKING, HINT):
+        remove_folder(folder / WORKING)
+    keep("")
+    return contents
+
+
+def chosen_versions(warehouse: Warehouse, scopes: Sequence[str]) -> list[Table]:
+    """The versions in these scopes, the current ones of variants unless one is named; all without scopes. Raises
+    UnknownKindError, InvalidNameError or MissingTableError."""
+    found: dict[str, Table] = {}
+    for scope in scopes or (None,):
+        kind, variant, version = parse_scope(scope)
+        tables = [warehouse.open(str(kind), variant, version)] if variant else list(warehouse.current(kind))
+        if not tables:
+            what = scope or "versions"
+            raise MissingTableError(
+                f"expected {what} in {warehouse.root}, found none; try: bgdata build {scope or ''}".rstrip()
+            )
+        found |= {table.name: table for table in tables}
+    return [found[name] for name in sorted(found)]
+
+
+def check_folder(folder: Path) -> None:
+    """Raise UsageError for a folder that has files other than published ones. Hidden ones, such as those of git, are
+    not counted."""
+    with storage_errors("read", folder, HINT):
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"expected a folder to publish into, got the file {cite(str(folder))}")
+        there = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    if not {LISTING, WORKING} & set(there) and (others := [name for name in there if not name.startswith(".")]):
+        raise UsageError(
+            f"expected an empty folder, or one that was published into, got {cite(str(folder))} with "
+            f"{cite(others[0])}; try another folder"
+        )
+
+
+def reason_against(warehouse: Warehouse, table: Table) -> str:
+    """Why a version is not published; empty if it is."""
+    manifest = table.manifest
+    kind = warehouse.kind(manifest.dataset)
+    if manifest.revision != kind.revision:
+        return f"it is of revision {manifest.revision}, and this bgdata describes revision {kind.revision}"
+    if not kind.tables_of(kind.recipe_of(manifest)):
+        return "it is too large for Parquet"
+    try:
+        licence_of(warehouse, table)
+    except UnknownLicenceError as error:
+        return str(error)
+    return ""
+
+
+def _reopen(folder: Path) -> None:
+    """Keep records of the versions of a published folder, and remove what says that it is whole."""
+    if (folder / LISTING).exists():
+        try:
+            for version in read_contents(folder).versions:
+                _write_record(folder, version)
+        except BgdataError:
+            pass  # everything is written again
+    with storage_errors("write", folder, HINT):
+        for name in (LISTING, SUMS):
+            (folder / name).unlink(missing_ok=True)
+
+
+def _record(folder: Path, name: str) -> Path:
+    return folder / WORKING / f"{name.replace('/', '-')}.json"
+
+
+def _write_record(folder: Path, version: PublishedVersion) -> None:
+    write_file(_record(folder, version.name), canonical_json(asdict(version)))
+
+
+def writer() -> str:
+    """What the bytes of published files depend on, apart from the version."""
+    return f"format {FORMAT}, pyarrow {pa.__version__}"
+
+
+def _finished(warehouse: Warehouse, folder: Path, table: Table, progress: Progress) -> PublishedVersion | None:
+    """A version that an earlier call has published; None unless its files are as they were written."""
+    try:
+        found = parse_version(parse_json(read_whole(_record(folder, table.name))))
+        if found.writer != writer() or found.licence != licence_of(warehouse, table):
+            return None
+        manifest = hashlib.sha256(read_whole(table.folder / MANIFEST)).hexdigest()
+        if manifest != next(file.sha256 for file in found.files if file.name.endswith(MANIFEST)):
+            return None
+        for file in found.all_files:
+            path = folder / file.name
+            if not path.is_file() or path.stat().st_size != file.bytes or sha256_file(path) != file.sha256:
+                return None
+    except (BgdataError, OSError, LookupError, ValueError, TypeError, AttributeError, StopIteration):
+        return None
+    progress.note(f"{table.name}: already published")
+    return found
+
+
+def _publish(warehouse: Warehouse, folder: Path, table: Table, progress: Progress) -> PublishedVersion:
+    """Write the files of a version, and a record of them."""
+    kind = warehouse.kind(table.manifest.dataset)
+    parameters = kind.recipe_of(table.manifest)
+    table.check_sizes()
+    check_hashes(table)
+    progress.start(f"{table.name}: writing Parquet", table.manifest.rows, "rows")
+    packed: dict[str, Array] = {}
+    shapes = [shape for shape in kind.tables_of(parameters) if sum(row_counts(table.check_files(shape.file)))]
+    tables = tuple(_publish_table(kind, parameters, table, shape, folder, packed, progress) for shape in shapes)
+    rows = PublishedRows(folder, tables, packed.__getitem__)
+    recipes = {}
+    for entry in table.manifest.files:
+        if entry.name.endswith(".npy"):
+            values = map_array(table.folder / entry.name)
+            recipe = find_recipe(values, rows, part_number(entry.name))
+            if recipe is None:
+                packed[entry.name] = values
+            else:
+                recipes[entry.name] = recipe
+    home, working = f"versions/{table.name}", folder / WORKING / "version"
+    _begin(working)
+    write_file(working / MANIFEST, read_whole(table.folder / MANIFEST))
+    if packed:
+        pack_arrays(packed, working / ARRAYS)
+    paths = sorted(working.iterdir())
+    files = tuple(File(f"{home}/{path.name}", path.stat().st_size, sha256_file(path)) for path in paths)
+    _move(working, folder / home)
+    found = PublishedVersion(table.name, licence_of(warehouse, table), writer(), tables, files, recipes)
+    _write_record(folder, found)
+    return found
+
+
+def part_number(file: str) -> int:
+    """The number of the part that a file of an array belongs to; 0 for a file of a whole version."""
+    return int(file[5:10]) if is_part_file(file) else 0
+
+
+def _publish_table(
+    kind: Dataset[Any],
+    parameters: Parameters,
+    table: Table,
+    shape: TableShape,
+    folder: Path,
+    packed: dict[str, Array],
+    progress: Progress,
+) -> PublishedTable:
+    """Write the shards of a table, and, where there are several splits, pack the split of each row."""
+    manifest, paths = table.manifest, table.check_files(shape.file)
+    config = config_name(kind, shape, manifest.variant)
+    source = split_source(kind, parameters, shape, paths)
+    about = footer(kind, shape, manifest.variant, manifest.version, manifest.digest, manifest.recipe_key)
+    working, home = folder / WORKING / "table", f"data/{config}"
+    _begin(working)
+    splits = write_splits(source, working, home, about, progress)
+    _move(working, folder / home)
+    order = ""
+    if source.codes is not None:
+        order = f"split_of_{shape.name}.npy"
+        packed[order] = source.codes
+    return PublishedTable(config, shape.name, splits, tuple(row_counts(paths)), order)
+
+
+def config_name(kind: Dataset[Any], shape: TableShape, variant: str) -> str:
+    """The name of the configuration of a table: `bearoff_two_sided-6x6`, `selfplay_turns-network-500-seed-2`."""
+    name = shape.name if shape.name.startswith(kind.name) else f"{kind.name}_{shape.name}"
+    return f"{name}-{variant}"
+
+
+def _begin(working: Path) -> None:
+    """Make an empty folder."""
+    with storage_errors("write", working, HINT):
+        remove_folder(working)
+        make_folder(working)
+
+
+def _move(working: Path, target: Path) -> None:
+    """Rename a finished folder into its place."""
+    with storage_errors("write", target, HINT):
+        remove_folder(target)
+        make_folder(target.parent)
+        working.rename(target)
+
+
+def _remove_others(folder: Path, contents: Contents) -> None:
+    """Delete files of tables and versions that are not published any more, and empty folders."""
+    wanted = {folder / file.name for file in contents.files}
+    with storage_errors("delete", folder, HINT):
+        for place in (folder / "data", folder / "versions"):
+            for path in sorted(place.rglob("*"), reverse=True):
+                if path.is_dir() and not path.is_symlink():
+                    if not any(path.iterdir()):
+                        path.rmdir()
+                elif path not in wanted:
+                    path.unlink()
+
+
+def visible_files(folder: Path) -> Iterator[str]:
+    """The names of all files in a published folder, sorted; hidden ones at its top, such as those of git, are left
+    out."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if path.is_file() and not name.parts[0].startswith("."):
+            yield name.as_posix()
+
+
+def _write_lists(folder: Path, contents: Contents) -> None:
+    """Write the hashes of all files, and last the list by which a folder is whole."""
+    known = {file.name: file.sha256 for file in contents.files}
+    listed = contents.to_bytes()
+    lines = {name: known.get(name) or sha256_file(folder / name) for name in visible_files(folder)}
+    lines[LISTING] = hashlib.sha256(listed).hexdigest()
+    lines.pop(SUMS, None)
+    write_file(folder / SUMS, "".join(f"{lines[name]}  {name}\n" for name in sorted(lines)).encode())
+    write_file(folder / LISTING, listed)

@@ -1,0 +1,63 @@
+"""Arrays that are not in the rows, packed into one file for each version: arrays.npz, which `numpy.load` reads."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from bgdata.errors import CorruptFileError, cite
+from bgdata.store.arrays import Array, read_header
+from bgdata.store.storage import open_regular, storage_errors, sync
+
+ARRAYS = "arrays.npz"
+_DATE = (1980, 1, 1, 0, 0, 0)  # the same bytes at any time
+_ERRORS = (zipfile.BadZipFile, ValueError, LookupError, EOFError, NotImplementedError, RuntimeError)
+
+
+def pack_arrays(arrays: Mapping[str, Array], path: Path) -> None:
+    """Write arrays by the names of their files, such as `boards.npy`, durably. Raises StorageError."""
+    with storage_errors("write", path):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, values in sorted(arrays.items()):
+                with archive.open(_entry(name), "w", force_zip64=True) as file:
+                    np.lib.format.write_array(file, np.ascontiguousarray(values), (1, 0), allow_pickle=False)
+        sync(path)
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    found = zipfile.ZipInfo(name, _DATE)
+    found.compress_type = zipfile.ZIP_DEFLATED
+    return found
+
+
+def packed_names(path: Path) -> Iterator[str]:
+    """The names of the arrays in a file; none without a file. Raises CorruptFileError."""
+    if path.exists():
+        with storage_errors("read", path), open_regular(path) as file:
+            try:
+                yield from zipfile.ZipFile(file).namelist()
+            except _ERRORS as error:
+                raise CorruptFileError(f"expected packed arrays in {path}, found: {cite(str(error))}") from error
+
+
+def unpack_array(path: Path, name: str, most_bytes: int) -> Array:
+    """An array of a packed file that has at most so many bytes with its header. Raises CorruptFileError, and
+    StorageError."""
+    with storage_errors("read", path):
+        try:
+            with open_regular(path) as file, zipfile.ZipFile(file) as archive:
+                size = archive.getinfo(name).file_size
+                if size > most_bytes:
+                    raise ValueError(f"{size:,} bytes of {name}")
+                data = archive.read(name)
+            header = io.BytesIO(data)
+            shape, dtype = read_header(header, len(data))
+            return np.frombuffer(data, dtype, offset=header.tell()).reshape(shape)
+        except FileNotFoundError as error:
+            raise CorruptFileError(f"expected {path}, found no such file") from error
+        except _ERRORS as error:
+            raise CorruptFileError(f"expected the packed array {name} in {path}, found: {cite(str(error))}") from error

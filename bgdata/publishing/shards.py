@@ -1,0 +1,195 @@
+"""Rows as hubs expect them: Parquet in shards for each split, in the order of the version, with plain types.
+
+Texts are plain, lists of one length are fixed, and there are no unsigned 64-bit or 16-bit floating numbers, which many
+readers lack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from bgdata.errors import CorruptFileError
+from bgdata.publishing.contents import File, Split
+from bgdata.store.dataset import TableShape
+from bgdata.store.parquet import described_schema, encodings, parquet_errors
+from bgdata.store.progress import Progress
+from bgdata.store.storage import sha256_file, storage_errors, sync
+
+SHARD_BYTES = 300_000_000  # largest expected size of a shard
+GROUP_ROWS = 122_880
+GROUP_BYTES = 64_000_000  # largest expected size of a row group in memory
+_PLAIN = {pa.uint64(): pa.int64(), pa.float16(): pa.float32(), pa.large_string(): pa.string()}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table of a version to publish: its Parquet files, one for each part, and the split of each row."""
+
+    shape: TableShape
+    paths: Sequence[Path]
+    splits: Sequence[str]  # names, in order
+    codes: NDArray[np.uint8] | None = None  # uint8[rows]: places in `splits`; None for a single split
+
+    def counts(self, rows: int) -> list[int]:
+        """The number of rows of each split, of `rows` in all."""
+        return [rows] if self.codes is None else np.bincount(self.codes, minlength=len(self.splits)).tolist()
+
+
+def row_counts(paths: Sequence[Path]) -> list[int]:
+    """The number of rows of each Parquet file. Raises CorruptFileError."""
+    found = []
+    for path in paths:
+        with parquet_errors(path), pq.ParquetFile(path) as file:
+            found.append(file.metadata.num_rows)
+    return found
+
+
+def groups(paths: Sequence[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """The row groups of several Parquet files, with all columns or some. Raises CorruptFileError."""
+    for path in paths:
+        with parquet_errors(path), pq.ParquetFile(path) as file:
+            for number in range(file.num_row_groups):
+                yield file.read_row_group(number, columns=None if columns is None else list(columns))
+
+
+def plain_schema(paths: Sequence[Path]) -> pa.Schema:
+    """The schema of published rows: that of the files in plain types, with fixed-size lists where all have the same
+    length. Raises CorruptFileError."""
+    with parquet_errors(paths[0]):
+        schema = pq.read_schema(paths[0])
+    lists = [field.name for field in schema if pa.types.is_list(field.type)]
+    lengths: dict[str, set[int | None]] = {name: set() for name in lists}
+    for group in groups(paths, lists) if lists else ():
+        for name in lists:
+            lengths[name] |= set(pc.unique(pc.list_value_length(group[name])).to_pylist())
+    return pa.schema([field.with_type(_plain_type(field.type, lengths.get(field.name, set()))) for field in schema])
+
+
+def _plain_type(type_: pa.DataType, lengths: set[int | None]) -> pa.DataType:
+    if pa.types.is_dictionary(type_):
+        return _plain_type(type_.value_type, set())
+    if pa.types.is_list(type_):
+        value = _plain_type(type_.value_type, set())
+        (length,) = lengths if len(lengths) == 1 else (None,)
+        return pa.list_(value, length) if length else pa.list_(value)
+    return _PLAIN.get(type_, type_)
+
+
+def plain_batch(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows in the types of a schema from `plain_schema`, with its columns in its order."""
+    columns = [_cast(rows[field.name].combine_chunks(), field.type) for field in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _cast(values: Any, type_: pa.DataType) -> Any:
+    if isinstance(values, pa.ChunkedArray):
+        values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+    if pa.types.is_fixed_size_list(type_):
+        flat = values.flatten().cast(type_.value_type)
+        return pa.FixedSizeListArray.from_arrays(flat, type=type_)
+    return values.cast(type_)
+
+
+def write_splits(
+    source: Source, folder: Path, home: str, about: Mapping[str, str], progress: Progress
+) -> tuple[Split, ...]:
+    """Write the shards of all splits of a table into a folder, durably, and return them with names below `home`.
+    Raises CorruptFileError or StorageError."""
+    rows = sum(row_counts(source.paths))
+    size = sum(path.stat().st_size for path in source.paths)
+    schema = described_schema(plain_schema(source.paths), source.shape, about)
+    counts = source.counts(rows)
+    writers = [
+        ShardWriter(folder, name, count, -(-size * count // max(1, rows) // SHARD_BYTES), schema, source.shape)
+        for name, count in zip(source.splits, counts, strict=True)
+    ]
+    begin = 0
+    for group in groups(source.paths):
+        chosen = plain_batch(group, schema)
+        if source.codes is None:
+            writers[0].append(chosen)
+        else:
+            codes = source.codes[begin : begin + len(chosen)]
+            for code in np.unique(codes).tolist():
+                writers[code].append(chosen.take(pa.array(np.flatnonzero(codes == code))))
+        begin += len(chosen)
+        progress.advance(len(chosen))
+    found = []
+    for writer in writers:
+        writer.close()
+        files = []
+        for path, count in zip(writer.paths, writer.shard_rows, strict=True):
+            sync(path)
+            files.append(File(f"{home}/{path.name}", path.stat().st_size, sha256_file(path), count))
+        found.append(Split(writer.split, tuple(files)))
+    return tuple(found)
+
+
+class ShardWriter:
+    """Writes the rows of a split in shards of equal length, in row groups."""
+
+    def __init__(self, folder: Path, split: str, rows: int, shards: int, schema: pa.Schema, shape: TableShape) -> None:
+        self.split, self.schema, self._shape = split, schema, shape
+        count = max(1, shards)
+        self.paths = [folder / f"{split}-{number:05d}-of-{count:05d}.parquet" for number in range(count)]
+        per_shard = -(-rows // count)
+        self.shard_rows = [min(per_shard, max(0, rows - number * per_shard)) for number in range(count)]
+        self._number, self._left = 0, self.shard_rows[0]  # of the open shard: its number, and rows to come
+        self._writer: pq.ParquetWriter | None = None
+        self._waiting: list[pa.Table] = []
+        self._group_rows = GROUP_ROWS
+
+    def append(self, rows: pa.Table) -> None:
+        """Add rows."""
+        if rows.nbytes and len(rows):
+            self._group_rows = min(self._group_rows, max(1, GROUP_BYTES * len(rows) // rows.nbytes))
+        self._waiting.append(rows)
+        while self._count and (self._count >= min(self._group_rows, self._left)):
+            self._write_group()
+
+    @property
+    def _count(self) -> int:
+        return sum(map(len, self._waiting))
+
+    def _write_group(self) -> None:
+        rows = pa.concat_tables(self._waiting)
+        count = min(len(rows), self._group_rows, self._left)
+        group = rows.slice(0, count).combine_chunks()
+        self._waiting = [rows.slice(count)]
+        path = self.paths[self._number]
+        with storage_errors("write", path):
+            self._open().write_table(group, row_group_size=max(1, count))
+        self._left -= count
+        if not self._left and self._number + 1 < len(self.paths):
+            self._close_shard()
+            self._number += 1
+            self._left = self.shard_rows[self._number]
+
+    def _open(self) -> pq.ParquetWriter:
+        if self._writer is None:
+            sorting = [pq.SortingColumn(self.schema.get_field_index(name)) for name in self._shape.key]
+            self._writer = pq.ParquetWriter(
+                self.paths[self._number], self.schema, compression="zstd", compression_level=9,
+                sorting_columns=sorting, **encodings(self.schema),
+            )  # fmt: skip
+        return self._writer
+
+    def _close_shard(self) -> None:
+        with storage_errors("write", self.paths[self._number]):
+            self._open().close()
+        self._writer = None
+
+    def close(self) -> None:
+        """Finish the last shard; a split without rows has an empty one. Raises CorruptFileError for missing rows."""
+        if self._count or self._left:
+            raise CorruptFileError(f"expected {self._left} more rows of {self._shape.name}, found {self._count}")
+        self._close_shard()

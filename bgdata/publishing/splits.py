@@ -1,0 +1,61 @@
+"""The split of each row of a published table: by game, so that no game has rows in two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bgdata.publishing.contents import TEST, TRAIN
+from bgdata.publishing.shards import Source, groups
+from bgdata.selfplay.splits import SPLITS, splits_of_games
+from bgdata.store.dataset import Dataset, TableShape
+from bgdata.store.parameters import Parameters
+from bgdata.training.feed import REFERENCE, is_benchmark
+
+SPLIT, GAME = "split", "game"
+
+
+def split_source(kind: Dataset[Any], parameters: Parameters, shape: TableShape, paths: Sequence[Path]) -> Source:
+    """A table with the split of each row.
+
+    A column `split` says it; rows of games with a seed have that of labels of the same games. Decisions and positions
+    that players are scored on are for tests, and everything else, which has no splits, is `train`, the name that hubs
+    give to all rows.
+    """
+    names = [column.name for column in shape.columns]
+    if SPLIT in names:
+        return _by_column(shape, paths)
+    seed = getattr(parameters, "seed", None)
+    if shape.key[0] == GAME and isinstance(seed, int) and not kind.takes_files:
+        games = [group[GAME].to_numpy() for group in groups(paths, [GAME])]
+        return _source(shape, paths, splits_of_games(seed, np.concatenate(games)) if games else None, SPLITS)
+    is_test = is_benchmark(kind) or REFERENCE in kind.tags
+    return Source(shape, paths, (TEST if is_test else TRAIN,))
+
+
+def _by_column(shape: TableShape, paths: Sequence[Path]) -> Source:
+    """Splits as the column `split` names them; those of training first."""
+    found = [np.asarray(group[SPLIT].combine_chunks().cast("string")) for group in groups(paths, [SPLIT])]
+    texts = np.concatenate(found) if found else np.array([], object)
+    names, codes = np.unique(texts.astype(str), return_inverse=True)
+    order = sorted(range(len(names)), key=lambda place: (_rank(str(names[place])), str(names[place])))
+    places = np.argsort(np.array(order, np.intp))
+    return _source(shape, paths, places[codes].astype(np.uint8), [str(names[place]) for place in order])
+
+
+def _rank(name: str) -> int:
+    return SPLITS.index(name) if name in SPLITS else len(SPLITS)
+
+
+def _source(shape: TableShape, paths: Sequence[Path], codes: Any, names: Sequence[str]) -> Source:
+    """A table with these splits, without those that have no rows."""
+    if codes is None or not len(codes):
+        return Source(shape, paths, (TRAIN,))
+    there = np.unique(codes)
+    chosen = [names[code] for code in there.tolist()]
+    if len(chosen) == 1:
+        return Source(shape, paths, chosen)
+    return Source(shape, paths, chosen, np.searchsorted(there, codes).astype(np.uint8))

@@ -1,0 +1,208 @@
+"""`bgdata publish`: what is in a published folder, for readers who know nothing of bgdata."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import bgdata
+from bgdata.publishing import publish
+from bgdata.publishing.contents import read_contents
+from bgdata.publishing.shards import GROUP_BYTES
+from bgdata.selfplay.splits import SPLITS, splits_of_games
+from tests.command_line import error_of, run, succeeds
+
+KINDS = ("bearoff_gammon", "bearoff_two_sided", "gnubg_training", "match_equity", "reference_positions", "selfplay",
+         "selfplay_labels")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def published(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A published folder of some kinds of the small warehouse."""
+    folder = tmp_path_factory.mktemp("published") / "folder"
+    publish(bgdata.open_warehouse(small_root), folder, KINDS)
+    return folder
+
+
+@pytest.mark.slow
+def test_folder_has_every_table_or_a_reason(small_root: Path, tmp_path: Path) -> None:
+    published = tmp_path / "out"
+    publish(bgdata.open_warehouse(small_root), published)
+    contents = read_contents(published)
+    versions = {version.name for version in contents.versions}
+    current = {table.name for table in bgdata.open_warehouse(small_root).current()}
+    assert versions | set(contents.left_out) == current
+    assert not versions & set(contents.left_out)
+    assert len(versions) > 20
+
+
+def test_rows_are_those_of_the_warehouse(published: Path, small_root: Path) -> None:
+    """Rows of all splits together are the rows of the table, with equal values."""
+    for version in read_contents(published).versions:
+        warehouse = bgdata.open_warehouse(small_root)
+        table = warehouse.open_reference(version.name)
+        shapes = {shape.name: shape for shape in warehouse.kind(table.manifest.dataset).tables}
+        for each in version.tables:
+            expected = pa.concat_tables(
+                [pq.read_table(path) for path in table.check_files(shapes[each.table].file)]
+            ).to_pylist()
+            found = [row for file in each.files for row in pq.read_table(published / file.name).to_pylist()]
+            key = sorted(map(repr, found))
+            assert key == sorted(map(repr, expected)), each.config
+            assert each.rows == len(expected)
+
+
+def test_types_are_plain(published: Path) -> None:
+    """No dictionaries, no unsigned 64-bit and no 16-bit floating numbers; boards are fixed-size lists."""
+    for path in published.rglob("data/**/*.parquet"):
+        schema = pq.read_schema(path)
+        for field in schema:
+            value = field.type.value_type if pa.types.is_nested(field.type) else field.type
+            assert not pa.types.is_dictionary(field.type), (path, field)
+            assert value not in (pa.uint64(), pa.float16()), (path, field)
+            if field.name == "board":
+                assert field.type == pa.list_(pa.int8(), 26), path
+            assert field.metadata[b"meaning"]
+        metadata = pq.read_metadata(path)
+        for number in range(metadata.num_row_groups):
+            assert metadata.row_group(number).total_byte_size < 100_000_000
+    assert GROUP_BYTES < 100_000_000
+
+
+def test_games_are_in_one_split(published: Path) -> None:
+    """No game of one seed has rows in two splits of a table."""
+    split_tables = 0
+    for version in read_contents(published).versions:
+        manifest = json.loads((published / version.folder / "manifest.json").read_text())
+        for table in version.tables:
+            if len(table.splits) > 1 and "game" in columns(published / table.files[0].name):
+                games = [
+                    {game for file in split.files for game in pq.read_table(published / file.name)["game"].to_pylist()}
+                    for split in table.splits
+                ]
+                if "seed" in manifest["parameters"]:
+                    split_tables += 1
+                    assert sum(map(len, games)) == len(set.union(*games)), table.config
+    assert split_tables
+
+
+def columns(path: Path) -> list[str]:
+    """Names of the columns of a Parquet file."""
+    return list(pq.read_schema(path).names)
+
+
+def test_splits_of_self_play_are_those_of_its_labels(tmp_path: Path, small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    contents = publish(warehouse, tmp_path / "out", ["selfplay"])
+    seed = next(warehouse.current("selfplay")).manifest.parameters["seed"]
+    for table in contents.tables:
+        for split in table.splits:
+            for file in split.files:
+                games = pq.read_table(tmp_path / "out" / file.name)["game"].to_numpy()
+                expected = np.array(SPLITS)[splits_of_games(seed, games)]
+                assert set(expected) == {split.name}
+
+
+def test_hashes_of_all_files(published: Path) -> None:
+    """`sha256sum -c` agrees, and no file is missing from the list."""
+    done = subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=published, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+    listed = {line.split("  ", 1)[1] for line in (published / "SHA256SUMS").read_text().splitlines()}
+    files = {path.relative_to(published).as_posix() for path in published.rglob("*") if path.is_file()}
+    assert files - listed == {"SHA256SUMS"}
+
+
+def folder_hash(folder: Path) -> dict[str, str]:
+    """Hashes of all files by name."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_same_bytes_twice(small_root: Path, tmp_path: Path, published: Path) -> None:
+    """In another folder; and in the same one, where nothing is written again."""
+    publish(bgdata.open_warehouse(small_root), tmp_path / "again", KINDS)
+    first = folder_hash(published)
+    assert folder_hash(tmp_path / "again") == first
+    shards = {path: path.stat().st_mtime_ns for path in (tmp_path / "again" / "data").rglob("*.parquet")}
+    publish(bgdata.open_warehouse(small_root), tmp_path / "again", KINDS)
+    assert folder_hash(tmp_path / "again") == first
+    assert {path: path.stat().st_mtime_ns for path in shards} == shards
+
+
+def test_fewer_tables_replace_more(small_root: Path, tmp_path: Path) -> None:
+    warehouse, folder = bgdata.open_warehouse(small_root), tmp_path / "out"
+    publish(warehouse, folder, ["bearoff_gammon", "match_equity"])
+    publish(warehouse, folder, ["match_equity"])
+    publish(warehouse, tmp_path / "other", ["match_equity"])
+    assert folder_hash(folder) == folder_hash(tmp_path / "other")
+
+
+def test_folder_in_use_is_refused(small_root: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    said = error_of(run(small_root, "publish", tmp_path, "bearoff_gammon"), 2)
+    assert "expected an empty folder" in said
+    assert "notes.txt" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    said = error_of(run(small_root, "publish", tmp_path / "notes.txt"), 2)
+    assert "expected a folder to publish into" in said
+
+
+def test_unknown_kinds_and_variants_are_refused(small_root: Path, tmp_path: Path) -> None:
+    assert "expected a kind" in error_of(run(small_root, "publish", tmp_path / "out", "bearof_gammon"), 2)
+    assert "no bearoff_gammon/9x9" in error_of(run(small_root, "publish", tmp_path / "out", "bearoff_gammon/9x9"), 1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_tables_of_other_people_are_left_out_with_a_reason(small_root: Path, tmp_path: Path) -> None:
+    result = run(small_root, "publish", tmp_path / "out", "gnubg_training", "bearoff_gammon")
+    assert result.exit_code == 0, result.output
+    assert "left out gnubg_training/" in result.stderr
+    assert "1 left out" in result.stderr
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "## Left out" in card
+    assert "does not say that others may publish it: as published by the GNU Backgammon project" in card
+    assert not list((tmp_path / "out").rglob("*gnubg_training*"))
+    alone = run(small_root, "publish", tmp_path / "alone", "gnubg_training")
+    assert alone.exit_code == 2
+    assert "expected tables to publish, got none" in alone.stderr
+
+
+def test_interrupted_call_goes_on(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an interrupted call has finished is kept, and nothing looks whole."""
+    from bgdata.publishing import folder as module
+
+    warehouse, folder = bgdata.open_warehouse(small_root), tmp_path / "out"
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "describe", fail)
+        with pytest.raises(OSError, match="No space left"):
+            publish(warehouse, folder, ["bearoff_gammon", "match_equity"])
+    assert not (folder / "published.json").exists()
+    assert not (folder / "SHA256SUMS").exists()
+    shards = {path: path.stat().st_mtime_ns for path in (folder / "data").rglob("*.parquet")}
+    assert shards
+    publish(warehouse, folder, ["bearoff_gammon", "match_equity"])
+    assert {path: path.stat().st_mtime_ns for path in shards} == shards
+    assert (folder / "published.json").exists()
+    assert not (folder / ".publishing").exists()
+
+
+def test_command_prints_tables(small_root: Path, tmp_path: Path) -> None:
+    rows = json.loads(succeeds(small_root, "publish", tmp_path / "out", "bearoff_gammon", "--format", "json"))
+    assert [row["config"] for row in rows] == ["bearoff_gammon-3x15", "bearoff_gammon-6x15"]
+    shutil.rmtree(tmp_path / "out")
+    assert "bearoff_gammon-3x15" in succeeds(small_root, "publish", tmp_path / "out", "bearoff_gammon")
