@@ -14,7 +14,7 @@ from bgdata.formats.gammonview import XG_RECORDS, _Ending, match_file, parse_doc
 from bgdata.formats.match_files import holds_matches, match_form, read_matches
 from bgdata.formats.matches import BY_HAND, MatchFile, TurnKind
 from bgdata.formats.replay import ReplayedFile, replay_file
-from tests.together import each
+from tests.subtests import each
 
 pytest.importorskip("gvformat", reason="the extra matches is not installed")
 FOLDER = Path(__file__).parent / "binary"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bgdata.formats.sgf import parse_sgf
 from bgdata.formats.sgf_analysis import analyses_of
-from tests.together import each
+from tests.subtests import each
 
 ROOT = "(;FF[4]GM[6]AP[GNU Backgammon:1.07.001]MI[length:{}][game:0][ws:0][bs:0]PW[ann]PB[bob]"
 PLAYS = (
