@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from bgdata.imports.kinds.shared.imports import QUARANTINE, QUARANTINE_ARRAYS, SOURCE_COLUMNS, FileImport
+from collections.abc import Mapping
+
+from bgdata.imports.kinds.shared.imports import (
+    QUARANTINE,
+    QUARANTINE_ARRAYS,
+    SOURCE_COLUMNS,
+    FileImport,
+    ImportParameters,
+)
 from bgdata.kinds.columns import text_declarations
+from bgdata.selfplay.kinds.shared.corpora import derived_columns
 from bgdata.selfplay.kinds.shared.games import GAME, GAME_ARRAYS, GAMES, TURN_ARRAYS, TURNS
 from bgdata.store.dataset import Column, FlatArray, TableShape
 
@@ -100,6 +109,9 @@ class Matches(FileImport):
         *SAID_ARRAYS,
         *QUARANTINE_ARRAYS,
     )
+
+    def derived_columns(self, parameters: ImportParameters) -> Mapping[str, str]:
+        return derived_columns(self, parameters)
 
     @property
     def tables(self) -> tuple[TableShape, ...]:

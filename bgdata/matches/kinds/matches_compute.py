@@ -24,7 +24,7 @@ from bgdata.kinds.column_values import CHANCES, chosen_texts, text_arrays, text_
 from bgdata.matches.kinds.matches import FOREIGN_ANALYSIS, GAME_NOTES, IMPORTED_MATCHES
 from bgdata.matches.kinds.shared.match_rows import MatchRows, MatchRowsFile, Said, rows_of_file
 from bgdata.selfplay.kinds.shared.games import ACTIONS
-from bgdata.selfplay.kinds.shared.games_compute import game_columns, turn_columns, turn_places
+from bgdata.selfplay.kinds.shared.games_compute import corpus_column, game_columns, turn_columns, turn_places
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Computed
 from bgdata.store.manifest import Source, unpacked_name
@@ -76,13 +76,17 @@ class MatchesComputation(WholeFilesComputation):
         names = text_column(arrays, "players").to_pylist()
         players = pa.array(names[::2], pa.string()), pa.array(names[1::2], pa.string())
         n_turns = np.diff(arrays["first_turns"])
-        yield pa.record_batch(game_columns(0, np.asarray(arrays["games"]), n_turns, players))
+        found = game_columns(0, np.asarray(arrays["games"]), n_turns, players)
+        yield pa.record_batch(found | corpus_column(self.kind, computed.parameters, len(n_turns)))
 
     def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         if name == QUARANTINE.name:
             return super().side_batches(name, computed)
         rows = {GAME_NOTES.name: note_rows, IMPORTED_MATCHES.name: imported_rows, FOREIGN_ANALYSIS.name: said_rows}
-        return rows.get(name, turn_rows)(computed.arrays)
+        if name in rows:
+            return rows[name](computed.arrays)
+        corpus = corpus_column(self.kind, computed.parameters, len(computed.arrays["turns"]))
+        return iter([pa.record_batch(turn_rows(computed.arrays) | corpus)])
 
     def statistics(self, computed: Computed[ImportParameters]) -> Mapping[str, float]:
         files = computed.arrays["match_sources"][:, 1]
@@ -236,12 +240,12 @@ def _known(values: Array) -> pa.Array:
     return pa.array(np.ascontiguousarray(values), mask=np.isnan(values))
 
 
-def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of the table `turns`."""
+def turn_rows(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:
+    """The columns of the table `turns`, but `corpus`."""
     games, turns = turn_places(arrays["first_turns"], slice(0, len(arrays["turns"])))
     records, boards, classes = (np.asarray(arrays[name]) for name in ("turns", "turn_boards", "turn_classes"))
     plays = text_column(arrays, "plays")
-    yield pa.record_batch(turn_columns(games, turns, records, boards, classes, plays))
+    return turn_columns(games, turns, records, boards, classes, plays)
 
 
 def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:

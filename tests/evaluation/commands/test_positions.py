@@ -97,7 +97,7 @@ def test_show_plays_and_pictures(tmp_path: Path) -> None:
     assert any(line.split() == ["24/18(2)", "13/7(2)", "4NvBwQDgc/ABMA"] for line in lines)
     assert picture.read_text().startswith("<svg")
     shown = succeeds(tmp_path, "show", "start", "--roll", "31", "--play", "6/5, 8/5", "--svg", str(picture))
-    assert "after 8/5 6/5, seen by the opponent: sGfwATDgc/ABMA" in shown
+    assert "after 8/5 6/5, for the opponent: sGfwATDgc/ABMA" in shown
     assert picture.read_text() == START.svg("8/5 6/5", "31")
 
 

@@ -235,11 +235,20 @@ def one_table(memory_path: Path) -> Path:
         "a view": ("from benchmark_losses", "benchmark_losses is empty, as nothing of benchmark_scores, "),
         "labels and turns": (
             "from selfplay_labels join turns using (variant, game, turn)",
-            "turns have no variant of selfplay_labels: theirs is the corpus, which the view lineage names",
+            "selfplay_labels and turns have no variant in common; try: join turns using (corpus, game, turn)",
+        ),
+        "a count of labels and turns": (
+            "select count(*) from turns t join selfplay_labels l on t.variant = l.variant and t.game = l.game",
+            "selfplay_labels and turns have no variant in common; try: join turns using (corpus, game, turn)",
+        ),
+        "a natural join": (
+            "select count(*) from games natural join position_sample",
+            "position_sample and games have no variant in common; try: join games using (corpus, game)",
         ),
         "a column of that name": ("select count(*) as positions, 1 as scores from bearoff_gammon", ""),
         "no rows of a full one": ("from bearoff_gammon where false", ""),
         "a view with rows": ("select count(*) from versions", ""),
+        "games and turns by variant": ("select * from versions v join versions w using (variant)", ""),
         "no table": ("select 1", ""),
     },
 )
