@@ -1,7 +1,7 @@
 """Places with the files of a warehouse: a folder, a web server to read from, or a store of fsspec, such as S3.
 
-A place has files by name (`kind/variant/version/manifest.json`), and reads whole files and parts of them. It knows no
-versions: see `transfer`. Addresses and messages of libraries are shown without names and passwords.
+A place finds files by name (`kind/variant/version/manifest.json`), and reads whole files and parts of them. Places know
+no versions: see `transfer`. Addresses and messages of libraries are shown without names and passwords.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class Place(ABC):
         return self.part(name, 0, None).data
 
     def fetch(self, name: str, path: Path, size: int, advance: Advance) -> None:
-        """Append the rest of the `size` bytes of a file of this place to a file. Raises CorruptFileError if it is
-        shorter in the place."""
+        """Append the rest of the `size` bytes of a file of this place to a file. Raises CorruptFileError if the file in
+        the place is shorter."""
         with path.open("ab") as file:
             while (begin := file.tell()) < size:
                 data = self.part(name, begin, min(CHUNK, size - begin)).data

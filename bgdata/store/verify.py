@@ -305,7 +305,8 @@ def _check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> 
         for shape in kind.tables:
             path = table.folder / part.files_of(shape.file)[0]
             computed = Computed(parameters, part.arrays(), part.items.start if part.items else 0, part.first_row)
-            row = first_difference(path, kind.computation.table_batches(shape, computed))
+            batches = kind.computation.table_batches(shape, computed)
+            row = first_difference(path, batches, kind.derived_columns(parameters))
             if row is not None:
                 raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
 

@@ -92,7 +92,7 @@ def test_leakage_is_a_table(small_root: Path) -> None:
 
 
 def test_missing_server_is_one_line() -> None:
-    """Without a traceback of Prefect. A running server reports its own errors."""
+    """The line comes without a traceback of Prefect. A running server reports its own errors."""
     from pipelines.tasks import check_server
 
     with socket.create_server(("127.0.0.1", 0)) as closed:

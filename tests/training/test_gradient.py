@@ -139,7 +139,8 @@ def test_small_set_is_learned(squared: bool) -> None:
 
 
 def test_sums_are_by_halving() -> None:
-    """To the last bit in the documented order: the upper half is added to the lower one; a middle item stays."""
+    """Sums are equal to the last bit in the documented order: the upper half is added to the lower one; a middle item
+    stays."""
     generator = np.random.default_rng(11)
     for count in (1, 2, 3, 7, 8, 120, 121):
         values, row = generator.random((2, count), np.float32) - np.float32(0.5)

@@ -203,7 +203,7 @@ TINY_PLAYER = (
 
 @pytest.mark.slow
 def test_player_of_2012_from_end_to_end(tmp_path: Path) -> None:
-    """The plan with small sizes: every part runs, and every published figure finds ours."""
+    """The plan has small sizes; every part runs, and every published figure finds ours."""
     text = plan_path("player-33").read_text(encoding="utf-8")
     for size, tiny in TINY_PLAYER:
         assert size in text

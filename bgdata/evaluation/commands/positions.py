@@ -82,7 +82,7 @@ def show(position: str, roll: str | None, play: str | None, svg: Path | None, fo
         for name, value in position_facts(board, match).items():
             click.echo(f"{name:<12} {value.replace('_', ' ') if name == 'class' else value}")
         if chosen:
-            click.echo(f"\nafter {chosen}, seen by the opponent: {chosen.next_position.id}")
+            click.echo(f"\nafter {chosen}, for the opponent: {chosen.next_position.id}")
         elif dice:
             click.echo(f"\n{len(plays)} plays of {dice}")
             for each in plays:

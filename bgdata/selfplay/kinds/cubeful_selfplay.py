@@ -15,6 +15,7 @@ from bgdata.equity.kinds.match_equity import PUBLISHED
 from bgdata.equity.match_equity import MAX_AWAY, MatchEquity
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.kinds.columns import text_declarations
+from bgdata.selfplay.kinds.shared.corpora import RowsOfGames
 from bgdata.selfplay.kinds.shared.games import (
     GAME_ARRAYS,
     GAMES,
@@ -25,7 +26,7 @@ from bgdata.selfplay.kinds.shared.games import (
     check_seed,
 )
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape
+from bgdata.store.dataset import Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class CubefulParameters(NetworkChoice):
     ply: int = 0
 
 
-class CubefulSelfPlay(Dataset[CubefulParameters]):
+class CubefulSelfPlay(RowsOfGames[CubefulParameters]):
     """One row for each game, and one for each turn or cube action."""
 
     name = "cubeful_selfplay"

@@ -13,8 +13,9 @@ from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.kinds.columns import text_declarations
+from bgdata.selfplay.kinds.shared.corpora import RowsOfGames
 from bgdata.selfplay.kinds.shared.games import GAMES, PART_GAMES, TURNS, check_count, check_seed
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape
+from bgdata.store.dataset import Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 from bgdata.store.versions import VERSION
 from bgdata.training.kinds.network import default_network
@@ -48,7 +49,7 @@ class SelfPlayParameters(Parameters):
         return SelfPlayParameters(**{name: getattr(self, name) for name in SelfPlayParameters.names()})
 
 
-class SelfPlay(Dataset[SelfPlayParameters]):
+class SelfPlay(RowsOfGames[SelfPlayParameters]):
     """One row for each game, and one for each turn."""
 
     name = "selfplay"

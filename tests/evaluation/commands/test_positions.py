@@ -97,7 +97,7 @@ def test_show_plays_and_pictures(tmp_path: Path) -> None:
     assert any(line.split() == ["24/18(2)", "13/7(2)", "4NvBwQDgc/ABMA"] for line in lines)
     assert picture.read_text().startswith("<svg")
     shown = succeeds(tmp_path, "show", "start", "--roll", "31", "--play", "6/5, 8/5", "--svg", str(picture))
-    assert "after 8/5 6/5, seen by the opponent: sGfwATDgc/ABMA" in shown
+    assert "after 8/5 6/5, for the opponent: sGfwATDgc/ABMA" in shown
     assert picture.read_text() == START.svg("8/5 6/5", "31")
 
 
@@ -236,7 +236,7 @@ def test_hint_columns(player_root: Path) -> None:
 
 
 def test_hint_with_the_cube(root: Path) -> None:
-    """It prints cubeful equity, and mwc in a match, for stakes from options or an identifier."""
+    """The command prints cubeful equity, and mwc in a match, for stakes from options or an identifier."""
     player, met = bgdata.open_player(root, "random"), find_met(bgdata.open_warehouse(root), "published-12")
     score, rules = Stakes(MatchScore(2, 4)), CubeRules(met=met)
     owned = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))

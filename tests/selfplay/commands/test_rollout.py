@@ -211,7 +211,7 @@ def test_cube_decision_compares_double_and_no_double(root: Path, player: Network
 
 
 def test_until_is_in_points_with_the_cube(root: Path) -> None:
-    """In a match too, where a point of normalised equity is a few percent of the match."""
+    """This also holds in a match, where a point of normalised equity is a few percent of the match."""
     met = find_met(bgdata.open_warehouse(root), "published-12")
     point = normalised_point(Stakes(MatchScore(11, 11)), CubeRules(met=met))
     assert point < 0.1
@@ -228,7 +228,7 @@ def test_until_is_in_points_with_the_cube(root: Path) -> None:
 
 
 def test_plays_with_the_cube_are_ranked(root: Path, player: NetworkPlayer) -> None:
-    """The opponent is on roll after a play, and may double. Values are those of the player who moves."""
+    """The opponent is on roll after a play, and may double. Values are for the player who moves."""
     stakes, met = Stakes(MatchScore(3, 5)), find_met(bgdata.open_warehouse(root), "published-12")
     how = ("--away", "3-5", "--met", "published-12", "--network", "random", "--trials", "72", "--plays", "2")
     rows = json.loads(succeeds(root, "rollout", ENDING_ID, "21", *how, "--format", "json"))
@@ -315,7 +315,7 @@ def trials_kept(result: Result) -> int:
 def test_stopped_rollout_resumes(
     player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
-    """Twice, with exactly the figures of one that was never stopped."""
+    """A rollout that is stopped twice gives exactly the figures of one that was never stopped."""
     whole = json.loads(succeeds(player_root, "rollout", *arguments))
     assert [*cache.iterdir()] == [] if cache.exists() else True
     kept = 0

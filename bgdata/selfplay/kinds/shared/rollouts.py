@@ -13,7 +13,7 @@ from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTab
 from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
 from bgdata.imports.kinds.shared.imports import POSITION_ARRAYS
 from bgdata.kinds import all_kinds
-from bgdata.kinds.columns import CLASS_COLUMN, POSITION_COLUMNS, TURN_COLUMN
+from bgdata.kinds.columns import CLASS_COLUMN, CORPUS_COLUMN, PIP_COLUMNS, POSITION_COLUMNS, TURN_COLUMN
 from bgdata.store.dataset import Column, Dataset, FlatArray, Input
 from bgdata.store.parameters import Given, Parameters, VersionRef, to_json
 from bgdata.store.versions import VERSION
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 UNNAMED = VersionRef("positions", "unnamed")
 MAX_ROWS = 1 << 31  # limit of the column `row`
-# labels and turns have different variants, so a join of both by variant has no rows
-CORPUS = "its turns have the variant of the corpus, which the view lineage names"
 PLACE_COLUMNS = (
     Column("row", "INTEGER", "", "Row of the source, from 0: the first that has the position"),
-    Column("game", "INTEGER", "", f"Number of the game that this row is from, null where there is none; {CORPUS}"),
+    CORPUS_COLUMN,
+    Column("game", "INTEGER", "", "Number of the game that this row is from, null where there is none"),
     TURN_COLUMN,
     *POSITION_COLUMNS,
     CLASS_COLUMN,
+    *PIP_COLUMNS,
 )
 SPLIT_COLUMN = Column("split", "VARCHAR", "", "train, validation or test: by the game, without one by the position")
 PLACE_ARRAYS = (
