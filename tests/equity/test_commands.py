@@ -18,7 +18,7 @@ from bgdata.store.parameters import value_text
 from tests.command_line import error_of, run, succeeds
 from tests.equity import published
 from tests.oracles import ask_gnubg, needs_gnubg_tool
-from tests.together import each
+from tests.subtests import each
 
 
 @pytest.fixture(scope="module")

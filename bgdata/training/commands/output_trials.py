@@ -76,7 +76,7 @@ def output_trials(warehouse: Warehouse, /, plot: Path | None, force: bool, form:
 
 
 def mean_row(rows: Sequence[Row]) -> Row:
-    """Means of the last half of the rows of a trial; the standard error is of games of different dice."""
+    """Means of the last half of the rows of a trial; the standard error is that of games with different dice."""
     last = rows[len(rows) // 2 :]
     names = [column.name for column in FIGURES]
     means = {name: float(np.mean([row[name] for row in last])) for name in names}

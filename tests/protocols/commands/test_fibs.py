@@ -135,7 +135,7 @@ def test_invalid_arguments_are_refused(
 
 
 def test_interrupted_match_is_saved(root: Path) -> None:
-    """Ctrl-C comes while it waits for the server."""
+    """Ctrl-C comes while the command waits for the server."""
     with FibsServer(5, faults={8: "hang"}) as server, started(root, server, "--length", "3") as process:
         wait_for(process, b"game 1")
         while server.faults:
@@ -165,8 +165,8 @@ def test_play_continues_when_saving_fails(root: Path, tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "wins the match 1-0" in result.stdout
     assert server.heard[-1] == "bye"
-    said = [line for line in result.stderr.splitlines() if "expected to write" in line]
-    assert [line.partition(": ")[0] for line in said] == ["not saved yet", "error"]
+    messages = [line for line in result.stderr.splitlines() if "expected to write" in line]
+    assert [line.partition(": ")[0] for line in messages] == ["not saved yet", "error"]
 
 
 @contextmanager

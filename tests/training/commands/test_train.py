@@ -215,7 +215,8 @@ def test_sl_trains_and_prints_results(warehouse: Warehouse) -> None:
 
 
 def test_sl_trains_from_gnubg_training_files(warehouse: Warehouse, tmp_path: Path) -> None:
-    """Imported files of all classes; then a wider network from two kinds of labels, which starts from the first."""
+    """The first network learns from imported files of all classes. A wider one, which starts from the first, learns
+    from two kinds of labels."""
     labels = next(warehouse.versions("selfplay_labels"))
     classes, boards, chances = (np.asarray(labels.array(name)) for name in ("classes", "boards", "chances"))
     for name, numbers in (("contact", (10,)), ("crashed", (9,)), ("race", (4, 6, 8))):
@@ -264,7 +265,7 @@ def test_invalid_labels_are_refused(warehouse: Warehouse, arguments: list[str], 
 
 
 def test_sl_trains_by_pytorch(warehouse: Warehouse) -> None:
-    """Another version of the same name, whose recipe has the platform; the same command finds it built."""
+    """It is another version of the same name, whose recipe contains the platform; the same command finds it built."""
     pytest.importorskip("torch", reason="PyTorch is an extra")
     from bgdata.training.supervised.torch_trainer import platform_name
 
