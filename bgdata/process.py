@@ -71,7 +71,7 @@ class _Stop:
         self.finished = ""  # see `keep`
         self.keeps_nothing = False
         self.actions: list[Callable[[], object]] = []  # see `when_cut_off`
-        self.said = threading.Lock()  # taken forever by the thread that prints the line
+        self.printing = threading.Lock()  # taken forever by the thread that prints the line
         self.is_said = threading.Event()
         self.code: int | None = None  # exit code, once the work is done
 
@@ -149,7 +149,7 @@ def continue_after_signal() -> None:
 def print_stop_line() -> int:
     """Print the line about a stop, once; returns the exit code."""
     number = _stop.number or signal.SIGINT
-    if not _stop.number or _stop.said.acquire(blocking=False):
+    if not _stop.number or _stop.printing.acquire(blocking=False):
         print_line(stop_line(number))
         _stop.is_said.set()
     return 128 + number
@@ -226,7 +226,7 @@ def _watch(reader: int) -> None:
 def _cut_off(number: int) -> NoReturn:
     """End this process whatever its threads are doing."""
     _stop.number = _stop.number or number
-    if _stop.said.acquire(blocking=False):
+    if _stop.printing.acquire(blocking=False):
         line = [f"error: {ENDINGS[signal.Signals(number)]}"]
 
         def tidy() -> None:

@@ -44,6 +44,36 @@ ACTION_BY_EPC = """
     group by all
 """
 
+CORPUS = "selfplay/network-10000-seed-1"
+WON_BY_LEAD = f"""
+    select 2 * round((opponent_pips - pips) / 2.0) as lead, 20 * (pips // 20) + 10 as middle,
+        avg((outcome > 0)::int) as won,
+        stddev((outcome > 0)::int) / sqrt(count(distinct game)) as error
+    from selfplay_labels
+    where corpus = '{CORPUS}' and class = 'race' and pips between 40 and 99
+    group by all having count(*) >= 40 order by all
+"""
+THEMES_BY_TURN = f"""
+    select turn, theme(board) as theme, count(*) as turns
+    from turns where corpus = '{CORPUS}' and turn <= 90
+    group by all order by all
+"""
+SHOWN_THEMES = {  # what is drawn of the themes, from below, with its colour
+    "opening": "#c9d6e3",
+    "middle-game": "#8fa9c2",
+    "blitz": "#c0504d",
+    "priming-battle": "#7a2e1f",
+    "mutual-holding": "#9c8db8",
+    "back-game": "#e0a458",
+    "ace-point-game": "#f0cf9a",
+    "containment": "#8a6d3b",
+    "crashed": "#333333",
+    "bear-in-against-contact": "#5f9e7e",
+    "bear-off-against-contact": "#a5cdb6",
+    "race": "#3f7f93",
+    "bear-off": "#9cc7d3",
+}
+
 GAMES = [  # commands that play the games to draw
     "play --watch pubeval --seed 8 --save game.mat",
     "play --watch gnubg --match-length 5 --seed 1 --save match.mat",
@@ -208,6 +238,39 @@ def draw_actions(connection: duckdb.DuckDBPyConnection) -> None:
     figure.savefig(IMAGES / "cube_action.png", dpi=120)
 
 
+def draw_lead(connection: duckdb.DuckDBPyConnection) -> None:
+    """Draw how often races are won, by the lead before the roll and the pips of the player on roll."""
+    rows = connection.sql(WON_BY_LEAD).fetchnumpy()
+    figure, axes = plt.subplots(figsize=(6.2, 3.8), layout="constrained")
+    for middle, color in zip((50, 70, 90), ("#9cc7d3", "#3f7f93", "#1d3c4a"), strict=True):
+        here = (rows["middle"] == middle) & (np.abs(rows["lead"]) <= 25)
+        lead, won, error = (rows[name][here] for name in ("lead", "won", "error"))
+        axes.fill_between(lead, 100 * (won - error), 100 * (won + error), color=color, alpha=0.25, lw=0)
+        axes.plot(lead, 100 * won, color=color, label=f"{middle - 10} to {middle + 9} pips")
+    axes.axhline(50, color="#999999", lw=0.7)
+    axes.axvline(0, color="#999999", lw=0.7)
+    axes.set(xlabel="lead of the player on roll (pips)", ylabel="games won (%)", xlim=(-25, 25), ylim=(0, 100))
+    axes.set_title("Races of 10,000 games, with one standard error", fontsize=11)
+    axes.legend(frameon=False, fontsize=9, loc="upper left")
+    figure.savefig(IMAGES / "lead_worth.png", dpi=100)
+
+
+def draw_themes(connection: duckdb.DuckDBPyConnection) -> None:
+    """Draw the share of each theme among the games that last to a turn."""
+    rows = connection.sql(THEMES_BY_TURN).fetchnumpy()
+    names = list(SHOWN_THEMES)
+    counts = np.zeros((len(names), int(rows["turn"].max()) + 1))
+    for turn, theme, turns in zip(rows["turn"], rows["theme"], rows["turns"], strict=True):
+        counts[names.index("back-game" if theme.startswith("back-game") else theme), turn] += turns
+    shares = 100 * counts / counts.sum(axis=0)
+    figure, axes = plt.subplots(figsize=(7.6, 4.2), layout="constrained")
+    layers = axes.stackplot(np.arange(shares.shape[1]), shares, colors=list(SHOWN_THEMES.values()), lw=0)
+    axes.set(xlabel="turn", ylabel="share of the games that last so long (%)", xlim=(0, 90), ylim=(0, 100))
+    axes.legend(layers[::-1], names[::-1], frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+    axes.set_title("Themes by turn, in 10,000 games", fontsize=11)
+    figure.savefig(IMAGES / "themes_by_turn.png", dpi=100)
+
+
 def draw_of_network() -> bool:
     """Draw every picture of the default network, and return whether all commands succeeded."""
     draw = [[*command.split(), str(IMAGES / f"{name}.png")] for name, command in OF_NETWORK.items()]
@@ -236,6 +299,8 @@ def main() -> None:
     with duckdb.connect(str(CATALOG), read_only=True) as catalog:
         draw_error(catalog)
         draw_actions(catalog)
+        draw_lead(catalog)
+        draw_themes(catalog)
 
 
 if __name__ == "__main__":

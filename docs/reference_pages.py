@@ -193,6 +193,7 @@ def shape_text(shape: TableShape, *, is_main: bool) -> str:
     summary = "" if is_main else f"{shape.summary}\n\n"  # the main table has the summary of its kind
     text = f"\n## Table {shape.name}\n\n{summary}{shape.row}{shared}\n\n"
     text += markdown_table(("column", "type", "unit", "meaning"), columns)
+    text += "".join(f"\nJoins `{join}`.\n" for join in shape.joins)
     claims = list(claims_of(shape))
     return text + "".join(["\nChecked in every row:\n\n", *(f"* {each}\n" for each in claims)] if claims else [])
 

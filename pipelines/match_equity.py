@@ -38,7 +38,7 @@ def make_mets(root: str = "warehouse", plan: MatchEquityPlan = USUAL) -> list[st
     create_table_artifact(rows, key="match-equity", description="Beside the published table, in percentage points")
     first, *_, last = (version.split("/")[1] for version in versions)
     words = ["met", "plot", last, "--minus", first, "-o"]
-    publish_picture(root, words, "match-equity-picture", f"{last} less {first}")
+    publish_picture(root, words, "match-equity-picture", f"{last} minus {first}")
     return versions
 
 
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
         print("\n".join(versions))
         for row in steps.differences(open_warehouse(root), versions):
             most, mean = row["largest"], row["mean"]
-            print(f"{row['met']} less {row['beside']}: at most {most} percentage points, {mean} on average")
+            print(f"{row['met']} minus {row['beside']}: at most {most} percentage points, {mean} on average")
 
     return run_flow(build_and_tell)
 

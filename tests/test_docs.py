@@ -15,8 +15,8 @@ import bgdata
 from bgdata.cli import main
 from docs import reference_pages
 from docs.plain_text import rst
+from tests.subtests import each
 from tests.test_readme import DOCS, ROOT, blocks, pages
-from tests.together import each
 
 ASKED_FOR = """
     6x9, EPC, MWC, crashed, Crawford, cube life index, luck-adjusted, 0-ply, 1-ply, ply, rollout, variance
@@ -91,7 +91,7 @@ def shown_lines() -> list[str]:
 
 @each("line", shown_lines)
 def test_lines_that_are_not_run_parse(line: str) -> None:
-    """bgdata has the command with these options, and it accepts as many arguments."""
+    """bgdata has the command with these options, and the command accepts as many arguments."""
     command: click.Command = main
     words = shlex.split(line, comments=True)[1:]
     context = click.Context(main)

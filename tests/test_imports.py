@@ -20,7 +20,7 @@ from typing import Any
 import bgdata
 from bgdata import errors
 from bgdata.errors import BgdataError
-from tests.together import each
+from tests.subtests import each
 
 ROOT = Path(__file__).parents[1]
 ROOMS = {"kinds", "commands", "pages"}

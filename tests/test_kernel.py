@@ -31,7 +31,7 @@ from bgdata.kernel_cache import (
     module_cache,
 )
 from bgdata.vectors import splat, unpack, vector_at
-from tests.together import Together, each
+from tests.subtests import Subtests, each
 
 PACKAGE = Path(kernel.__file__).parent
 
@@ -85,8 +85,8 @@ TRIPLES = [[0, 3, 6, 9, 12]] * 2
 
 
 def run(package: Path, cache: Path) -> tuple[list[list[int]], list[list[int]]]:
-    """Run kernels of a package in a new process: their (hits, misses) in the cache, and their results. The process must
-    print once that it compiles, if it does, and whether the result is kept."""
+    """Run kernels of a package in a new process: (hits, misses) of these kernels in the cache, and their results. The
+    process must print once that it compiles, if it does, and whether the result is kept."""
     variables = os.environ | {"BGDATA_CACHE": str(cache), "PYTHONPATH": str(package.parent)}
     kept = "a folder that can be written" if cache.is_file() else str(cache / "kernels")
     variables["PYTHONDONTWRITEBYTECODE"] = "1"  # stale bytecode would match a source of the same size and second
@@ -134,7 +134,7 @@ COMPILED, FOUND = [[0, 1], [0, 1]], [[1, 0], [1, 0]]  # (hits, misses) of both k
 
 def test_next_process_finds_compiled_kernels(calling: Path, tmp_path: Path) -> None:
     """A copy of the package finds them too. Truncated files are recompiled, and so are changed kernels with all their
-    callers: Numba alone would keep the old code in callers, whose own files have not changed."""
+    callers, because Numba alone would keep the old code in callers, whose own files have not changed."""
     assert run(calling, tmp_path / "cache") == (COMPILED, DOUBLES)
     files = compiled_files(tmp_path)
     folders = {module_cache.__wrapped__(calling / name).name for name in ("inner.py", "outer.py")}
@@ -179,7 +179,7 @@ def test_unreachable_change_recompiles_nothing(calling: Path, tmp_path: Path) ->
 
 
 def test_kernels_run_without_a_writable_cache(calling: Path, tmp_path: Path) -> None:
-    """They never run old code."""
+    """Kernels never run old code."""
     (tmp_path / "cache").write_text("a file in its place")
     assert run(calling, tmp_path / "cache")[1] == DOUBLES
     assert (tmp_path / "cache").read_text() == "a file in its place"
@@ -200,8 +200,8 @@ def file_of(kernel: str, cache: Path) -> Path:
 
 @pytest.mark.usefixtures("all_are_large")
 def test_large_kernels_are_called_by_symbol(calling: Path, tmp_path: Path) -> None:
-    """Callers are recompiled if a large kernel is missing or has another symbol, as Numba numbers functions in order of
-    compilation, and a missing symbol would end the process."""
+    """Callers are recompiled if a large kernel is missing or has another symbol, because Numba numbers functions in
+    order of compilation, and a missing symbol would end the process."""
     cache = tmp_path / "cache"
     assert run(calling, cache) == (COMPILED, DOUBLES)
     assert run(calling, cache) == (FOUND, DOUBLES)
@@ -244,8 +244,8 @@ def test_containing_a_caller_of_a_large_kernel_needs_the_kernel(calling: Path, t
     variables = os.environ | {"BGDATA_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(calling.parent)}
     for module, name, hits in (("middle", "fill_middle", 0), *(("outermost", "fill_all", hits) for hits in (0, 1))):
         command = [sys.executable, "-c", script.format(module=module, kernel=name)]
-        said = subprocess.check_output(command, env=variables, cwd=calling.parent, text=True)
-        assert said == f"{DOUBLES[0]} {hits}\n"
+        stdout = subprocess.check_output(command, env=variables, cwd=calling.parent, text=True)
+        assert stdout == f"{DOUBLES[0]} {hits}\n"
     needs = pickle.loads(file_of("fill_all", tmp_path / "cache").read_bytes())
     doubled = file_of("doubled", tmp_path / "cache").relative_to(tmp_path / "cache" / "kernels")
     assert list(needs) == [doubled.as_posix()]
@@ -321,11 +321,11 @@ def test_changed_kernel_changes_the_fingerprint(package: Path) -> None:
     }
     before = fingerprint()
     assert before == kernel_fingerprint()
-    with Together() as together:
+    with Subtests() as subtests:
         for path in kernel_sources():
             content = path.read_bytes()
             path.write_bytes(content + b"\n")
-            with together.case(path.relative_to(package)):
+            with subtests.test(path.relative_to(package)):
                 assert fingerprint() != before
             path.write_bytes(content)
     for source in ("cli.py", "bearoff/index.py", "studies/claims/definitions/A1.toml", "errors.py", "no_kernel.py"):

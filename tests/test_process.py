@@ -22,7 +22,7 @@ from bgdata.process import first_clause, forget, free_memory, keep, keeping, kee
 from bgdata.warehouse import Warehouse
 from tests.pipelines.conftest import environment
 from tests.store.processes import bgdata_command
-from tests.together import each
+from tests.subtests import each
 
 NOTHING = "error: interrupted; nothing was kept"
 HANGS_SECONDS = 300
@@ -41,18 +41,18 @@ class Started:
         self.family = psutil.Process(self.process.pid)
 
     @property
-    def said(self) -> str:
+    def stderr(self) -> str:
         return self.path.read_text()
 
     def wait_until(self, condition: Callable[[], object]) -> None:
         end = time.monotonic() + HANGS_SECONDS
         while not condition():
-            assert self.process.poll() is None, self.said
+            assert self.process.poll() is None, self.stderr
             assert time.monotonic() < end, "hangs"
             time.sleep(0.01)
 
     def wait_for_cpu(self, seconds: float) -> None:
-        """Wait until it has computed for this long."""
+        """Wait until the command has computed for this long."""
         before = sum(self.family.cpu_times()[:2])
         self.wait_until(lambda: sum(self.family.cpu_times()[:2]) - before > seconds)
 
@@ -64,10 +64,10 @@ class Started:
                 os.killpg(self.process.pid, number)
             else:
                 self.process.send_signal(number)
-        assert self.process.wait(HANGS_SECONDS) == 128 + numbers[0], self.said
+        assert self.process.wait(HANGS_SECONDS) == 128 + numbers[0], self.stderr
         _, alive = psutil.wait_procs(children, timeout=60)
         assert alive == []
-        return [line for line in self.said.splitlines() if not line.startswith("compil")]
+        return [line for line in self.stderr.splitlines() if not line.startswith("compil")]
 
 
 @contextmanager
@@ -95,13 +95,13 @@ def test_stop_while_kernels_are_compiled(tmp_path: Path, numbers: tuple[signal.S
     root = tmp_path / "warehouse"
     command = bgdata_command("--warehouse", root, "build", "bearoff_one_sided", "--points", "4")
     with started(command, tmp_path, env=os.environ | {"BGDATA_CACHE": str(tmp_path / "cache")}) as run:
-        run.wait_until(lambda: "compiling kernels" in run.said)
+        run.wait_until(lambda: "compiling kernels" in run.stderr)
         assert run.stop(*numbers) == [f"error: {word}; nothing was kept"]
     assert list(bgdata.open_warehouse(root).versions()) == []
 
 
 def test_stop_in_a_long_kernel(warehouse: Warehouse, tmp_path: Path) -> None:
-    """The main thread never returns to Python: all trials of four positions are one call."""
+    """The main thread never returns to Python, because all trials of four positions are one call."""
     long = ("label", "positions/sample", "--network", "tiny", "--trials", "3600000", "--stop", "end")
     with started(bgdata_command("--warehouse", warehouse.root, *long), tmp_path) as run:
         run.wait_until(lambda: [*warehouse.staging.glob("rollout_labels-*.lock")])
@@ -118,11 +118,11 @@ def test_stop_with_processes_of_an_executor(tmp_path: Path, with_children: bool)
     with started(bgdata_command("--warehouse", warehouse.root, *play), tmp_path) as run:
         run.wait_until(lambda: len([*warehouse.staging.glob("*/shards/*.npz")]) > 1)
         assert len(run.family.children()) >= 2
-        said = run.stop(signal.SIGINT, with_children=with_children)
-    assert len(said) == 1, said
+        lines = run.stop(signal.SIGINT, with_children=with_children)
+    assert len(lines) == 1, lines
     kept = r"selfplay/[\w-]+ is kept in (\d+) parts, the same command goes on from there"
-    found = re.fullmatch(f"error: interrupted; {kept}", said[0])
-    assert found, said
+    found = re.fullmatch(f"error: interrupted; {kept}", lines[0])
+    assert found, lines
     assert len([*warehouse.staging.glob("*/shards/*.npz")]) >= int(found[1]) > 1
     assert not (warehouse.root / "selfplay").exists()
 
@@ -165,9 +165,9 @@ def test_stop_a_flow_and_its_server(tmp_path: Path) -> None:
     ) as run:
         run.wait_until((root / ".staging").exists)
         assert run.family.children(), "expected Prefect's server to be a process of its own"
-        said = run.stop(signal.SIGINT)
-    assert re.match(r"error: interrupted; ", said[-1])
-    assert [line for line in said[:-1] if not re.match(r"[a-z_]+/[\w-]+: ", line)] == []
+        lines = run.stop(signal.SIGINT)
+    assert re.match(r"error: interrupted; ", lines[-1])
+    assert [line for line in lines[:-1] if not re.match(r"[a-z_]+/[\w-]+: ", line)] == []
 
 
 @pytest.mark.prefect
@@ -176,10 +176,10 @@ def test_stop_before_a_flow_begins(tmp_path: Path) -> None:
     with started(
         [sys.executable, "-v", "-m", "pipelines.build", "x"], tmp_path, cwd=tmp_path, env=environment(tmp_path)
     ) as run:
-        run.wait_until(lambda: "import 'prefect._" in run.said)
-        said = run.stop(signal.SIGINT)
-    assert [line for line in said if "error: " in line] == [NOTHING]
-    assert not [line for line in said if line.startswith("Traceback")]
+        run.wait_until(lambda: "import 'prefect._" in run.stderr)
+        lines = run.stop(signal.SIGINT)
+    assert [line for line in lines if "error: " in line] == [NOTHING]
+    assert not [line for line in lines if line.startswith("Traceback")]
 
 
 SEMAPHORES = """
@@ -201,7 +201,7 @@ run(wait)
 def test_leftover_semaphores_are_released_silently(tmp_path: Path) -> None:
     """Python's tracker releases them without a warning."""
     with started([sys.executable, "-c", SEMAPHORES], tmp_path) as run:
-        run.wait_until(lambda: "waits" in run.said)
+        run.wait_until(lambda: "waits" in run.stderr)
         assert run.stop(signal.SIGINT) == ["waits", NOTHING]
 
 
@@ -247,7 +247,7 @@ READERS = [
 
 @each("arguments", READERS)
 def test_broken_pipes_and_full_devices(small_root: Path, arguments: list[str]) -> None:
-    """`| head -1` breaks a pipe: no message, and the exit code of a program that a broken pipe ends."""
+    """`| head -1` breaks a pipe; there is no message, and the exit code is that of a broken pipe."""
     reader, writer = os.pipe()
     os.close(reader)
     command = bgdata_command("--warehouse", small_root, *arguments)
@@ -257,8 +257,8 @@ def test_broken_pipes_and_full_devices(small_root: Path, arguments: list[str]) -
     if Path("/dev/full").exists():
         with Path("/dev/full").open("wb") as full:
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=HANGS_SECONDS, check=False)
-        said = b"error: cannot write what is printed: no space left on device\n"
-        assert (done.returncode, done.stderr) == (1, said)
+        message = b"error: cannot write what is printed: no space left on device\n"
+        assert (done.returncode, done.stderr) == (1, message)
 
 
 @pytest.mark.parametrize("closed", [1, 2])

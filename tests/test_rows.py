@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import nan
 
 from bgdata.rows import CHANCE, COUNT, EQUITY, LOSS, PERCENT, THOUSANDTHS, Column, Quantity, table_lines
-from tests.together import each
+from tests.subtests import each
 
 
 @each(

@@ -1,5 +1,5 @@
-"""The wheel: built, installed in an environment with only its declared dependencies, and used in an empty folder. No
-network."""
+"""The wheel: built, installed in an environment with only its declared dependencies, and used in an empty folder,
+without a network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 from bgdata.bearoff.kinds.bearoff_two_sided import DATASET
 from bgdata.kinds import SQL
 from bgdata.version import DISTRIBUTION
-from tests.together import Together
+from tests.subtests import Subtests
 
 ROOT = Path(__file__).parents[1]
 BEAROFF = "CgAAEAEAAAAAAA"
@@ -129,12 +129,13 @@ def test_only_declared_packages_are_available(wheel: Path, programs: Path, tmp_p
 
 
 def test_flows_name_the_missing_extra(programs: Path, tmp_path: Path) -> None:
-    with Together() as together:
+    with Subtests() as subtests:
         for path in FLOWS:
-            with together.case(path.stem):
-                _, said = run_with_errors(tmp_path, programs / "python", "-m", f"bgdata.pipelines.{path.stem}", code=1)
+            with subtests.test(path.stem):
+                command = (programs / "python", "-m", f"bgdata.pipelines.{path.stem}")
+                _, stderr = run_with_errors(tmp_path, *command, code=1)
                 install_it = f'{programs / "python"} -m pip install "{DISTRIBUTION}[flows]"'
-                assert said == f"error: expected prefect to run a flow, found none; try: {install_it}\n"
+                assert stderr == f"error: expected prefect to run a flow, found none; try: {install_it}\n"
 
 
 @pytest.mark.prefect
@@ -154,17 +155,17 @@ def test_wheel_works_without_a_warehouse(programs: Path, tmp_path: Path) -> None
     """Home and working folder are empty, and there is no clone or make."""
     folder = tmp_path / "empty"
     folder.mkdir()
-    found, said = run_with_errors(folder, programs / "bgdata", "probe", BEAROFF)
-    assert said.splitlines()[0].endswith(f"; kept in {tmp_path / 'data/bgdata/warehouse'}")
+    found, stderr = run_with_errors(folder, programs / "bgdata", "probe", BEAROFF)
+    assert stderr.splitlines()[0].endswith(f"; kept in {tmp_path / 'data/bgdata/warehouse'}")
     assert "exact, bearoff_two_sided/6x6/" in found
     assert "cubeless equity           +0.342250  (win chance 0.671125)" in found
-    opening, said = run_with_errors(folder, programs / "bgdata", "hint", "4HPwATDgc/ABMA", "31", "--format", "csv")
+    opening, stderr = run_with_errors(folder, programs / "bgdata", "hint", "4HPwATDgc/ABMA", "31", "--format", "csv")
     assert opening.splitlines()[1].split(",")[:4] == ["4HPwATDgc/ABMA", "31", "1", "8/5 6/5"]
-    assert said == ""
+    assert stderr == ""
     evaluation = run(folder, programs / "bgdata", "eval", BEAROFF)
     assert "exact, bearoff_two_sided/6x6" in evaluation
-    match, said = run_with_errors(folder, programs / "bgdata", "cube", "4HPwATDgc/ABMA", "--away", "3-5")
-    assert said.startswith("building match_equity/")
+    match, stderr = run_with_errors(folder, programs / "bgdata", "cube", "4HPwATDgc/ABMA", "--away", "3-5")
+    assert stderr.startswith("building match_equity/")
     assert "mwc" in match
     assert not list(folder.iterdir())
     *_, verdict, origin = run(folder, programs / "bgdata", "verify").splitlines()

@@ -73,7 +73,7 @@ def error_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
     """Lines for all pairs, for pairs with equal numbers of checkers, and for the two worst pairs."""
     (everything,) = (row for row in rows if row["grouping"] == "all")
     yield f"{table.name}: {everything['pairs']:,} pairs of layouts"
-    yield "combined less exact equity of the player on roll, in thousandths of a point"
+    yield "combined minus exact equity of the player on roll, in thousandths of a point"
     groups = [{**everything, "checkers": "all"}]
     for row in rows:
         if row["grouping"] == "checkers" and row["on_roll_group"] == row["opponent_group"]:
@@ -107,5 +107,5 @@ def draw_errors(table: Table, rows: Sequence[Row], path: Path) -> None:
             axes.set(xlabel="pips of the player on roll", ylabel="pips of the opponent", title=title)
             axes.set(xlim=(0.5, most + 0.5), ylim=(0.5, most + 0.5))
             axes.grid(visible=False)
-        figure.suptitle(f"{table.name.rpartition('/')[0]}: combined less exact equity, thousandths of a point")
+        figure.suptitle(f"{table.name.rpartition('/')[0]}: combined minus exact equity, thousandths of a point")
         write_figure(figure, path)

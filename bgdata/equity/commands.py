@@ -153,7 +153,7 @@ def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form
     shown = min(length or MAX_SHOWN, one.length, two.length)
     own, others = (table.cells[:, 1 : shown + 1, 1 : shown + 1] for table in (one, two))
     lines = (
-        f"{one.name} less {two.name}, in percentage points, to {shown}-away\n",
+        f"{one.name} minus {two.name}, in percentage points, to {shown}-away\n",
         *grid_lines((own - others)[0], Quantity(2, 100, sign="+")),
         "",
         *difference_lines(100 * (own - others)),
@@ -290,6 +290,6 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
         below.set_yticks([0], ["post-\nCrawford"])
         below.set_xlabel("points that the trailer needs, against 1")
         what = "chance of winning the match (%)" if other is None else "difference in percentage points"
-        above.set_title(met.name if other is None else f"{met.name} less {other.name}")
+        above.set_title(met.name if other is None else f"{met.name} minus {other.name}")
         figure.colorbar(image, ax=[above, below], label=what, shrink=0.7)
         write_figure(figure, path)

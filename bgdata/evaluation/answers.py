@@ -5,8 +5,8 @@ of a network is updated from the nearest recent board. Later layers are computed
 are bit for bit those of a full computation.
 
 Plays are chosen by cubeless equity, or by cubeful equity: the value of the position before the roll and before
-doubling, if both sides handle the cube best. It is exact in money play where an exact table covers both sides, and
-elsewhere comes from a model of the cube and the five chances. Choosing by cubeful equity takes 1.01 to 1.11 times as
+doubling, if both sides handle the cube best. This value is exact in money play where an exact table covers both sides;
+elsewhere it comes from a model of the cube and the five chances. Choosing by cubeful equity takes 1.01 to 1.11 times as
 long.
 """
 
@@ -339,8 +339,8 @@ def fill_waiting(networks: Networks, which: int, waiting: int, scratch: Scratch,
 def choose_by_chances(
     networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch, stakes: CubeStakes | None = None
 ) -> tuple[int, int]:
-    """Fill scratch.chances[0, 0:5] with those of the OPPONENT, on roll after the best of the plays after[0:n, slot];
-    returns (row of the best play, its `AnswerSource` number).
+    """Fill scratch.chances[0, 0:5] with the chances of the OPPONENT, on roll after the best of the plays after[0:n,
+    slot]; returns (row of the best play, its `AnswerSource` number).
 
     The best play leaves the opponent the lowest value for these stakes, or without stakes the lowest cubeless equity.
     Equal values, such as after all plays that let the opponent cash, are decided by cubeless equity, then the first

@@ -3,7 +3,7 @@
 Chances are exact where a two-sided or contact endgame table covers both sides. Elsewhere two one-sided distributions
 are combined as if each side just raced: the player on roll rolls first, so if it needs n rolls it wins against an
 opponent who needs n or more, and an opponent who needs n wins against n + 1 or more. A side with all 15 checkers may
-lose a gammon: for this its rolls until the first checker is off replace its rolls to the end. Backgammons are
+lose a gammon: for a gammon, the rolls until its first checker is off replace its rolls to the end. Backgammons are
 impossible: a checker on its own point p is on the other side's point 25 - p, in its home board only from p = 19 on, and
 no one-sided table reaches beyond point 18.
 """

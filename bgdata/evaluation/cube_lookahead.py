@@ -213,8 +213,8 @@ def normalized_to_game(stakes: CubeStakes, value: float) -> float:
 
 @kernel(borrows=True)
 def keep_best(tree: CubeTree, n: int, most: int, window: float) -> int:
-    """Partially sorts tree.rows[0:n] so that the best plays come first: at most `most`, each within `window` of the
-    best for the opponent; returns their number."""
+    """Partially sort tree.rows[0:n] so that the best plays come first: at most `most`, each within `window` of the best
+    for the opponent; returns their number."""
     rows = tree.rows
     for place in range(min(n, most)):
         best = place
@@ -296,7 +296,7 @@ def enter(
 @kernel(borrows=True)
 def add_reply(stakes: CubeStakes, depth: int, tree: CubeTree, values: Values) -> None:
     """Add the value of the next roll, after which the opponent has these values, to tree.totals[depth, level, owner
-    code]; counts the roll as finished."""
+    code]; count the roll as finished."""
     theirs, chance = stakes_at_depth(stakes, depth + 1), CHANCES[tree.places[depth]]
     fill_decided(theirs, values)
     for level in range(values.shape[0]):

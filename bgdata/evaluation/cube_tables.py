@@ -35,7 +35,7 @@ SAME_MWC = 1e-9  # tolerance of mwc for the same match equity table: tables of o
 
 
 class _TableCube:
-    """Exact cube decisions from a table, which opens on first use; a pickle only has the table."""
+    """Exact cube decisions from a table, which opens on first use; a pickle contains only the table."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -54,7 +54,7 @@ class MoneyBearoff(_TableCube):
 
     @cached_property
     def accuracy(self) -> str:
-        """The error bound of its equities, in words. Raises ManifestFormatError."""
+        """The error bound of the table's equities, in words. Raises ManifestFormatError."""
         bound = self.table.manifest.statistics["cubeless_error_bound"]
         return f"exact, {self.table.name}: each equity within {2 * bound:.2g}"
 
@@ -116,7 +116,7 @@ class MatchBearoff(_TableCube):
 
     @cached_property
     def accuracy(self) -> str:
-        """The error bound of its mwc, in words. Raises ManifestFormatError."""
+        """The error bound of the table's mwc, in words. Raises ManifestFormatError."""
         return f"exact, {self.table.name}: each mwc within {self.table.manifest.statistics['mwc_error_bound']:.2g}"
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
@@ -195,7 +195,7 @@ class _Solved(NamedTuple):
     cube: MatchCube | None  # None for money
 
     def knows(self, stakes: Stakes, met: MatchEquity | None) -> bool:
-        """Whether its values apply to these stakes."""
+        """Whether the values of this table apply to these stakes."""
         if self.cube is None:
             return not isinstance(stakes.score, MatchScore)
         if met is not self.met or not isinstance(stakes.score, MatchScore):

@@ -45,7 +45,7 @@ FILTERS = (PlayFilter(8, 0.16), PlayFilter(4, 0.08), PlayFilter(2, 0.04))
 
 
 class Ranked(NamedTuple):
-    """The plays of several decisions; decision i has the rows offsets[i] to offsets[i + 1], in the order of
+    """The plays of several decisions; rows offsets[i] to offsets[i + 1] belong to decision i, in the order of
     `plays.legal_plays`."""
 
     offsets: NDArray[np.int64]  # [n + 1]
@@ -176,7 +176,7 @@ def rank_all(
 
 def passing_plays(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.int64]:
     """int64[m]: the plays that pass the filter to ply `depth`, among those evaluated at depth - 1; ties go to the
-    higher cubeless equity. None of a decision with only one play."""
+    higher cubeless equity. No play of a decision with only one play passes."""
     counts = np.diff(ranked.offsets)
     came = (ranked.plies == depth - 1) & np.repeat(counts > 1, counts)
     losses = np.where(came, ranked.losses, np.float32(np.inf))

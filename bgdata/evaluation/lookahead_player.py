@@ -78,8 +78,8 @@ class RankedPlay:
 
 class LookaheadPlayer:
     """Evaluates positions and chooses plays, `ply` rolls ahead, with any evaluator. Positions are for the player on
-    roll, before the roll, in any notation that `Position` accepts. The same question always has the same answer. A
-    pickle only has the settings and the paths of mapped files.
+    roll, before the roll, in any notation that `Position` accepts. The same question always gets the same answer. A
+    pickle contains only the settings and the paths of mapped files.
 
     The first table of `cubes` that covers a position answers cube decisions. Raises UsageError for a ply outside 0 to
     MAX_PLY, and for a player that only chooses plays.
@@ -130,8 +130,8 @@ class LookaheadPlayer:
         return self.evaluator.accuracy
 
     def evaluate(self, position: PositionLike) -> Evaluation:
-        """The five chances and cubeless equity of a position, for the player on roll before the roll. A finished game
-        has the chances of its result. Raises InvalidPositionError."""
+        """The five chances and cubeless equity of a position, for the player on roll before the roll. For a finished
+        game they are the chances of its result. Raises InvalidPositionError."""
         board = np.array([check_has_checkers(Position(position)).board], np.int8)
         chances, sources = self._evaluate(board)
         return self._evaluation(chances[0], int(sources[0]), self.ply)

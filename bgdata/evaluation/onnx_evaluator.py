@@ -32,7 +32,7 @@ _FORM = "int8[N, 26] -> float32[N, 5], or float32[N, k] of a set of inputs that 
 
 
 class OnnxEvaluator(ProgramEvaluator):
-    """A file as an evaluator of positions; the rules evaluate finished games. A pickle only has the path.
+    """A file as an evaluator of positions; the rules evaluate finished games. A pickle contains only the path.
 
     Raises MissingFileError, UsageError for a folder or for other inputs or outputs, UnknownInputSetError,
     CorruptFileError for a file that is not ONNX, StorageError, and MissingExtraError without onnxruntime; later
@@ -106,7 +106,8 @@ class Form(NamedTuple):
         return f"{'float32' if self.dtype == 'float' else self.dtype}[{', '.join(map(str, self.sizes))}]"
 
     def fits(self, dtype: str, count: int) -> bool:
-        """Whether it accepts any number of rows with `count` numbers of a type; outputs may leave the count open."""
+        """Whether this form accepts any number of rows with `count` numbers of a type; outputs may leave the count
+        open."""
         if self.dtype != dtype or len(self.sizes) != 2 or isinstance(self.sizes[0], int):
             return False
         return self.sizes[1] == count or not isinstance(self.sizes[1], int)
@@ -123,8 +124,8 @@ def check_form(path: Path, session: Any) -> InputSet | None:
     wanted = ("int8", 26) if input_set is None else ("float", input_count(input_set))
     if (len(inputs), len(outputs)) != (1, 1) or not inputs[0].fits(*wanted) or not outputs[0].fits("float", 5):
         text = " -> ".join(", ".join(map(str, forms)) for forms in (inputs, outputs))
-        said = f" with {INPUTS}={label}" if label else ""
-        raise UsageError(f"expected an ONNX file {_FORM}, got {path}: {cite(text + said, 160)}")
+        option = f" with {INPUTS}={label}" if label else ""
+        raise UsageError(f"expected an ONNX file {_FORM}, got {path}: {cite(text + option, 160)}")
     return input_set
 
 

@@ -261,10 +261,10 @@ def go(_: Site, request: Request) -> Response:
     elif filled and text == filled.get("q"):  # the fields have the parts of this notation, perhaps edited
         text = parse_identifier(text)[0].id
     elif filled and parse_identifier(text or "start")[1] is not None:  # a new notation overrides untouched fields
-        said = ("roll", "own", "theirs", *SHORT)
+        own_names = ("roll", "own", "theirs", *SHORT)
         given = {
             name: value for name, value in given.items()
-            if name not in said or name == "met" or value != filled.get(name, "")
+            if name not in own_names or name == "met" or value != filled.get(name, "")
         }  # fmt: skip
     own, theirs = given.get("own", ""), given.get("theirs", "")
     if own or theirs:
@@ -431,9 +431,9 @@ def side_by_side(
         }
         for row in probed
     ]
-    said = [(evaluation, "")] if evaluation.ply else []
-    said += [(bare, bare.accuracy.partition(":")[0])] if bare.source is not AnswerSource.OVER else []
-    for each, source in said:
+    sources = [(evaluation, "")] if evaluation.ply else []
+    sources += [(bare, bare.accuracy.partition(":")[0])] if bare.source is not AnswerSource.OVER else []
+    for each, source in sources:
         chances = {"win": each.win, "equity": each.cubeless_equity}
         rows.append({"who": source_words(each), "source": source, **chances, "bound": None, "cubeful": None})
     first = next((row["equity"] for row in rows if row["equity"] is not None), None)

@@ -41,7 +41,7 @@ GROUP = "bgdata.players"
 
 class CallableEvaluator(ProgramEvaluator):
     """A Python callable as an evaluator: `module:name`, or a name from an entry point `bgdata.players` of a package.
-    The rules evaluate finished games. A pickle only has the names.
+    The rules evaluate finished games. A pickle contains only the names.
 
     The callable takes int8[n, 26] boards of the player on roll, before the roll, and returns float32[n, 5] chances in
     the order of `chances.CHANCES`; the same board must always have the same answer. Its attribute `version` is a text
@@ -104,7 +104,7 @@ BATCH = 1 << 14  # decisions at a time: bounds the memory
 
 
 class Player(Protocol):
-    """Chooses plays by cubeless equity; the same question always has the same answer."""
+    """Chooses plays by cubeless equity; the same question always gets the same answer."""
 
     @property
     def label(self) -> str:
@@ -217,7 +217,7 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
 def open_player_of_version(
     name: str, ply: int, version: str, warehouse: Versions | None = None, *, tables: bool = True
 ) -> Player:
-    """The player of a recipe. Raises InvalidParameterError if its version here differs, and the errors of
+    """The player of a recipe. Raises InvalidParameterError if the version of the player here differs, and the errors of
     `open_named_player`."""
     player = open_named_player(name, ply, warehouse, tables=tables)
     if player.version != version:

@@ -1,5 +1,5 @@
-"""Names of players, and files that are players: the only list for commands, kinds of datasets and documentation. Light
-to import; `player.open_named_player` opens them, and players of other packages."""
+"""Names of players, and files that are players. This is the only list for commands, dataset kinds and documentation.
+Cheap to import; `player.open_named_player` opens them, and players of other packages."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """PubEval: Gerald Tesauro's public linear evaluator, the field's common opponent since 1993, for kernels.
 
-It only ranks the plays of one roll: its scores are not chances, and cannot be compared between positions. Source:
-posted to rec.games.backgammon in 1993; the weights are its 2 x 122 published numbers.
+PubEval only ranks the plays of one roll: its scores are not chances, and cannot be compared between positions. Source:
+a posting to rec.games.backgammon in 1993; the weights are the 2 x 122 numbers published there.
 
 Every score is an integer, so the order of addition cannot change the best play. Weights have five decimals and inputs
 are multiples of 1/30, so scores are in units of 1/3,000,000. The inputs of a point depend only on its count, so a score
@@ -69,8 +69,8 @@ def choose_pubeval(tables: ScoreTables, board: Boards, after: Boards, n: int) ->
 
 @kernel(borrows=True)
 def score(tables: ScoreTables, kind: int, boards: Boards, row: int) -> int:
-    """Sum of tables[kind, slot, count & 31] over boards[row, slot]. Takes a row instead of a slice, as counting
-    references to a slice would take longer than the sum."""
+    """Sum of tables[kind, slot, count & 31] over boards[row, slot]. The argument is a row instead of a slice, because
+    counting references to a slice would take longer than the sum."""
     total = np.int32(0)
     for slot in range(26):
         total += tables[kind, slot, boards[row, slot] & 31]

@@ -61,7 +61,7 @@ ALL_PLAYS = LikelyPlays(0, NO_SCORES)
 
 
 class Sight(NamedTuple):
-    """The evaluator of a lookahead, and the plays it considers."""
+    """The evaluator of a lookahead, and the plays that it considers."""
 
     networks: Networks
     tables: BearoffArrays
@@ -98,7 +98,8 @@ class RollScratch(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The arrays of `RollScratch` that `row_of` needs. It is called often, and every array argument takes time."""
+    """The arrays of `RollScratch` that `row_of` needs. That function is called often, and every array argument takes
+    time."""
 
     plays: Boards  # [21 * MAX_PLAYS, 26]
     hashes: Hashes  # [21 * MAX_PLAYS]
@@ -370,7 +371,7 @@ def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratc
 
 @kernel(borrows=True)
 def add_reply(chances: Chances, depth: int, scratch: TreeScratch) -> None:
-    """Add the value of the next roll, after which the opponent has chances[0:5], to scratch.totals[depth, 0:5]; counts
+    """Add the value of the next roll, after which the opponent has chances[0:5], to scratch.totals[depth, 0:5]; count
     the roll as finished."""
     fill_turned(chances, scratch.turned)
     ways = WAYS[scratch.places[depth]]

@@ -29,8 +29,8 @@ class Talk:
         self, patience_seconds: float | None = None, prompt: str = "", until: float | None = None
     ) -> str | None:
         """The next line without its end and without NUL bytes, or None if the other side has ended. A `prompt` counts
-        as a line although the other side does not end it. `until` is the time at which a wait of `patience_seconds`
-        ends that began before.
+        as a line although the other side does not end it. `until` is the end of a wait of `patience_seconds` that has
+        begun before.
 
         Raises InvalidMessageError for a line that is too long or not text; a long line is read to its end without
         keeping it. Raises ExternalProgramError if no whole line comes in time, or the last line is cut off.

@@ -42,9 +42,9 @@ MAX_LINES = 10_000  # lines that an engine may print before its answer
 
 
 class UbgiPlayer(ProgramPlayer):
-    """The engine of a file NAME.ubgi, which looks `ply` rolls ahead if that is 1 or more. Its process starts with the
-    first question, and ends with this process. Raises MissingFileError, and UnknownPlayerError for a file without a
-    command."""
+    """The engine of a file NAME.ubgi, which looks `ply` rolls ahead if that is 1 or more. The engine's process starts
+    with the first question, and ends with this process. Raises MissingFileError, and UnknownPlayerError for a file
+    without a command."""
 
     def __init__(self, path: str, ply: int = 0) -> None:
         try:
@@ -78,13 +78,13 @@ class UbgiPlayer(ProgramPlayer):
     @property
     def version(self) -> str:
         """Eight hex digits that change with the engine's name and version, and with its file."""
-        said = repr([self._running().said, self._text, self.ply])
-        return hashlib.sha256(said.encode()).hexdigest()[:8]
+        described = repr([self._running().identity, self._text, self.ply])
+        return hashlib.sha256(described.encode()).hexdigest()[:8]
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
         """The engine's name and version; see `chances.Evaluator`."""
-        return {AnswerSource.PROGRAM: ", ".join(self._running().said)}
+        return {AnswerSource.PROGRAM: ", ".join(self._running().identity)}
 
     def chances(self, boards: Boards) -> Chances:
         """See `ProgramEvaluator`. Raises UsageError for an engine that cannot evaluate."""
@@ -135,24 +135,24 @@ class _Engine:
         assert process.stdout
         self._talk = Talk(process.stdout.fileno(), process.stdin.fileno(), name)
         self.close = weakref.finalize(self, _end, process)
-        self.said: list[str] = []
+        self.identity: list[str] = []
         self._patience_seconds = patience_seconds
         self.go = "go role chequer"  # as in version 0.1
         self._exchange(["ubgi"], self._handshake)
         for key, value in settings:
             try:
-                self._exchange([f"set {key} {value}", "isready"], lambda said: said if said == "readyok" else None)
+                self._exchange([f"set {key} {value}", "isready"], lambda reply: reply if reply == "readyok" else None)
             except EngineRefusedError as error:
                 raise UnknownPlayerError(f"expected an engine that has {key} {value}: {error}") from error
 
     def ask(self, lines: list[str], word: str) -> str:
         """The text after `word` in the answer to these lines. Raises ExternalProgramError."""
-        return self._exchange(lines, lambda said: said.removeprefix(word).strip() if said.split()[0] == word else None)
+        return self._exchange(lines, lambda told: told.removeprefix(word).strip() if told.split()[0] == word else None)
 
     def _handshake(self, line: str) -> str | None:
-        """Keep what the engine says of itself; returns the last line of the handshake, None for the others."""
+        """Keep what the engine says about itself; returns the last line of the handshake, None for the others."""
         if line.startswith("id "):
-            self.said.append(line.removeprefix("id "))
+            self.identity.append(line.removeprefix("id "))
         if line.startswith("proto "):
             version = line.removeprefix("proto ").strip()
             if version not in PROTOCOLS:
@@ -166,10 +166,10 @@ class _Engine:
         self.is_gone = True  # until it has answered, because the next lines are unpredictable
         for line in lines:
             self._talk.write_line(line, self._patience_seconds)
-        for said in filter(None, itertools.islice(iter(self._read, None), MAX_LINES)):
-            if said.split()[0] in ("error", "sorry"):
-                raise EngineRefusedError(f"{self._talk.name} answered {cite(said)}")
-            if (answer := found(said)) is not None:
+        for reply in filter(None, itertools.islice(iter(self._read, None), MAX_LINES)):
+            if reply.split()[0] in ("error", "sorry"):
+                raise EngineRefusedError(f"{self._talk.name} answered {cite(reply)}")
+            if (answer := found(reply)) is not None:
                 self.is_gone = False
                 return answer
         raise ExternalProgramError(f"expected an answer of {self._talk.name}, found none")

@@ -26,8 +26,8 @@ def error_summary(
     """The summary of float64[n] errors, n > 0, from the judge's standard errors for the same positions, and the numbers
     of their games.
 
-    The standard error of the mean squared error is that of `clustered_standard_error`; that of its root follows from
-    the first derivative.
+    `clustered_standard_error` gives the standard error of the mean squared error; the standard error of the root
+    follows from the first derivative.
     """
     squares = errors**2
     rmse = sqrt(squares.mean())
@@ -43,8 +43,8 @@ def error_summary(
 
 
 def clustered_standard_error(values: NDArray[np.float64], groups: NDArray[np.integer]) -> float:
-    """Standard error of the mean of float64[n] values that are dependent within groups: from the sums, by group, of
-    deviations from the mean. NaN for a single group."""
+    """Standard error of the mean of float64[n] values that are dependent within groups, computed from the sums, by
+    group, of deviations from the mean. NaN for a single group."""
     _, places = np.unique(groups, return_inverse=True)
     sums = np.bincount(places, weights=values - values.mean())
     count = len(sums)

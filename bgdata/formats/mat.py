@@ -250,8 +250,8 @@ class _Reader:
             player = column ^ game.is_swapped
             if found := _RESULT.fullmatch(cell):
                 is_loss = found[1].lower() != "wins"
-                said = _Claim(index + 1, player ^ is_loss, int(found[2]), bool(found[3]), is_loss)
-                claim = said if claim is None else _merge_claims(claim, said, notes)
+                new = _Claim(index + 1, player ^ is_loss, int(found[2]), bool(found[3]), is_loss)
+                claim = new if claim is None else _merge_claims(claim, new, notes)
                 continue
             _expect(claim is None, "nothing behind a result")
             turns += [replace(turn, line=index + 1) for turn in _turns(cell, player, notes)]
@@ -280,16 +280,16 @@ def _expect(is_so: bool, words: str) -> None:
         raise ValueError(f"expected {words}")
 
 
-def _merge_claims(before: _Claim, said: _Claim, notes: list[str]) -> _Claim:
+def _merge_claims(before: _Claim, new: _Claim, notes: list[str]) -> _Claim:
     """Combine the results of two cells; if only the points differ, the winner's cell counts. Raises ValueError for
     contradictions."""
-    is_same = before.points == said.points
-    if before.winner != said.winner or not (is_same or before.is_loss != said.is_loss):
+    is_same = before.points == new.points
+    if before.winner != new.winner or not (is_same or before.is_loss != new.is_loss):
         raise ValueError(f"expected one result of the game, that of line {before.line}")
-    loss, win = (before, said) if before.is_loss else (said, before)
+    loss, win = (before, new) if before.is_loss else (new, before)
     if not is_same:
         notes.append(f"the loser loses {loss.points} points and the winner wins {win.points}: the latter are kept")
-    return win._replace(wins_match=before.wins_match or said.wins_match)
+    return win._replace(wins_match=before.wins_match or new.wins_match)
 
 
 def _without_unprintable(text: str) -> str:

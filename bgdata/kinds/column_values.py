@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from bgdata.errors import CorruptFileError
 from bgdata.game.classes import PositionClass
-from bgdata.game.codec import format_position_ids
+from bgdata.game.codec import format_position_ids, pip_counts
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Column
 
@@ -56,6 +56,12 @@ def position_columns(boards: Array) -> dict[str, pa.Array]:
     offsets = np.arange(0, 14 * len(boards) + 1, 14, dtype=np.int32)
     ids = pa.StringArray.from_buffers(len(boards), pa.py_buffer(offsets), pa.py_buffer(letters))
     return {"position_id": ids, "board": fixed_lists(boards)}
+
+
+def pip_columns(boards: Array) -> dict[str, Array]:
+    """The columns of `columns.PIP_COLUMNS` from int8[n, 26] boards."""
+    pips = pip_counts(boards)
+    return {"pips": np.ascontiguousarray(pips[:, 0]), "opponent_pips": np.ascontiguousarray(pips[:, 1])}
 
 
 def class_column(classes: Array) -> pa.Array:

@@ -10,6 +10,21 @@ POSITION_COLUMNS = (
         "board", "TINYINT[]", "checkers", "26 integers: opponent's bar, points 1 to 24 (the opponent negative), own bar"
     ),
 )
+PIP_COLUMNS = (
+    Column("pips", "SMALLINT", "pips", "Pip count of the player on roll"),
+    Column("opponent_pips", "SMALLINT", "pips", "Pip count of the opponent"),
+)
+CORPUS_COLUMN = Column("corpus", "VARCHAR", "", "KIND/VARIANT of the games that the row is from; null without games")
+JOINS_GAMES = "games using (corpus, game)"
+JOINS_TURNS = "turns using (corpus, game, turn)"
+# `place` is that of a slot in the board, from 1
+_PIPS = "list_sum(list_transform(board, lambda checkers, place: {counted} * {point}))"
+DERIVED_PIPS = {
+    "pips": _PIPS.format(counted="greatest(checkers, 0)", point="(place - 1)"),
+    "opponent_pips": _PIPS.format(
+        counted="case when place = 1 then checkers else greatest(-(checkers::integer), 0) end", point="(26 - place)"
+    ),
+}
 CHANCE_COLUMNS = (
     Column("win", "FLOAT", "chance", "Winning, whatever the size"),
     Column("win_gammon", "FLOAT", "chance", "Winning a gammon or backgammon"),

@@ -245,7 +245,7 @@ class FibsPlayer:
                     self.tell("skipped: further lines like these")
                 continue
             if line is None:
-                raise ExternalProgramError(f"expected {self.talk.name} to go on, found it gone")
+                raise ExternalProgramError(f"expected {self.talk.name} to keep the connection, found it closed")
             return line.removeprefix(">").strip()
         raise ExternalProgramError(f"expected lines of text of {self.talk.name}, got {MAX_BAD_LINES} others in a row")
 

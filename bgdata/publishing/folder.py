@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from bgdata.publishing.packed import ARRAYS, pack_arrays
 from bgdata.publishing.published_arrays import part_number
 from bgdata.publishing.pull import PublishedPull
 from bgdata.publishing.recovery import PublishedRows, find_recipe
-from bgdata.publishing.shards import row_counts, write_splits
+from bgdata.publishing.shards import missing_columns, row_counts, write_splits
 from bgdata.publishing.splits import split_source
 from bgdata.store.arrays import Array, map_array
 from bgdata.store.build import footer
@@ -234,7 +234,8 @@ def _publish_table(
     """Write the shards of a table, and, where there are several splits, pack the split of each row."""
     manifest, paths = table.manifest, table.check_files(shape.file)
     config = config_name(kind, shape, manifest.variant)
-    source = split_source(kind, parameters, shape, paths)
+    missing = missing_columns(kind.derived_columns(parameters), shape, paths)
+    source = replace(split_source(kind, parameters, shape, paths), variant=manifest.variant, missing=missing)
     about = footer(kind, shape, manifest.variant, manifest.version, manifest.digest, manifest.recipe_key)
     working, home = folder / WORKING / "table", f"data/{config}"
     _begin(working)

@@ -7,10 +7,11 @@ readers lack.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from bgdata.errors import CorruptFileError
 from bgdata.publishing.contents import File, Split
 from bgdata.store.dataset import TableShape
+from bgdata.store.names import sql_text
 from bgdata.store.parquet import described_schema, encodings, parquet_errors
 from bgdata.store.progress import Progress
 from bgdata.store.storage import sha256_file, storage_errors, sync
@@ -38,6 +40,18 @@ class Source:
     paths: Sequence[Path]
     splits: Sequence[str]  # names, in order
     codes: NDArray[np.uint8] | None = None  # uint8[rows]: places in `splits`; None for a single split
+    variant: str = ""
+    missing: Mapping[str, str] = field(default_factory=dict)  # SQL of the derived columns that older files lack
+
+    def filled(self, rows: pa.Table) -> pa.Table:
+        """Some rows of the files, with all declared columns."""
+        if not self.missing:
+            return rows
+        with duckdb.connect() as connection:
+            connection.register("stored", rows)
+            columns = ", ".join(self.shape.selected(self.missing))
+            query = f"select {columns} from (select *, {sql_text(self.variant)} as variant from stored)"
+            return connection.sql(query).arrow().read_all()
 
     def counts(self, rows: int) -> list[int]:
         """The number of rows of each split, of `rows` in all."""
@@ -61,11 +75,22 @@ def groups(paths: Sequence[Path], columns: Sequence[str] | None = None) -> Itera
                 yield file.read_row_group(number, columns=None if columns is None else list(columns))
 
 
-def plain_schema(paths: Sequence[Path]) -> pa.Schema:
+def missing_columns(derived: Mapping[str, str], shape: TableShape, paths: Sequence[Path]) -> dict[str, str]:
+    """The derived columns of a table, with their SQL, that any of its files lacks. Raises CorruptFileError."""
+    there = {column.name for column in shape.columns}
+    for path in paths if derived else ():
+        with parquet_errors(path):
+            there &= {*pq.read_schema(path).names}
+    declared = {column.name for column in shape.columns}
+    return {name: sql for name, sql in derived.items() if name in declared - there}
+
+
+def plain_schema(source: Source) -> pa.Schema:
     """The schema of published rows: that of the files in plain types, with fixed-size lists where all have the same
     length. Raises CorruptFileError."""
+    paths = source.paths
     with parquet_errors(paths[0]):
-        schema = pq.read_schema(paths[0])
+        schema = source.filled(pq.read_schema(paths[0]).empty_table()).schema
     lists = [field.name for field in schema if pa.types.is_list(field.type)]
     lengths: dict[str, set[int | None]] = {name: set() for name in lists}
     for group in groups(paths, lists) if lists else ():
@@ -106,7 +131,7 @@ def write_splits(
     Raises CorruptFileError or StorageError."""
     rows = sum(row_counts(source.paths))
     size = sum(path.stat().st_size for path in source.paths)
-    schema = described_schema(plain_schema(source.paths), source.shape, about)
+    schema = described_schema(plain_schema(source), source.shape, about)
     counts = source.counts(rows)
     writers = [
         ShardWriter(folder, name, count, -(-size * count // max(1, rows) // SHARD_BYTES), schema, source.shape)
@@ -114,7 +139,7 @@ def write_splits(
     ]
     begin = 0
     for group in groups(source.paths):
-        chosen = plain_batch(group, schema)
+        chosen = plain_batch(source.filled(group), schema)
         if source.codes is None:
             writers[0].append(chosen)
         else:

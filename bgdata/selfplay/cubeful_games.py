@@ -3,16 +3,16 @@
 A side chooses its plays by cubeless money equity, whatever the cube and the score, or by the value of the position with
 the cube by its own model. In money play this value is exact where the two-sided table covers the position. Both sides
 look the same number of rolls ahead. At 0-ply the search for the best play also finds the chances before the opponent's
-roll. The opponent decides about the cube by these chances, so the cube costs almost no time. At higher plies they are
-found at that ply. There are no beavers, and the cube goes up to MAX_CUBE. There is no double before the first roll of
-a game, which decides who begins.
+roll. The opponent decides about the cube by these chances, so the cube costs almost no time. At higher plies these
+chances are found at that ply. There are no beavers, and the cube goes up to MAX_CUBE. There is no double before the
+first roll of a game, which decides who begins.
 
 For luck-adjusted results, the luck of every roll is measured: the value of the position after the best play, with the
 cube and the score, minus the mean of that value over all rolls, by static evaluation at every ply. Luck is zero on
 average with any evaluation (`luck`); an accurate one removes most of the noise.
 
-Match m of a seed has a stream of dice of its own. Turn t of its game g has the dice at GAME_TURNS * g + t, so they do
-not depend on earlier games. A money game is a match of one game.
+Match m of a seed has a stream of dice of its own. The dice of turn t of its game g are at GAME_TURNS * g + t, so they
+do not depend on earlier games. A money game is a match of one game.
 """
 
 from __future__ import annotations
@@ -181,8 +181,8 @@ def doubles(terms: Terms, moment: Moment, chances: Chances, local: float) -> boo
 def doubles_here(
     chooser: Chooser, terms: Terms, moment: Moment, board: Boards, chances: Chances, scratch: VolatilityScratch
 ) -> bool:
-    """Whether the player on roll doubles. If its model uses the local volatility, that of the position is found only
-    where it decides: the more the chances jump, the less it is worth to wait."""
+    """Whether the player on roll doubles. If the player's model uses the local volatility, the volatility of the
+    position is found only where it decides: the more the chances jump, the less it is worth to wait."""
     side = terms.sides[moment.on_roll]
     if side[4] == 0.0:
         return doubles(terms, moment, chances, side[2])
@@ -329,7 +329,7 @@ def play_game(
     book: Book,
     first: int,
 ) -> Ending:
-    """Fill book[first], ... with a game. `games` is the score for each player; `bits` are the stream of its dice
+    """Fill book[first], ... with a game. `games` is the score for each player; `bits` are the stream of the game's dice
     and the counter of the first roll."""
     networks, tables, position = chooser.networks, chooser.tables, scratch.position
     likely = LIKELY_FOR_LUCK, _LIKELY_AHEAD
@@ -410,7 +410,7 @@ def fill_matches(
     books: Book,
 ) -> None:
     """Fill counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the books
-    [row, turn] with matches[row] of a seed, for rows begin:end. In pairs, matches 2k and 2k + 1 have the dice of k, and
+    [row, turn] with matches[row] of a seed, for rows begin:end. In pairs, matches 2k and 2k + 1 use the dice of k, and
     the sides change seats in 2k + 1."""
     swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(chooser.networks, terms.ply)
     for row in range(begin, end):

@@ -4,7 +4,7 @@ handle the cube by a model.
 Both sides choose plays by their value with the cube, statically or one roll ahead, and double by static chances. The
 luck of every roll, in points of the game or in mwc, is subtracted. It averages to zero with any model, so the mean
 stays the same and the standard error falls. First and second rolls are stratified as in `rollout`, and positions of one
-item have the same dice.
+item get the same dice.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStar
 
 
 def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: int) -> dict[str, CubefulStart]:
-    """The better plays by name, at least two if there are. After them the opponent is on roll, and may double."""
+    """The better plays by name, at least two if the roll has two. After them the opponent is on roll, and may
+    double."""
     chosen = [row for place, row in enumerate(ranked[:most]) if place < 2 or row.loss <= within]
     return {
         str(row.play): CubefulStart(np.array(row.play.next_position.board, np.int8), stakes.flip()) for row in chosen
@@ -107,7 +108,7 @@ def roll_out_with_cube(
     most `limits.until` points of normalised equity, up to `limits.most_trials`. In matches both sides use the score
     unless `rules` are as for money.
 
-    All positions have the dice of `item` of the seed. The result does not depend on the number of threads. Games are
+    All positions get the dice of `item` of the seed. The result does not depend on the number of threads. Games are
     played to the end, or in money play to an exact table: settings must not truncate them. Raises UsageError for
     numbers out of range, a player without networks and settings that cut games short, InvalidParameterError for rules
     that do not fit the stakes, and InvalidPositionError.
@@ -196,9 +197,9 @@ def fill_cubeful_blocks(
     blocks: Values,
 ) -> None:
     """Fill blocks[row, block, 0] with the mean value, for the player on roll, of the 36 trials of block first + block
-    of an item, and blocks[row, block, 1] with the mean of its luck in them, from boards[row, slot] and starts[row,
-    (cube value, owner, whether it may double, fields of a `MatchGame`)]. begin:end are pairs of row and block, in
-    order."""
+    of an item, and blocks[row, block, 1] with the mean of the player's luck in these trials, from boards[row, slot] and
+    starts[row, (cube value, owner, whether it may double, fields of a `MatchGame`)]. begin:end are pairs of row and
+    block, in order."""
     tree, order = new_cube_tree(chooser.networks, terms.ply), np.empty(BLOCK, np.int64)
     board, chosen = np.empty(26, np.int8), np.empty(26, np.int8)
     stream: Any = random_stream(settings.seed, item)  # itself a seed of streams
@@ -229,8 +230,8 @@ def trial_of(
     board: Boards,
     chosen: Boards,
 ) -> tuple[float, float]:
-    """(value at the end, luck of all rolls) for player 0, first on roll, in one game from board[slot]. It overwrites
-    board[slot] and chosen[slot]. `dice` are the stream of rolls, and the places of the first two rolls among all 36.
+    """(value at the end, luck of all rolls) for player 0, first on roll, in one game from board[slot]. board[slot] and
+    chosen[slot] are overwritten. `dice` are the stream of rolls, and the places of the first two rolls among all 36.
     Values are points, or from -1 to 1 in a match. In money play a game ends where the two-sided table covers it."""
     seen = start.game, MatchGame(start.game.opponent_away, start.game.away, start.game.is_crawford)
     over = outcome_of(board, CHECKERS)

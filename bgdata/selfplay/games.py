@@ -1,8 +1,8 @@
 """Whole games between two players, with every position, roll and play, and optionally the luck of the dice.
 
-In a pair each sequence of dice is played twice with the sides swapped: turn t of games 2k and 2k + 1 has the same dice;
-the player named first begins game 2k, the other one game 2k + 1. A pair is one observation of skill (`result_of`), and
-a player against itself scores exactly 0.
+In a pair each sequence of dice is played twice with the sides swapped: the dice of turn t are the same in games 2k and
+2k + 1; the player named first begins game 2k, the other one game 2k + 1. A pair is one observation of skill
+(`result_of`), and a player against itself scores exactly 0.
 
 The luck-adjusted result is the points won minus the luck of every roll. The luck of each roll is 0 on average for any
 players and any estimates. So the mean stays the same, and most of the noise of the dice is removed (Zare, "Hedging
@@ -124,7 +124,8 @@ def check_numbers(count: int, seed: int, first: int) -> None:
 
 
 class Corpus(NamedTuple):
-    """Games first, first + 1, ... with every turn. Game g has turns offsets[g] to offsets[g + 1], the sides in turn."""
+    """Games first, first + 1, ... with every turn. Turns offsets[g] to offsets[g + 1] belong to game g, the sides in
+    turn."""
 
     outcomes: NDArray[np.int8]  # [games] points to player 0, -3 to 3
     begins: NDArray[np.int8]  # [games] who rolls first: 0 or 1
@@ -191,7 +192,7 @@ def net_lucks(
 ) -> NDArray[np.float64]:
     """float64[games]: the luck of player 0 minus that of player 1 in points; NaN where luck was not measured.
 
-    Sums are in the order of turns, so that all machines agree. The luck-adjusted result of player 0 is its points less
+    Sums are in the order of turns, so that all machines agree. The luck-adjusted result of player 0 is its points minus
     its net luck.
     """
     games = np.repeat(np.arange(len(begins)), np.diff(offsets))
@@ -258,7 +259,7 @@ def fill_games(
 ) -> None:
     """Fill outcomes[row], begins[row], turns[row] and, as far as there is room, boards[row, turn, slot], dice[row,
     turn, 0:2] and after_play[row, turn, slot] with game numbers[row] of a seed, for rows begin:end. In pairs, games 2k
-    and 2k + 1 have the dice of k, and the players take turns to begin; else the higher first die begins."""
+    and 2k + 1 use the dice of k, and the players take turns to begin; else the higher first die begins."""
     scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
     for row in range(begin, end):
         game = numbers[row]
@@ -293,8 +294,8 @@ def play_game(
     record: Turns,
 ) -> tuple[int, int]:
     """Fill the record with the turns of a game from board[slot], which is overwritten. `side` begins: 0 for the player
-    named first, 1 for the other one. With `is_opening` its first roll is not a double. Returns (points to the player
-    named first, turns). A game is cut after `most_turns`, for 0 points."""
+    named first, 1 for the other one. With `is_opening` the first roll of the game is not a double. Returns (points to
+    the player named first, turns). A game is cut after `most_turns`, for 0 points."""
     outcome, turn = 0, 0
     while outcome == 0 and turn < most_turns:
         die, other_die = dice_at(stream, turn) if is_opening else dice_of(random_bits(stream, turn))
@@ -349,7 +350,7 @@ def fill_values(
     values: NDArray[np.float32],
 ) -> None:
     """Fill values[0, turn] with the static equity of boards[turn, slot], and `with_luck` values[1, turn] with the luck
-    of dice[turn, 0:2], for games begin:end. A game has the turns offsets[row]:offsets[row + 1]."""
+    of dice[turn, 0:2], for games begin:end. Turns offsets[row]:offsets[row + 1] belong to game `row`."""
     networks, tables = estimator.networks, estimator.tables
     scratch = new_roll_scratch(networks)
     for row in range(begin, end):
@@ -429,7 +430,7 @@ class SeriesResult:
 
 
 def result_of(games: Games) -> SeriesResult:
-    """The result of at least one game. Raises UsageError for no games.
+    """The result of one game or more. Raises UsageError if there are none.
 
     The two games with the same dice (numbers 2k and 2k + 1) are one observation, because the luck of the dice cancels
     between them. A game without its partner is one observation.

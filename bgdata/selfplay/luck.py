@@ -1,13 +1,13 @@
 """Luck and skill of recorded games, turn by turn, and luck-adjusted results.
 
 The luck of a roll is the value after its best play, minus the mean of that value over all rolls, by the same evaluator
-at the same ply. It averages to zero exactly, however accurate the evaluator is. The skill of a play is the value after
-it, minus the value after the best play of its roll; it is at most 0. The first roll of a game decides who begins, so
-its mean is 0: with the dice swapped, the other side would have gained as much.
+at the same ply. Luck averages to zero exactly, however accurate the evaluator is. The skill of a play is the value
+after it, minus the value after the best play of its roll; it is at most 0. The first roll of a game decides who begins,
+so the mean of its values is 0: with the dice swapped, the other side would have gained as much.
 
-The value before a roll is the mean over all rolls. It differs a little from the value after the previous play, because
-the evaluator now looks one roll further, and at the end of the game it may be far from the result. This difference is
-`drift`. Then, from one player's point of view,
+The value before a roll is the mean over all rolls. This mean differs a little from the value after the previous play,
+because the evaluator now looks one roll further, and at the end of the game the mean may be far from the result. This
+difference is `drift`. Then, from one player's point of view,
 
     final - initial = net luck + net skill + net drift        (exactly; no drift where values are exact)
 

@@ -1,4 +1,4 @@
-"""The rollout page of a position, and a stream of estimate_events that runs while a client reads it."""
+"""The rollout page of a position, and a stream of estimates that runs while a client reads it."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def estimate_events(site: Site, asked: PositionRequest, client: str = "") -> Gen
 
 def round_rows(site: Site, asked: PositionRequest, client: str) -> Iterator[Row]:
     """The row of the estimate after each round of games. Each round is charged to the client, and releases the player
-    so that other requests can use it between round_rows. Raises TooBusyError."""
+    between rounds, so that other requests can use it. Raises TooBusyError."""
     results: Iterator[RolloutResult] | None = None
     while True:
         with site.charge(client, site.limits.client_reserve), site.player() as lent:

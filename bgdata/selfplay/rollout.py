@@ -1,11 +1,11 @@
-"""Rollouts: the value of a position when a player with networks plays both sides to the end, many times.
+"""Rollouts give the value of a position when a player with networks plays both sides to the end, many times.
 
 The luck of every roll, which averages to zero, is subtracted from each of the five chances (variance reduction, see
 `roll_values`). The mean stays the same, and the standard error falls to a fraction. First and second rolls are
 stratified.
 
-A standard error comes from blocks of 36 trials, each of which has every first and every second roll once. Blocks also
-share the pairs of these two rolls evenly, so the true error is a little smaller than the stated one, never larger.
+A standard error comes from blocks of 36 trials, each of which contains every first and every second roll once. Blocks
+also share the pairs of these two rolls evenly, so the true error is a little smaller than the stated one, never larger.
 """
 
 from __future__ import annotations
@@ -146,10 +146,10 @@ def roll_out(
     """Roll out int8[n, 26] boards with a number of trials each, or within limits: a multiple of 36, at least 72.
 
     With `until`, rounds of `trials` are added, up to `most_trials` in all, until the standard error of the equity is at
-    most `until` points; a position that does not reach it keeps its larger one. Board i has the dice of items[i] of the
-    seed (int64[n], 0 or more; by default i). The result of a position does not depend on other positions or on threads,
-    except that with `until`, boards of one item have as many rounds as the slowest of them. `through` is that of
-    `rolled_blocks`. Raises UsageError for numbers out of range and for a player without networks, and
+    most `until` points; a position that does not reach it keeps its larger one. Board i gets the dice of items[i] of
+    the seed (int64[n], 0 or more; by default i). The result of a position does not depend on other positions or on
+    threads, except that with `until`, boards of one item get as many rounds as the slowest of them. `through` is that
+    of `rolled_blocks`. Raises UsageError for numbers out of range and for a player without networks, and
     InvalidPositionError.
     """
     numbers, limits = numbers_of(boards, items), limits if isinstance(limits, Limits) else Limits(limits)
@@ -185,7 +185,7 @@ def rolled_blocks(
     """float64[blocks, 2, 5] for each int8[n, 26] board: means of the final chances and of the luck in blocks of 36
     trials. Board i has the dice of items[i] of the seed.
 
-    All boards have one round of `limits.trials`, then open boards have more rounds, up to `limits.most_trials` each.
+    All boards get one round of `limits.trials`, then open boards get more rounds, up to `limits.most_trials` each.
     `still_open` takes the blocks of all boards and returns bool[n], whether a board needs more games. A closed board
     may open again: it continues with its own next games, so its blocks depend on its number of games alone. `through`
     takes the function that rolls out blocks and returns a function to call instead of it, which may roll out fewer
@@ -206,7 +206,7 @@ def rolled_blocks(
 
 
 def open_groups(groups: Rows, limits: Limits) -> StillOpen:
-    """The `still_open` of `rolled_blocks` for boards in groups (int64[n]): boards of a group have the same number of
+    """The `still_open` of `rolled_blocks` for boards in groups (int64[n]): boards of a group get the same number of
     blocks, as many as the slowest of them needs for its standard error."""
 
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
@@ -237,8 +237,8 @@ def rolled_by(
     """A function that rolls out blocks of int8[n, 26] boards, for the `through` of `rolled_blocks`, with any player for
     both sides, such as gnubg or bgsage. The player chooses the plays of many games at a time.
 
-    `chooser` has the networks and tables that measure luck and end games. Luck averages to zero with any player. Raises
-    UsageError for wrong settings, and InvalidPositionError for answers of the player that are not positions.
+    `chooser` contains the networks and tables that measure luck and end games. Luck averages to zero with any player.
+    Raises UsageError for wrong settings, and InvalidPositionError for answers of the player that are not positions.
     """
     kernel_settings = settings.for_kernels(seed)
 

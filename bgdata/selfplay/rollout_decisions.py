@@ -111,8 +111,8 @@ def within_window(losses: NDArray[np.float32], offsets: NDArray[np.int64], windo
 
 
 def open_plays(equities: list[Values], until: float, settled_at: float) -> NDArray[np.bool_]:
-    """bool[k]: which plays need more games, from the opponent's float64[blocks] equities after each. None do if at most
-    one play is not settled, or if the standard errors of those are at most `until`."""
+    """bool[k]: which plays need more games, from the opponent's float64[blocks] equities after each. No play needs more
+    games if at most one play is not settled, or if the standard errors of those plays are at most `until`."""
     means, errors = np.array([rollout.mean_and_error(each[:, None]) for each in equities])[:, :, 0].T
     best = int(np.argmin(means))
     lost_errors = np.array([rollout.difference_error(each, equities[best]) for each in equities])
@@ -125,8 +125,8 @@ def open_plays(equities: list[Values], until: float, settled_at: float) -> NDArr
 def rank_plays(
     after: Boards, blocks: list[Values], losses: NDArray[np.float32], n_plays: int, *, is_paired: bool
 ) -> Decision:
-    """The decision from the opponent's blocks of each play and the static losses. Unless `is_paired`, plays may have
-    different numbers of blocks; if so, all have the same dice."""
+    """The decision from the opponent's blocks of each play and the static losses. With `is_paired` all plays
+    have equally many blocks with the same dice; otherwise their numbers of blocks may differ."""
     found = RolloutResult.join([rollout.result_of(own_blocks(each)[None]) for each in blocks])
     order = np.argsort(-found.equities, kind="stable")
     result, equities = found.rows(order), [equities_less_luck(blocks[row]) for row in order.tolist()]

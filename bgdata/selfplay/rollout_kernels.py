@@ -1,4 +1,5 @@
-"""Kernels of `rollout`: trials of one position, in blocks of 36 that have every first roll and every second roll once.
+"""Kernels of `rollout` for trials of one position, in blocks of 36 that contain every first roll and every second roll
+once.
 
 A trial is one game from the position. Its random numbers depend on (seed, item, trial) alone, so candidate plays rolled
 out as the same item get the same dice. In every SUPERBLOCK trials, each pair of first and second roll occurs once. All
@@ -104,8 +105,8 @@ def fill_blocks(
     blocks: Values,
 ) -> None:
     """Fill blocks[row, block, 0, 0:5] with the mean chances of the player on roll in the 36 trials of block first[row]
-    + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of its luck in
-    them, zero unless measured. begin:end are pairs of row and block, in order."""
+    + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of the player's
+    luck in these trials, zero unless measured. begin:end are pairs of row and block, in order."""
     count, networks = blocks.shape[1], chooser.networks
     roller, scratch = Roller(networks, chooser.tables, settings), new_rollout_scratch(networks)
     for place in range(begin, end):

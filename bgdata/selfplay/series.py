@@ -1,10 +1,10 @@
 """Series of games with the cube, money games and whole matches: by a network in a kernel, with every turn or results in
 pairs, and between any two players that evaluate positions.
 
-In `play_cubeful` all unfinished matches advance roll by roll, and each player evaluates many positions at a time. It
-chooses plays by cubeless money equity, and handles the cube by Janowski's model from its own chances, at the score. So
-results measure how well a player plays and evaluates, not its own cube handling. The rules and the dice are those of
-`cubeful_games`: a network against itself plays the same games.
+In `play_cubeful` all unfinished matches advance roll by roll, and each player evaluates many positions at a time. A
+player chooses plays by cubeless money equity, and handles the cube by Janowski's model from its own chances, at the
+score. So results measure how well a player plays and evaluates, not its own cube handling. The rules and the dice are
+those of `cubeful_games`: a network against itself plays the same games.
 
 One network measures luck for both sides, as in `cubeful_games`: the value of a position after its best play, with the
 cube and the score, minus the mean of that value over all rolls.
@@ -150,7 +150,7 @@ def cubeful_results(
     with_luck: bool = False,
     ply: int = 0,
 ) -> CubefulResults:
-    """Results of matches first, first + 1, ...; a money game is a match of one game. In pairs, 2k and 2k + 1 have the
+    """Results of matches first, first + 1, ...; a money game is a match of one game. In pairs, 2k and 2k + 1 use the
     same dice for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is always player
     0. Both sides look `ply` rolls ahead, to choose plays and to handle the cube. Measuring luck takes about twenty
     times as long at 0-ply.
@@ -174,7 +174,7 @@ def cubeful_self_play(
     ply: int = 0,
 ) -> CubefulCorpus:
     """Matches first, first + 1, ... of a seed, with every turn. Player 0 handles the cube as the side named first. A
-    money game has the same dice as the cubeless game of its number. Raises the errors of `cubeful_results`."""
+    money game uses the same dice as the cubeless game of the same number. Raises the errors of `cubeful_results`."""
     check_numbers(count, seed, first)
     terms, matches = _terms(chooser, sides, rules, ply), np.arange(first, first + count)
     room = TURNS * max(rules.length, 1)
@@ -232,7 +232,7 @@ def play_cubeful(
     first: int = 0,
     estimator: Chooser | None = None,
 ) -> CubefulResults:
-    """Matches first, first + 1, ... of a seed; a money game is a match of one game. Matches 2k and 2k + 1 have the same
+    """Matches first, first + 1, ... of a seed; a money game is a match of one game. Matches 2k and 2k + 1 use the same
     dice for each seat: the player named first is player 0 in 2k, and player 1 in 2k + 1. `turns` of games count rolls.
     An estimator, which must have networks, measures luck.
 

@@ -1,1 +1,1 @@
-"""A warehouse of immutable, proven dataset versions. Knows no backgammon."""
+"""A warehouse of immutable, proven dataset versions. It knows no backgammon."""

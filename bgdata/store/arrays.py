@@ -66,8 +66,8 @@ def map_array(path: Path, *, scattered: bool = False) -> Array:
 
 def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Shape and dtype from the header of a .npy file of this size. Raises ValueError for a header in another form than
-    ours. The text is matched, not evaluated as by NumPy: it is untrusted, and Python's parser occasionally fails in
-    several threads (cpython issue 106905)."""
+    ours. The text is matched, not evaluated as by NumPy, because it is untrusted, and Python's parser occasionally
+    fails in several threads (cpython issue 106905)."""
     version = np.lib.format.read_magic(file)
     if version != (1, 0):
         raise ValueError(f"format {version}")
@@ -241,8 +241,8 @@ def damaged_rows(values: Array, hashes: Array) -> list[int]:
 def values_digest(arrays: Mapping[str, Array]) -> str:
     """SHA-256 over the names, dtypes, shapes and little-endian values of arrays, in order of name; 64 hex digits.
 
-    If there is an array `X_row_sha256`, with the SHA-256 of each row of X, it replaces the values of X: so each row can
-    be verified alone.
+    If there is an array `X_row_sha256`, with the SHA-256 of each row of X, it replaces the values of X: so that each
+    row can be verified alone.
     """
     digest = hashlib.sha256()
     for name in sorted(arrays):

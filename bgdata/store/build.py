@@ -535,7 +535,7 @@ def write_tables(
 
 
 def refresh_catalog(warehouse: Versions) -> None:
-    """Update the catalog after a build: its changes changed the times of folders."""
+    """Update the catalog after a build, because the build changed the times of folders."""
     from bgdata.store import catalog
 
     catalog.refresh_catalog(warehouse, exact=set())

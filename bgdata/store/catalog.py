@@ -8,7 +8,7 @@ it names. Opened from any other place they raise an error, because in a copy the
 warehouse is moved or copied, bgdata rewrites the catalog when it opens it; until then `set variable warehouse =
 '<folder>'` corrects the views in any client.
 
-Writing takes time in proportion to changes: an index (see `survey`) has the state of each variant, and
+Writing takes time in proportion to changes: an index (see `survey`) records the state of each variant, and
 `refresh_catalog` copies the file and replaces only rows and views of changed variants. A view over a kind reads a list
 of files, and distinguishes variants by their folders.
 """
@@ -164,30 +164,32 @@ class _Reader:
         """Read the folder of a variant. Raises an error if it cannot be read for now."""
         warehouse, declared = self._warehouse, self._warehouse.kinds[kind]
         table, flaw = current_of(warehouse, kind, name)
-        tables, files = dict[str, str](), dict[str, list[str]]()
+        tables, files, lacking = dict[str, str](), dict[str, list[str]](), dict[str, dict[str, str]]()
         for shape in declared.tables:
             if not _is_stored(declared, shape, table):
                 continue
             try:
                 if flaw:
                     raise flaw
-                files[shape.name] = self._checked_files(declared, shape, table)
+                files[shape.name], missing = self._checked_files(declared, shape, table)
+                lacking |= missing
                 tables[shape.name] = ""
             except (duckdb.Error, BgdataError) as error:
                 if is_want(error):
                     raise
                 tables[shape.name] = _reason(table, error)
         current = CURRENT if flaw else table.folder.name
-        return Variant(*seen[:3], current, read_versions(warehouse, kind, name, seen), tables, files)
+        return Variant(*seen[:3], current, read_versions(warehouse, kind, name, seen), tables, files, lacking)
 
-    def _checked_files(self, kind: Dataset[Any], shape: TableShape, table: Table) -> list[str]:
-        """The Parquet files of a table. Raises BgdataError or duckdb.Error for files that differ from the
-        declaration."""
+    def _checked_files(
+        self, kind: Dataset[Any], shape: TableShape, table: Table
+    ) -> tuple[list[str], dict[str, dict[str, str]]]:
+        """The Parquet files of a table, and the derived columns that they lack. Raises BgdataError or duckdb.Error for
+        files that differ from the declaration."""
         files = table.check_files(shape.file)
         kind.recipe_of(table.manifest)
         self._connection = self._connection or open_memory()
-        check_columns(self._connection, kind, shape, table)
-        return [path.name for path in files]
+        return [path.name for path in files], check_columns(self._connection, kind, shape, table)
 
 
 def _reason(table: Table, error: Exception) -> str:
@@ -287,7 +289,7 @@ def _all_parquet_files(warehouse: Versions) -> Iterator[Path]:
 
 
 def _is_stored(kind: Dataset[Any], shape: TableShape, table: Table) -> bool:
-    """Whether a version has, or if damaged should have, a Parquet file of this table."""
+    """Whether a version contains, or if damaged should contain, a Parquet file of this table."""
     try:
         return shape in kind.tables_of(kind.recipe_of(table.manifest))
     except BgdataError:
@@ -313,9 +315,9 @@ def connect(
     nothing is written. Raises MissingWarehouseError or StorageError.
 
     With `is_relative`, views name their files by the path with which the warehouse was opened, for queries that should
-    not see the folder of the warehouse, while the process stays in its folder. The setting `allowed_paths` still has
-    it. With `for_query`, the connection has only what this query names: the file opens only tables of named kinds; in
-    memory nothing else is created or updated, so this is only for queries of our own.
+    not see the folder of the warehouse, while the process stays in its folder. The setting `allowed_paths` still
+    contains that folder. With `for_query`, the connection contains only what this query names: the file opens only
+    tables of named kinds; in memory nothing else is created or updated, so this is only for queries of our own.
     """
     warehouse.require()
     is_read = mend and limits is not None and not allow_files and not is_relative
@@ -493,7 +495,8 @@ def _read_seal(warehouse: Versions) -> tuple[str, str]:
 
 
 def _is_own(warehouse: Versions, state: str) -> bool:
-    """Whether this user wrote catalog.duckdb, here and for this state, with kinds declared by their sources alone."""
+    """Whether this user wrote catalog.duckdb here, for this state, and with kinds that are declared by their sources
+    alone."""
     written, code = _read_seal(warehouse)
     if not code or written != state or not warehouse.kinds.has_modules_alone:
         return False

@@ -119,7 +119,7 @@ def create_views(
     for view, (key, table) in own_views(warehouse, index).items():
         if table in shapes and (keys is None or key in keys) and (wanted is None or view in wanted):
             shape, variant, name = shapes[table], variants[key], key.partition("/")[2]
-            comment = f"{shape.summary} Variant {name}, {variant.current}." if with_comments else ""
+            comment = f"{shape.comment} Variant {name}, {variant.current}." if with_comments else ""
             query = _select(warehouse, shape, [(key, variant)], root)
             _create_view(connection, view, shape, query, comment, replaced=replaced)
     for table, shape in shapes.items():
@@ -128,33 +128,41 @@ def create_views(
         columns = [*_leading_columns(shape), *shape.columns]
         empty = ", ".join(f"null::{column.type} as {identifier(column.name)}" for column in columns)
         query = " union all ".join(filter(None, queries)) or f"select {empty} where false"
-        _create_view(connection, table, shape, query, shape.summary if with_comments else "", replaced=replaced)
+        _create_view(connection, table, shape, query, shape.comment if with_comments else "", replaced=replaced)
 
 
 def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str, Variant]], root: Path | None) -> str:
     """The rows of a table of some variants of one kind: all files at once, and an error in place of each damaged
     version. Empty if no variant has the table."""
-    files, damaged, kind = [], [], ""
+    damaged, kind = [], ""
+    groups: dict[str, list[str]] = {}  # files by the SQL of their columns
     for key, variant in variants:
         kind, _, name = key.partition("/")
         flaw = variant.tables.get(shape.name)
         if flaw:
             damaged.append(_damaged_select(kind, shape, name, flaw))
         elif flaw is not None:
-            files += [f"/{key}/{variant.current}/{file}" for file in variant.files[shape.name]]
-    if not files:
-        return " union all ".join(damaged)
-    owner = [f"{sql_text(kind)} as dataset"] if shape.shared else []
-    names = [*owner, f"{OF_THE_FOLDER} as variant", *(identifier(column.name) for column in shape.columns)]
-    # one text: DuckDB takes ten times as long to write and read a list of thousands of them
-    listed = sql_text("\n".join(files))
+            for file in variant.files[shape.name]:
+                columns = ", ".join(shape.selected(variant.lacking.get(file, {})))
+                groups.setdefault(columns, []).append(f"/{key}/{variant.current}/{file}")
+    owner = f"{sql_text(kind)} as dataset, " if shape.shared else ""
+    selects = [
+        f"select {owner}{OF_THE_FOLDER} as variant, {columns} from {_files_of(warehouse, files, root)}"
+        for columns, files in groups.items()
+    ]
+    return " union all ".join([*selects, *damaged])
+
+
+def _files_of(warehouse: Versions, files: Iterable[str], root: Path | None) -> str:
+    """The source of a query over Parquet files below the `root`, or below the folder of the catalog."""
     if root is not None:
         paths = f"[{', '.join(sql_text(f'{root}{file}') for file in files)}]"
     else:  # absolute unless a variable is set: DuckDB resolves relative paths against the client's folder
+        # one text: DuckDB takes ten times as long to write and read a list of thousands of them
+        listed = sql_text("\n".join(files))
         paths = f"files_in({sql_text(str(warehouse.root.resolve()))}, {listed})"
     place = "" if root is not None else f" where is_in_place({sql_text(str(warehouse.root.resolve()))})"
-    whole = f"select {', '.join(names)} from {read_parquet(paths, options=WITH_NAMES)}{place}"
-    return " union all ".join([whole, *damaged])
+    return f"{read_parquet(paths, options=WITH_NAMES)}{place}"
 
 
 def is_readable(table: Table) -> bool:

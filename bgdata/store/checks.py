@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bgdata.errors import CheckFailedError, CorruptFileError, OlderTableError, QueryError, UsageError
@@ -21,24 +22,56 @@ if TYPE_CHECKING:
     from bgdata.store.table import Table
 
 
-def select_columns(kind: Dataset[Any], parameters: Parameters, shape: TableShape) -> str:
-    """The select list of the declared columns, after `variant`. Parquet files have them as SQL shows them."""
+def select_columns(
+    kind: Dataset[Any], parameters: Parameters, shape: TableShape, missing: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """The select list of the declared columns, after `variant`. Parquet files have them as SQL shows them, but for the
+    derived ones of `missing`."""
     owner = [f"{sql_text(kind.name)} as dataset"] if shape.shared else []
-    columns = [identifier(column.name) for column in shape.columns]
-    return ", ".join([*owner, f"{sql_text(kind.slug(parameters))} as variant", *columns])
+    return ", ".join([*owner, f"{sql_text(kind.slug(parameters))} as variant", *shape.selected(missing)])
 
 
-def check_columns(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], shape: TableShape, table: Table) -> None:
-    """Check that the Parquet file of a version has the declared columns. Raises OlderTableError for other columns in an
-    older revision, else CorruptFileError, and duckdb.Error for an invalid Parquet file."""
+def select_files(
+    connection: duckdb.DuckDBPyConnection,
+    kind: Dataset[Any],
+    parameters: Parameters,
+    shape: TableShape,
+    paths: Iterable[Path],
+) -> str:
+    """A query for the declared columns of Parquet files of a version, after `variant`."""
+    groups: dict[tuple[str, ...], list[Path]] = {}
+    names = {column.name for column in shape.columns}
+    derived = {name: sql for name, sql in kind.derived_columns(parameters).items() if name in names}
+    for path in paths:
+        there = connection.sql(f"from {parquet_source(path)}").columns if derived else ()
+        groups.setdefault(tuple(sorted(set(derived) - {*there})), []).append(path)
+    return " union all ".join(
+        f"select {select_columns(kind, parameters, shape, {name: derived[name] for name in names})} "
+        f"from {parquet_source(*files)}"
+        for names, files in groups.items()
+    )
+
+
+def check_columns(
+    connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], shape: TableShape, table: Table
+) -> dict[str, dict[str, str]]:
+    """Check that the Parquet files of a version have the declared columns, and return SQL of the derived ones that they
+    lack, by file. Raises OlderTableError for other columns in an older revision, else CorruptFileError, and
+    duckdb.Error for an invalid Parquet file."""
     declared = {column.name: column.type for column in shape.columns}
+    lacking: dict[str, dict[str, str]] = {}
     for path in table.check_files(shape.file):  # the path with which the warehouse was opened: errors show it
         relation = connection.sql(f"from {parquet_source(path)}")
         found = dict(zip(relation.columns, map(str, relation.types), strict=True))
-        if found != declared:
+        if found == declared:
+            continue
+        derived = kind.derived_columns(kind.recipe_of(table.manifest))
+        missing = {name: sql for name, sql in derived.items() if name in declared and name not in found}
+        if found != {name: type_ for name, type_ in declared.items() if name not in missing}:
             break
+        lacking[path.name] = missing
     else:
-        return
+        return lacking
     wrong = ", ".join(name for name in {**declared, **found} if found.get(name) != declared.get(name))
     if table.manifest.revision < kind.revision:
         step = f"import {kind.name} FILE..." if kind.takes_files else f"build {kind.name}"
@@ -60,8 +93,7 @@ def run_sql_checks(
         keep_to(connection, chain(*sources.values()))
         sql.run(connection, "macros", wanted=sql.needed_by(" ".join(query for _, _, query in checks)))
         for shape, source in sources.items():
-            columns = select_columns(kind, parameters, shape)
-            query = f"select {columns} from {parquet_source(*source)}"
+            query = select_files(connection, kind, parameters, shape, source)
             connection.execute(f"create view {identifier(shape.name)} as {query}")
         for shape, claim, query in checks:
             rows = connection.sql(query).limit(1).fetchall()
@@ -89,8 +121,8 @@ def connect_tables(
         keep_to(connection, [*chain(*files), *outputs])
         for (table, kind, shape), file in zip(shapes, files, strict=True):
             check_columns(connection, kind, shape, table)
-            columns = select_columns(kind, kind.recipe_of(table.manifest), shape)
-            sources.setdefault(shape.name, []).append(f"select {columns} from {parquet_source(*file)}")
+            query = select_files(connection, kind, kind.recipe_of(table.manifest), shape, file)
+            sources.setdefault(shape.name, []).append(query)
         connection.execute("set threads = 1")  # for reproducible sums
         connection.execute("set enable_progress_bar = false")
         kinds.sql.run(connection, "macros")
@@ -160,9 +192,9 @@ def define_version(
     if not kind.tables_of(parameters):
         raise UsageError(f"expected a version with Parquet files, got {table.name}, which is too large for them")
     check_columns(connection, kind, shape, table)
-    columns = select_columns(kind, parameters, shape)
-    source = parquet_source(*(path.resolve() for path in table.check_files(shape.file)))
-    connection.execute(f"create or replace temp view {identifier(name)} as select {columns} from {source}")
+    files = [path.resolve() for path in table.check_files(shape.file)]
+    query = select_files(connection, kind, parameters, shape, files)
+    connection.execute(f"create or replace temp view {identifier(name)} as {query}")
 
 
 def compare_views(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> Comparison:

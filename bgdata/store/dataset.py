@@ -22,6 +22,7 @@ from bgdata.errors import (
     cite,
 )
 from bgdata.store.manifest import Source, file_names, unpacked_name
+from bgdata.store.names import identifier
 from bgdata.store.parameters import Parameters, VersionRef
 
 if TYPE_CHECKING:
@@ -65,6 +66,21 @@ class TableShape:
     columns: tuple[Column, ...]  # in SQL, without `variant`
     key: tuple[str, ...]  # columns that identify a row; the table is sorted by them
     shared: bool = False
+    joins: tuple[str, ...] = ()  # tables that have to do with the same rows, as `TABLE using (COLUMNS)`
+
+    @property
+    def comment(self) -> str:
+        """Text of the view's comment in the catalog: what is in it, and what it joins."""
+        return f"{self.summary} Joins {', '.join(self.joins)}." if self.joins else self.summary
+
+    def selected(self, missing: Mapping[str, str]) -> list[str]:
+        """The SQL of each declared column, from a file that lacks the columns of `missing`, which has SQL for them."""
+        return [
+            f"({missing[column.name]})::{column.type} as {identifier(column.name)}"
+            if column.name in missing
+            else identifier(column.name)
+            for column in self.columns
+        ]
 
     @property
     def row(self) -> str:
@@ -101,7 +117,7 @@ class Estimate(NamedTuple):
 
 
 def sample_text(count: int, total: int, unit: str = "rows") -> str:
-    """The power of recomputing `count` random ones of `total`, as `1,000 of 10,000 games: finds 1 bad one in 217`."""
+    """The power of recomputing `count` random items of `total`, as `1,000 of 10,000 games: finds 1 bad one in 217`."""
     return f"all {total:,} {unit}" if count >= total else f"{count:,} of {total:,} {unit}: {finds(count, total)}"
 
 
@@ -111,7 +127,7 @@ def drawn_text(count: int, total: int) -> str:
 
 
 def finds(count: int, total: int) -> str:
-    """The rarest share of bad ones among `total` that `count` random ones find."""
+    """The smallest share of bad items among `total` that `count` random items find."""
     rarest = min(total, max(1, int(-1 / math.expm1(math.log(1 - CONFIDENCE) / count)))) if count else 0
     return f"finds 1 bad one in {rarest:,} with {CONFIDENCE:.0%}"
 
@@ -178,6 +194,7 @@ class Dataset(ABC, Generic[P]):
     made_again: ClassVar[str] = ANYWHERE  # whether the same code computes equal values again
     columns: ClassVar[tuple[Column, ...]]  # columns of the main table, which is named like the kind; see TableShape
     key: ClassVar[tuple[str, ...]]
+    joins: ClassVar[tuple[str, ...]] = ()  # of the main table; see TableShape
     main_table: ClassVar[str] = ""  # name of the main table; empty for that of the kind
     side_tables: ClassVar[tuple[TableShape, ...]] = ()
     arrays: ClassVar[tuple[FlatArray, ...]]
@@ -203,15 +220,20 @@ class Dataset(ABC, Generic[P]):
     @property
     def tables(self) -> tuple[TableShape, ...]:
         """The main table, and the side tables."""
-        main = TableShape(self.main_table or self.name, PARQUET, self.summary, self.columns, self.key)
+        main = TableShape(self.main_table or self.name, PARQUET, self.summary, self.columns, self.key, joins=self.joins)
         return (main, *self.side_tables)
 
     def tables_of(self, _parameters: P) -> tuple[TableShape, ...]:
         """The tables of a variant with Parquet files: all, unless it is too large for them."""
         return self.tables
 
+    def derived_columns(self, _parameters: P) -> Mapping[str, str]:
+        """SQL, over `variant` and other columns, of columns that follow from the others. They were declared later:
+        views compute them where a file was written before, and a file may lack them."""
+        return {}
+
     def arrays_of(self, _parameters: P) -> tuple[FlatArray, ...]:
-        """The arrays of a variant. `X_row_sha256` has the hashes of the rows of array X; see `values_digest`."""
+        """The arrays of a variant. `X_row_sha256` contains the hashes of the rows of array X; see `values_digest`."""
         return self.arrays
 
     def default(self, variant: str) -> P:
@@ -295,16 +317,15 @@ class ImportedDataset(Dataset[P]):
 
     @functools.cached_property
     def computation(self) -> ImportedComputation[P]:
-        """The computation that reads its files."""
+        """The computation that reads the files of the kind."""
         found = super().computation
         assert isinstance(found, ImportedComputation)
         return found
 
 
 class Computation(ABC, Generic[P]):
-    """How the versions of a kind are computed, shown as rows, and checked.
-
-    It is separate from the declaration, so that listing kinds imports no kernels or libraries.
+    """How the versions of a kind are computed, shown as rows, and checked. This class is separate from the declaration,
+    so that listing kinds imports no kernels or libraries.
     """
 
     kind: Dataset[P]
@@ -325,8 +346,8 @@ class Computation(ABC, Generic[P]):
         """
 
     def side_batches(self, name: str, _computed: Computed[P]) -> Iterator[pa.RecordBatch]:
-        """The rows of a side table, in key order, from the arrays. Kinds that declare side tables override this; no
-        other is asked."""
+        """The rows of a side table, in key order, from the arrays. Kinds that declare side tables override this; it is
+        not called for other kinds."""
         raise NotImplementedError(name)
 
     def table_batches(self, shape: TableShape, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
@@ -363,19 +384,19 @@ class Computation(ABC, Generic[P]):
         return found
 
     def warnings(self, _files: Sequence[RawFile]) -> list[str]:
-        """What a user of the version should know, such as that a file is not the published one."""
+        """Warnings that a user of the version should know, such as that a file is not the published one."""
         return []
 
     def check_strict(self, arrays: Mapping[str, Array]) -> None:
         """Raise CheckFailedError when rows of the files were set aside because they break a rule; of a part, or all."""
 
     def check_parts(self, parts: Sequence[Mapping[str, Array]], job: Job) -> None:
-        """Raise an error for what only all parts of a version show, such as files without a row; `job` has title,
-        progress and files."""
+        """Raise an error for a defect that only all parts of a version show, such as files without a row; `job` has
+        title, progress and files."""
 
     def repair(self, _parameters: P, _table: Table, _progress: Progress) -> int | None:
-        """Make those rows of a damaged version anew that are not as their hashes say, and return how many; None where
-        it has to be built again as a whole."""
+        """Compute those rows of a damaged version again that do not match their hashes, and return how many; None if
+        the whole version has to be built again."""
         return None
 
     def check_sample(self, recheck: Recheck[P]) -> str:
@@ -387,7 +408,7 @@ class Computation(ABC, Generic[P]):
 
 
 class ImportedComputation(Computation[P]):
-    """How the files of a kind are read, which are given to `Job.files`."""
+    """How the files of a kind, which are given to `Job.files`, are read."""
 
     @abstractmethod
     def read_file(self, path: Path) -> Source:
@@ -395,7 +416,7 @@ class ImportedComputation(Computation[P]):
 
     @contextmanager
     def read_files(self, paths: Sequence[Path], _folder: Path) -> Iterator[tuple[Source, ...]]:
-        """The files, while they are imported; a file without a name in the folder takes what memory does not hold."""
+        """The files, while they are imported. Content beyond memory goes into a file without a name in the folder."""
         yield tuple(map(self.read_file, paths))
 
     @abstractmethod

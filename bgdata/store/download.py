@@ -26,8 +26,8 @@ def download(address: str, path: Path, progress: Progress, check: Check = lambda
     """Download a file to `path`, resuming a `.partial` file; do nothing if the file exists.
 
     A complete file is checked before it gets its name, and deleted if the check fails. `token` proves to the host of
-    the address who asks; a host that it redirects to does not get it. Raises DownloadError, whose message says that
-    nothing else needs the network, StorageError, and the errors of `check`.
+    the address who asks; a host that this host redirects to does not get the token. Raises DownloadError, whose message
+    says that nothing else needs the network, StorageError, and the errors of `check`.
     """
     if path.exists():
         return path
@@ -115,6 +115,7 @@ def _begin_again(address: str, partial: Path, progress: Progress, token: str) ->
 
 
 def _tag(headers: http.client.HTTPMessage) -> str:
-    """What tells one state of a file from another: its strong ETag, or the time of its last change, or nothing."""
+    """The tag that distinguishes the states of a file: its strong ETag, or the time of its last change, or an empty
+    text."""
     tag = headers.get("ETag") or ""
     return headers.get("Last-Modified") or "" if tag.startswith("W/") or not tag else tag

@@ -1,7 +1,6 @@
-"""Versions for workers: by name and by the hash of the manifest, with their folder.
-
-A worker uses the folder if it has the same manifest: on this machine, or on a shared disk. It finds versions of the
-package in its own package, and fetches all others from the store between the machines, if there is one.
+"""Versions for workers, by name and by the hash of the manifest, with their folder. A worker uses the folder, on this
+machine or on a shared disk, if the manifest there is the same. It finds versions of the package in its own package, and
+fetches all others from the store between the machines, if there is one.
 """
 
 from __future__ import annotations
@@ -34,15 +33,15 @@ class HandedVersion(NamedTuple):
     manifest_sha256: str
 
     def is_in(self, folder: Path) -> bool:
-        """Whether a folder has this version."""
+        """Whether a folder contains this version."""
         try:
             return hashlib.sha256(read_whole(folder / MANIFEST)).hexdigest() == self.manifest_sha256
         except (BgdataError, OSError):
             return False
 
     def locate(self, through: str) -> Path:
-        """Its folder on this machine; fetched from a store at an address if given. Raises MissingTableError, and the
-        errors of `through.fetch_version`."""
+        """The folder of the version on this machine; fetched from a store at an address if given. Raises
+        MissingTableError, and the errors of `through.fetch_version`."""
         for folder in (Path(self.folder), PACKAGE / self.packaged):
             if self.is_in(folder):
                 return folder
@@ -56,7 +55,7 @@ class HandedVersion(NamedTuple):
         return fetch_version(through, self.name, self.manifest_sha256)
 
     def give(self, through: str) -> None:
-        """Put it into a store at an address, for workers. Raises StorageError."""
+        """Put the version into a store at an address, for workers. Raises StorageError."""
         from bgdata.store.through import give
 
         if not self.packaged:

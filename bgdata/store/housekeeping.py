@@ -1,4 +1,4 @@
-"""Housekeeping: what depends on a version, deleting versions, and finding and deleting what is not needed."""
+"""Housekeeping: finding what depends on a version, deleting versions, and finding and deleting unneeded files."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Rubbish(NamedTuple):
 
 
 def needed_by(warehouse: Versions, table: Table) -> list[str]:
-    """Names of the versions that are made from one, and of the lock if it has its digest. Raises ManifestFormatError
-    for a damaged lock."""
+    """Names of the versions that are made from one, and of the lock if it contains the digest of that version. Raises
+    ManifestFormatError for a damaged lock."""
     wanted = _identities(table)
     return [who for who, needs in _all_needs(warehouse).items() if needs & wanted and who != table.name]
 

@@ -1,5 +1,5 @@
-"""A running build: the place of its arrays, its progress, and the checkpoints from which a killed build resumes. Work
-in independent ranges is in `shards`."""
+"""A running build: its arrays, its progress, and the checkpoints from which a killed build resumes. Work in independent
+ranges is in `shards`."""
 
 from __future__ import annotations
 
@@ -105,7 +105,8 @@ class Job:
                     pause = max(CHECKPOINT_SECONDS, (saved - begin) * (1 / CHECKPOINT_SHARE - 1))
 
     def _checkpoint(self, done: int, state: Mapping[str, Array]) -> None:
-        """Save the state with its hashes aside, then rename it: there is always one complete checkpoint on disk."""
+        """Save the state with its hashes aside, then rename it, so that there is always one complete checkpoint on
+        disk."""
         partial = self.folder / "checkpoint.partial"
         target = self.folder / f"checkpoint-{done:09d}"
         with storage_errors("write a checkpoint to", partial):
@@ -158,8 +159,8 @@ class Job:
 
 
 def tidy(folder: Path) -> None:
-    """Delete what builds never write into their staging folder: links, which would be written through, pipes, which
-    would block, folders in place of files and the reverse."""
+    """Delete entries that builds never write into their staging folder: links, which would be written through, pipes,
+    which would block, folders in place of files and the reverse."""
     for path in folder.iterdir():
         is_folder = path.is_dir() and not path.is_symlink()
         if path.name == PART and is_folder:

@@ -129,7 +129,7 @@ def link(warehouse: Versions, title: str, place: Path) -> None:
 
 
 def is_removable(warehouse: Versions, table: Table) -> bool:
-    """Whether this warehouse may delete a version: it is inside, or this warehouse put it on another disk."""
+    """Whether this warehouse may delete a version, because it is inside, or this warehouse put it on another disk."""
     variant = table.folder.parent
     if variant.parent.is_symlink():
         return False
@@ -194,7 +194,7 @@ def drop_variant(warehouse: Versions, variant: Path) -> None:
 
 
 def _drop_empty(warehouse: Versions, place: Path) -> None:
-    """Delete a folder of this warehouse on another disk if it has nothing but unfinished writes."""
+    """Delete a folder of this warehouse on another disk if it contains nothing but unfinished writes."""
     if _is_own(warehouse.root, place) and all(
         path.name == OWNER or path.suffix == ".partial" for path in place.iterdir()
     ):

@@ -40,7 +40,7 @@ class QueryLimits:
 
 def open_memory(*, allow_files: bool = True, is_relative: bool = False) -> duckdb.DuckDBPyConnection:
     """A connection to an empty database in memory, without extensions. Data beyond memory go to a temporary folder
-    while it is open: below the folder of this process, if paths are `is_relative` to that."""
+    while it is open: below the folder of this process, if paths are relative to that (`is_relative`)."""
     place = Path() if is_relative else Path(tempfile.gettempdir())
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",

@@ -47,7 +47,7 @@ class Part:
 
     @property
     def items(self) -> range:
-        """The numbers of its items."""
+        """The numbers of the part's items."""
         return range(self.begin, self.end)
 
 
@@ -70,8 +70,8 @@ class RawFile:
 
 
 class Source(NamedTuple):
-    """A file to import, read once: its description, its unpacked content, bytes or what its kind reads them from, and
-    how many items it has, lines for instance, where its kind has parts."""
+    """A file to import, read once: its description, its unpacked content (bytes, or an object from which its kind reads
+    them), and its number of items, such as lines, if its kind has parts."""
 
     file: RawFile
     content: Any

@@ -1,7 +1,7 @@
 """Parameters of variants: frozen dataclasses with few types, which manifests record as JSON and users write as text.
 
 A parameter is an integer, a float, a text or a boolean; a tuple of these; a dataclass of these with a text form, such
-as `VersionRef`; or any of them or None. `Given` has the parameters of a variant of another kind.
+as `VersionRef`; or any of them or None. `Given` contains the parameters of a variant of another kind.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Parameters:
 
     def check_types(self) -> None:
         """Raise InvalidParameterError for a value that is not of the declared type, or a number that is not finite,
-        which JSON does not have."""
+        which JSON cannot represent."""
         for name, declared in self.types().items():
             value = getattr(self, name)
             try:
@@ -209,7 +209,7 @@ def _is_whole_float(declared: Any, value: Any) -> bool:
 
 
 def to_json(value: Any) -> Any:
-    """A parameter as JSON has it."""
+    """A parameter as a JSON value."""
     if isinstance(value, Given):
         return {name: to_json(each) for name, each in value.values}
     if is_dataclass(value) and not isinstance(value, type):

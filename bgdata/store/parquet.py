@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
@@ -47,8 +47,8 @@ def described_schema(schema: pa.Schema, shape: TableShape, about: Mapping[str, s
     fields = []
     for column in shape.columns:
         field = schema.field(column.name)
-        said = {"unit": column.unit, "meaning": column.meaning}
-        fields.append(field.with_type(stored_type(field.type)).with_metadata(said))
+        metadata = {"unit": column.unit, "meaning": column.meaning}
+        fields.append(field.with_type(stored_type(field.type)).with_metadata(metadata))
     return pa.schema(fields, {f"bgdata.{name}": text for name, text in about.items()})
 
 
@@ -61,8 +61,8 @@ def stored_type(type_: pa.DataType) -> pa.DataType:
 def write_parquet(
     path: Path, batches: Iterator[pa.RecordBatch], shape: TableShape, about: Mapping[str, str], progress: Progress
 ) -> int:
-    """Write one row group for each batch and return the number of rows. The metadata has `about`, and the meaning of
-    each column."""
+    """Write one row group for each batch and return the number of rows. The metadata contain `about`, and the meaning
+    of each column."""
     rows = 0
     first = next(batches)
     schema = described_schema(first.schema, shape, about)
@@ -117,8 +117,9 @@ class RowReader:
         return self._group
 
 
-def first_difference(path: Path, batches: Iterator[pa.RecordBatch]) -> int | None:
-    """The number of the first row that differs from the arrays, or None if the file equals them."""
+def first_difference(path: Path, batches: Iterator[pa.RecordBatch], derived: Container[str] = ()) -> int | None:
+    """The number of the first row that differs from the arrays, or None if the file equals them. It may lack `derived`
+    columns."""
     row = 0
     with parquet_errors(path):
         file = pq.ParquetFile(path)
@@ -129,10 +130,13 @@ def first_difference(path: Path, batches: Iterator[pa.RecordBatch]) -> int | Non
             group = next(groups, None)
             found = file.read_row_group(group) if group is not None else None
             expected = pa.Table.from_batches([batch])
-            names = expected.column_names  # older files may have them in another order
-            if found is None or set(found.column_names) != set(names):
+            if found is None:
                 return row
-            if not plain(found.select(names)).equals(plain(expected)):
+            there = set(found.column_names)
+            names = [name for name in expected.column_names if name in there or name not in derived]
+            if there != set(names):  # older files may have them in another order
+                return row
+            if not plain(found.select(names)).equals(plain(expected.select(names))):
                 return row
             row += len(batch)
         return None if next(groups, None) is None else row

@@ -1,7 +1,7 @@
 """Places with the files of a warehouse: a folder, a web server to read from, or a store of fsspec, such as S3.
 
-A place has files by name (`kind/variant/version/manifest.json`), and reads whole files and parts of them. It knows no
-versions: see `transfer`. Addresses and messages of libraries are shown without names and passwords.
+A place finds files by name (`kind/variant/version/manifest.json`), and reads whole files and parts of them. Places know
+no versions: see `transfer`. Addresses and messages of libraries are shown without names and passwords.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class Place(ABC):
         return self.part(name, 0, None).data
 
     def fetch(self, name: str, path: Path, size: int, advance: Advance) -> None:
-        """Append the rest of the `size` bytes of a file of this place to a file. Raises CorruptFileError if it is
-        shorter in the place."""
+        """Append the rest of the `size` bytes of a file of this place to a file. Raises CorruptFileError if the file in
+        the place is shorter."""
         with path.open("ab") as file:
             while (begin := file.tell()) < size:
                 data = self.part(name, begin, min(CHUNK, size - begin)).data
@@ -242,8 +242,8 @@ class Web(Place):
             with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:
                 yield answer
         except urllib.error.HTTPError as error:
-            said = f"cannot read {address}: the server says {error.code} {error.reason}"
-            raise (MissingFileError if error.code in (404, 410) else DownloadError)(said) from error
+            message = f"cannot read {address}: the server says {error.code} {error.reason}"
+            raise (MissingFileError if error.code in (404, 410) else DownloadError)(message) from error
         except FAILURES as error:
             raise DownloadError(f"cannot read {address}: {getattr(error, 'reason', error)}") from error
 
@@ -269,8 +269,8 @@ class Store(OpenPlace):
             except MissingExtraError:
                 raise
             except ImportError as error:  # the error names the package
-                said = str(error)[:1].lower() + str(error)[1:MAX_LETTERS]
-                raise MissingExtraError(f"expected a package for addresses {scheme}://, found none; {said}") from error
+                text = str(error)[:1].lower() + str(error)[1:MAX_LETTERS]
+                raise MissingExtraError(f"expected a package for addresses {scheme}://, found none; {text}") from error
             except ValueError as error:
                 known = "s3, http, https, file, and what fsspec has a package for"
                 raise UsageError(
@@ -327,8 +327,8 @@ class Store(OpenPlace):
         except (BgdataError, ImportError):
             raise
         except FileNotFoundError as error:
-            said = self._error_text(error)
-            found = f"found: {said[:1].lower()}{said[1:]}" if " " in said else "found no such file"
+            message = self._error_text(error)
+            found = f"found: {message[:1].lower()}{message[1:]}" if " " in message else "found no such file"
             raise MissingFileError(f"expected {where}, {found}") from error
         except Exception as error:  # every library has its own
             if is_want_of_memory(error):
@@ -337,10 +337,10 @@ class Store(OpenPlace):
 
     def _error_text(self, error: Exception) -> str:
         """The message of a library, in one line, without secrets of the address."""
-        said = without_secrets(" ".join(str(error).split()))
+        message = without_secrets(" ".join(str(error).split()))
         for word in self._secrets:
-            said = said.replace(word, "...")
-        return said[:MAX_LETTERS]
+            message = message.replace(word, "...")
+        return message[:MAX_LETTERS]
 
 
 def _tag(info: Mapping[str, Any]) -> str:

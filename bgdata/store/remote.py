@@ -118,7 +118,7 @@ class Mirror:
             return {}
 
     def _manifest(self, name: str, listed: Listed) -> bytes:
-        """The bytes of a manifest. A damaged one is kept: readers find the damage."""
+        """The bytes of a manifest. A damaged manifest is kept, because readers find the damage."""
         try:
             return fetched_manifest(self.place, name, listed)[0]
         except MissingFileError:  # deleted meanwhile
@@ -204,7 +204,8 @@ class Mirror:
 
 
 def _mark(entry: FileEntry) -> int:
-    """The modification time of a checked file, in seconds: of this century, and derived from its hash."""
+    """The modification time of a checked file, in seconds, which is in this century and derived from the file's
+    hash."""
     return 1_000_000_000 + int(entry.sha256[:7], 16)
 
 

@@ -1,9 +1,9 @@
 """Work in ranges: computed here, by other processes, or on a cluster. Each finished range is kept as a file.
 
 A killed build keeps finished ranges, and any number of workers can share the rest. A shard
-`000000000-000002000.<SHA-256>.npz` has the arrays of the items 0 to 1,999. It is written aside and renamed. Its name
-has the hash of the recipe's key, its range, and its bytes: a shard that was damaged, renamed, or comes from another
-recipe is reported and computed again.
+`000000000-000002000.<SHA-256>.npz` contains the arrays of the items 0 to 1,999. It is written aside and renamed. The
+hash in its name covers the recipe's key, the range and the bytes, so a shard that was damaged, renamed, or comes from
+another recipe is reported and computed again.
 
 Workers get the name of a function, settings, a range, and versions by name and hash, never arrays: see `handed`.
 """
@@ -81,7 +81,7 @@ class _Opened:
         self.forget()
 
     def forget(self) -> None:
-        """Forget all of them before other work."""
+        """Forget all opened objects before other work."""
         self.work: Work | None = None
         self.settings: Settings = {}
         self.found: dict[Any, Any] = {}

@@ -1,10 +1,10 @@
 """The content of the folders of a warehouse, from file facts without reading the files again: the index of a catalog.
 
 The index has a line for each variant: a digest of `current` and of names, types, sizes and times of its manifests and
-Parquet files, and what was read from these. It is valid as long as the digest is unchanged, and only if this user wrote
-it here, as a code over its bytes proves (see `catalog.own_key`). To decide only whether the catalog for other programs
-is outdated, the times of folders are compared instead of those of files: adding, deleting, repairing or choosing a
-version changes them; only writing into an existing file does not.
+Parquet files, and what was read from these. A line is valid as long as the digest is unchanged, and only if this user
+wrote it here, as a code over its bytes proves (see `catalog.own_key`). To decide only whether the catalog for other
+programs is outdated, the times of folders are compared instead of those of files: adding, deleting, repairing or
+choosing a version changes them; only writing into an existing file does not.
 """
 
 from __future__ import annotations
@@ -52,15 +52,16 @@ class Variant(NamedTuple):
     versions: dict[str, Version]
     tables: dict[str, str]  # tables of the current version with their error, empty for undamaged ones
     files: dict[str, list[str]]  # files of undamaged tables
+    lacking: dict[str, dict[str, str]]  # SQL of the derived columns that files lack, by file and column
 
     @property
     def what(self) -> tuple[object, ...]:
         """All fields except times."""
-        return self.state, self.current, self.versions, self.tables, self.files
+        return self.state, self.current, self.versions, self.tables, self.files, self.lacking
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has no errors, whose messages depend on the reader."""
+        """Whether the variant has no errors, whose messages depend on the reader."""
         return not any(self.tables.values()) and all(each.sizes for each in self.versions.values())
 
 
@@ -114,21 +115,21 @@ def variant_names(warehouse: Versions, kind: str) -> list[tuple[str, bool]]:
 def see(folder: str, *, is_link: bool) -> Seen | None:
     """The facts of a variant's files; None for a folder without versions, `current`, or a link."""
     read_at = time.time_ns()
-    said: list[object] = [is_link]
+    facts: list[object] = [is_link]
     sizes: dict[str, str] = {}
     times = _times(folder, ())
     for name in _names_in(folder):
         if name == CURRENT:
-            said.append(_pointer(f"{folder}/{name}"))
+            facts.append(_pointer(f"{folder}/{name}"))
         elif is_name("version", name):
             with suppress(OSError):
                 times += _times(folder, (name,))[1:]
                 files = _files_in(f"{folder}/{name}")
-                said += [(name, file) for file in files if file[0] == MANIFEST or file[0].endswith(".parquet")]
+                facts += [(name, file) for file in files if file[0] == MANIFEST or file[0].endswith(".parquet")]
                 sizes[name] = _digest([file[:3] for file in files])
-    if len(said) == 1 and not sizes and not is_link:
+    if len(facts) == 1 and not sizes and not is_link:
         return None
-    return Seen(_digest(said, sorted(sizes)), times, read_at, sizes)
+    return Seen(_digest(facts, sorted(sizes)), times, read_at, sizes)
 
 
 def _names_in(folder: str) -> list[str]:
@@ -208,7 +209,7 @@ def _sizes_of(variant: Variant) -> dict[str, str]:
 
 def states(warehouse: Versions, known: Mapping[str, Variant], exact: set[str] | None = None) -> dict[str, str]:
     """The states of all variants by KIND/VARIANT, as in `survey`, without reading any."""
-    found = survey(warehouse, known, lambda _kind, _name, seen: Variant(*seen[:3], "", {}, {}, {}), exact=exact)
+    found = survey(warehouse, known, lambda _kind, _name, seen: Variant(*seen[:3], "", {}, {}, {}, {}), exact=exact)
     return {key: variant.state for key, variant in found.items()}
 
 
@@ -242,7 +243,7 @@ def read_variant(warehouse: Versions, kind: str, name: str, seen: Seen) -> Varia
     table, flaw = current_of(warehouse, kind, name)
     if is_want(flaw) or flaw:
         table = warehouse.table_in(table.folder.with_name(CURRENT), kind)
-    return Variant(*seen[:3], table.folder.name, read_versions(warehouse, kind, name, seen), {}, {})
+    return Variant(*seen[:3], table.folder.name, read_versions(warehouse, kind, name, seen), {}, {}, {})
 
 
 def write_index(warehouse: Versions, index: Index) -> None:
@@ -274,8 +275,9 @@ def read_index(warehouse: Versions) -> Index | None:
                 {name: Version(*each) for name, each in versions.items()},
                 named,
                 files,
+                lacking,
             )
-            for key, (state, times, read_at, current, versions, named, files) in variants.items()
+            for key, (state, times, read_at, current, versions, named, files, lacking) in variants.items()
         },
     )
 

@@ -88,12 +88,12 @@ class Table:
         return self.folder / PARQUET
 
     def has_file(self, file: str) -> bool:
-        """Whether its manifest lists a file of the kind, such as `table.parquet`, or one for each part."""
+        """Whether the manifest lists a file of the kind, such as `table.parquet`, or one for each part."""
         return bool({entry.name for entry in self.manifest.files}.intersection(self.files_of(file)))
 
     def array(self, name: str, *, scattered: bool = False) -> Array:
-        """A flat array, mapped read-only by `map_array`; for a version in parts a `PartedArray` of their rows. Raises
-        MissingTableError or CorruptFileError."""
+        """A flat array, mapped read-only by `map_array`; for a version in parts a `PartedArray` of the rows of all
+        parts. Raises MissingTableError or CorruptFileError."""
         # two maps of one file: reading ahead helps to read all rows, and costs 4 ms for a random row
         arrays = self._scattered if scattered else self._arrays
         if name not in arrays:
@@ -129,7 +129,7 @@ class Table:
         return [name.removesuffix(".npy") for name in names]
 
     def files_of(self, file: str) -> list[str]:
-        """The files for a file of the kind, such as `table.parquet`: itself, or one for each part."""
+        """The names for a file of the kind, such as `table.parquet`: the name itself, or one for each part."""
         if file in {entry.name for entry in self.manifest.files}:
             return [file]
         return [part_file(file, number) for number in range(len(self.manifest.parts))] or [file]

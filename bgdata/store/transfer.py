@@ -321,8 +321,8 @@ class _Send:
         """Whether another process has finished sending it. Raises VersionInUseError if that was with other files."""
         name = f"{self.name}/{MANIFEST}"
         is_there = name in there
-        said = self.read_claim()[0] or self.digest
-        if said != self.digest or (is_there and self.place.read(name) != self.data):
+        claimed = self.read_claim()[0] or self.digest
+        if claimed != self.digest or (is_there and self.place.read(name) != self.data):
             raise VersionInUseError(
                 f"expected nobody else to push {self.name} to {self.place.address}, found that somebody does, with "
                 "other files; try again"
@@ -332,15 +332,15 @@ class _Send:
     def read_claim(self) -> tuple[str, float]:
         """(SHA-256 of the manifest, time) of the claim in the store; empty without one."""
         try:
-            said = parse_json(self.place.read(self.claim_name))
-            return str(said["manifest_sha256"]), float(said["time"])
+            claim = parse_json(self.place.read(self.claim_name))
+            return str(claim["manifest_sha256"]), float(claim["time"])
         except (MissingFileError, ValueError, LookupError, TypeError):
             return "", 0.0
 
     def renew(self, *, is_new: bool = False) -> bool:
         """Write the claim, or renew its time."""
-        said = {"manifest_sha256": self.digest, "time": int(time.time())}
-        return self.place.write(self.claim_name, canonical_json(said), is_new=is_new)
+        claim = {"manifest_sha256": self.digest, "time": int(time.time())}
+        return self.place.write(self.claim_name, canonical_json(claim), is_new=is_new)
 
 
 @dataclass

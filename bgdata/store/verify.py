@@ -102,15 +102,15 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
     except Exception as error:
         if isinstance(error, BgdataError):
             return Finding(subject, name, Status.UNCHECKED if is_want(error) else Status.FAILED, str(error), table)
-        said = f"{type(error).__name__}: {(str(error).splitlines() or ['nothing'])[0]}"
+        message = f"{type(error).__name__}: {(str(error).splitlines() or ['nothing'])[0]}"
         if is_want(error) or isinstance(error, OSError | duckdb.OperationalError | duckdb.InternalError):
-            text = f"expected to be able to check {subject}, found {said}; try again with more memory"
+            text = f"expected to be able to check {subject}, found {message}; try again with more memory"
             return Finding(subject, name, Status.UNCHECKED, text, table)
         if isinstance(
             error, ArithmeticError | LookupError | ValueError | duckdb.Error
         ):  # from values that were used unchecked
             return Finding(
-                subject, name, Status.FAILED, f"expected values that make sense in {subject}, found {said}", table
+                subject, name, Status.FAILED, f"expected values that make sense in {subject}, found {message}", table
             )
         raise
 
@@ -305,7 +305,8 @@ def _check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> 
         for shape in kind.tables:
             path = table.folder / part.files_of(shape.file)[0]
             computed = Computed(parameters, part.arrays(), part.items.start if part.items else 0, part.first_row)
-            row = first_difference(path, kind.computation.table_batches(shape, computed))
+            batches = kind.computation.table_batches(shape, computed)
+            row = first_difference(path, batches, kind.derived_columns(parameters))
             if row is not None:
                 raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
 
@@ -325,16 +326,16 @@ def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: 
             kind.computation.compute(Build(parameters, inputs, warehouse, Comparison(table, progress)))
             return sample_text(table.manifest.rows, table.manifest.rows)
         count, generator = kind.sample_rows if rows is None else rows, np.random.default_rng(seed)
-        said = ""
+        text = ""
         parts = table.parts
         if len(parts) > 1:
             parts = [parts[n] for n in np.sort(generator.permutation(len(parts))[:MAX_PARTS])]
         for part in parts:
             recheck = Recheck(parameters, inputs, warehouse, part, -(-count // len(parts)), generator, part=part.items)
-            said = kind.computation.check_sample(recheck)
+            text = kind.computation.check_sample(recheck)
         if len(parts) == 1:
-            return said
-        return f"{said.partition(':')[0]} in each of {len(parts)} of {len(table.parts)} parts"
+            return text
+        return f"{text.partition(':')[0]} in each of {len(parts)} of {len(table.parts)} parts"
     except CheckFailedError as error:
         if table.manifest.revision >= kind.revision:
             raise

@@ -182,10 +182,10 @@ class Versions:
         if tables or (wanted and not version):
             what = "" if version else "current version "
             step = f"bgdata use {kind}/{variant}/{next(reversed(tables))}" if tables else "bgdata verify --repair"
-            said = (
+            text = (
                 f"no {what}{kind}/{variant}/{wanted} in {self.root} (have: {', '.join(tables) or 'none'}); try: {step}"
             )
-            raise MissingTableError(said) if version else CorruptFileError(said)  # the version is lost, not missing
+            raise MissingTableError(text) if version else CorruptFileError(text)  # the version is lost, not missing
         if (self.root / kind / variant).is_symlink() and not version:
             raise CorruptFileError(
                 f"expected versions of {kind}/{variant} in {(self.root / kind / variant).resolve()}, to which a link "

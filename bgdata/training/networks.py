@@ -147,7 +147,7 @@ def started_networks(
 
 
 def _deepen(layers: list[Layer], activation: Activation, name: str, wanted: tuple[int, ...]) -> list[Layer]:
-    """The layers of a network, with more hidden layers if `wanted` has more; outputs stay the same. Raises
+    """The layers of a network, with more hidden layers if `wanted` names more; outputs stay the same. Raises
     InvalidParameterError for fewer units or layers, and for more layers of logistic units."""
     sizes = _hidden_sizes(layers)
     added = max(len(wanted) - len(sizes), 0)

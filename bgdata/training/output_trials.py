@@ -1,14 +1,14 @@
-"""Networks whose outputs are conditional chances, and what Higgins tried with them in October 2011.
+"""Networks whose outputs are conditional chances, and the trials that Higgins made with them in October 2011.
 
 As in `turn_networks`, a network sees a whole game from the side of player 0 and is told whose turn it is, here always
 rightly, and learns every turn by TD(0). Its outputs are, in this order, the chance to win, of a gammon given a win, of
-a backgammon given a gammon, of a gammon given a loss, and of a backgammon given a lost gammon. Each moves towards
-itself after the play; at the end of a game only those learn of which the condition holds.
+a backgammon given a gammon, of a gammon given a loss, and of a backgammon given a lost gammon. Each output moves
+towards its value after the play; at the end of a game only the outputs whose condition holds learn.
 
-Why the weight matters: an unconditional chance is on average the same before and after a turn, and a conditional one is
-not. The mean of (chance of the condition x conditional chance) is. So learning has the right limit if each turn counts
-by the chance of the condition after the play. A weight by the chance before the play is the same for all rolls of a
-position, and changes only how fast it learns.
+The weight matters because an unconditional chance is on average the same before and after a turn, while a conditional
+one is not. But the mean of (chance of the condition x conditional chance) stays the same. So learning has the right
+limit if each turn counts by the chance of the condition after the play. A weight by the chance before the play is the
+same for all rolls of a position, and changes only how fast the network learns.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def trial_chances_at_start(networks: TurnNetworks) -> Chances:
 
 def results_against_pubeval(networks: TurnNetworks, first: int, count: int) -> list[SeriesResult]:
     """The result of each trial in the test games first, first + 1, ..., an even number of them: the network is player 0
-    and begins in even games, and has the same dice as player 1 in the next one. A game of MAX_TURNS is cut there, for
+    and begins in even games; in the next game it is player 1 with the same dice. A game of MAX_TURNS is cut there, for
     0 points."""
     outcomes, turns = np.empty((len(Trial), count), np.int8), np.empty((len(Trial), count), np.int32)
     in_threads(_fill_tested, len(Trial) * count, networks, published_tables(), TEST_SEED, first, outcomes, turns)
@@ -156,7 +156,7 @@ def train_trial_game(
 
 @kernel(borrows=True)
 def choose_and_fill_outputs(trial: int, network: Network, side: int, n: int, scratch: TrialScratch) -> int:
-    """The row of scratch.turn.after[0:n, slot], boards for `side`, with the highest equity for it, the first of
+    """The row of scratch.turn.after[0:n, slot], boards for `side`, with the highest equity for that side, the first of
     equals; also fill scratch.after[0:5] with the chances of player 0 there, and scratch.turn.target[0:5] with the
     outputs."""
     sign, best, highest = 1 - 2 * side, 0, -np.inf
@@ -202,8 +202,8 @@ def fill_trial_chances(trial: int, seen: Boards, outputs: Floats, chances: Chanc
 
 @kernel(borrows=True)
 def fill_known(trial: int, seen: Boards, is_over: bool, chances: Chances, after: Chances, known: Floats) -> None:
-    """Fill known[0:5] with how much each output learns on seen[slot], from the chances of player 0 before and after
-    the play; with `is_over` the game ended with it."""
+    """Fill known[0:5] with how much each output learns on seen[slot], from the chances of player 0 before and after the
+    play; with `is_over` the play ended the game."""
     possible = possible_of(trial, seen)
     for item in range(OUTPUTS):
         known[item] = np.float32(possible >> item & 1)
@@ -215,7 +215,7 @@ def fill_known(trial: int, seen: Boards, is_over: bool, chances: Chances, after:
 
 @kernel(borrows=True)
 def weigh_by_condition(chances: Chances, known: Floats) -> None:
-    """Fill known[0:5] with itself times the chance of what each output supposes: a win, a gammon, and so on."""
+    """Multiply known[0:5] by the chance of the condition of each output: a win, a gammon, and so on."""
     known[1] *= chances[0]
     known[2] *= chances[1]
     known[3] *= _ONE - chances[0]
@@ -267,7 +267,7 @@ def play_against_pubeval(
     board: Boards,
     scratch: TrialScratch,
 ) -> tuple[int, int]:
-    """Plays a game from board[slot], which is overwritten; player 0 begins, the network is `player`. Returns (points to
+    """Play a game from board[slot], which is overwritten; player 0 begins, the network is `player`. Returns (points to
     the network, turns)."""
     side, after = 0, scratch.turn.after
     for turn in range(MAX_TURNS):

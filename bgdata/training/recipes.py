@@ -1,4 +1,4 @@
-"""Recipes of training runs: all that a result depends on except the labels."""
+"""Recipes of training runs, which are all that a result depends on except the labels."""
 
 from __future__ import annotations
 

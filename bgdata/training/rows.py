@@ -88,8 +88,9 @@ def describe_training(manifest: Manifest) -> str:
 
 
 def curve_charts(table: Table) -> list[Chart]:
-    """The charts of a network. One from labels has cross-entropies and RMSE of equities by epoch, for each class,
-    contact first. One from self-play has points per game, endings of games and the error on bearoffs, by games."""
+    """The charts of a network. For one from labels they show cross-entropies and RMSE of equities by epoch, for each
+    class, contact first. For one from self-play they show points per game, endings of games and the error on bearoffs,
+    by games."""
     curve: Array = np.asarray(table.array("curve"))
     if kind_of(table.manifest) is NETWORK:
         columns = {column.name: curve[:, place].tolist() for place, column in enumerate(NETWORK.columns)}

@@ -54,7 +54,7 @@ def chosen_parameters(
     *,
     anew: bool = False,
 ) -> SupervisedParameters:
-    """The recipe, completed by defaults and by the versions that these names mean now; with `anew` also that of a
+    """The recipe, completed by defaults and by the versions that these names mean now; with `anew` also the recipe of a
     network that comes with bgdata.
 
     Raises UsageError, MissingTableError, UnknownPlayerError, and MissingExtraError if PyTorch is missing.
@@ -97,8 +97,8 @@ def label_parameters(warehouse: Warehouse, labels: tuple[str, ...], guard: bool)
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """The settings of a training. `start` is network or network/NAME: it plays the games, evaluates their best plays at
-    1-ply, and training starts from it."""
+    """The settings of a training. `start` is network or network/NAME. This network plays the games and evaluates their
+    best plays at 1-ply, and training starts from it."""
 
     name: str
     start: str = NETWORK

@@ -1,4 +1,5 @@
-"""Temporal-difference learning by self-play (Tesauro, 1992): the value of a position should equal that of the next one.
+"""Temporal-difference learning by self-play (Tesauro, 1992), in which the value of a position should equal that of the
+next one.
 
 In a round the networks play a batch of whole games against themselves, all with the same weights, and then learn from
 every position of it in random order. Targets are lambda-returns; where a bearoff table covers a position, the target is
@@ -88,10 +89,10 @@ def _fill_record(begin: int, end: int, chooser: Chooser, seed: int, first: int, 
 
 @kernel(parallel=True)
 def fill_targets(record: Record, td_lambda: np.float32, targets: Chances) -> None:
-    """Fill targets[game, turn, 0:5] with the lambda-return of the position before a turn, from the point of view of
-    the player on roll. It is the chances of a table that covers the position; else the chances of the next position and
-    its target, in shares 1 - td_lambda and td_lambda; before the last turn the outcome, or the last evaluation of a cut
-    game."""
+    """Fill targets[game, turn, 0:5] with the lambda-return of the position before a turn, from the point of view of the
+    player on roll. The return consists of the chances of a table that covers the position; else of the chances of the
+    next position and its target, in shares 1 - td_lambda and td_lambda; before the last turn of the outcome, or the
+    last evaluation of a cut game."""
     for game in prange(len(record.turns)):
         later, chances = np.empty(5, np.float32), record.chances[game]
         last = record.turns[game] - 1
@@ -159,8 +160,8 @@ class Trainer:
         self._targets: Chances = np.zeros((recipe.round_games, MAX_TURNS, 5), np.float32)
 
     def play_round(self, number: int) -> None:
-        """Play the games of a round with the present weights, and learn from them; `record` then has the games. Raises
-        CheckFailedError if weights are no longer finite."""
+        """Play the games of a round with the present weights, and learn from them; `record` then contains the games.
+        Raises CheckFailedError if weights are no longer finite."""
         recipe, record = self.recipe, self.record
         first = number * recipe.round_games
         play_record(rounded_networks(self.networks), self.tables, recipe.seed, first, record)
@@ -179,7 +180,7 @@ class Trainer:
 
     def curve_row(self, games: int, sample: BearoffSample, test_games: int) -> list[float]:
         """One row of the learning curve after `games` games of self-play, in the order of the columns of the kind
-        `network`. Resets the tally."""
+        `network`. The tally is reset."""
         networks = rounded_networks(self.networks)
         result = result_against_pubeval(networks, self.tables, test_games)
         played, gammons, backgammons, turns = self.tally.tolist()
@@ -191,7 +192,7 @@ class Trainer:
 
 def learning_order(boards: Boards, turns: NDArray[np.int32], seed: int, number: int) -> tuple[Integers, Integers]:
     """(rows int64[n], ends int64[4]): rows of boards[game * MAX_TURNS + turn, slot] in a random order by the seed and
-    the number of the round; network w has rows[ends[w]:ends[w + 1]]."""
+    the number of the round; rows[ends[w]:ends[w + 1]] belong to network w."""
     rows = np.flatnonzero(np.arange(MAX_TURNS) < turns[:, None])
     keys = np.empty(len(rows), np.uint64)
     counts = np.zeros(NETWORKS, np.int64)

@@ -68,9 +68,9 @@ def new_turn_networks(hidden: int, seed: int, arms: int = len(Arm)) -> TurnNetwo
 
 
 def train_arms(networks: TurnNetworks, rate: float, seed: int, first: int, count: int, totals: Integers) -> None:
-    """Train every arm, in place, with games first, first + 1, ... of a seed. The dice are the same for all arms, the
-    results on any number of threads. The turns, gammons and backgammons of these games are added to totals[arm,
-    0:3]."""
+    """Train every arm, in place, with games first, first + 1, ... of a seed. The dice are the same for all arms, and
+    the results are the same on any number of threads. The turns, gammons and backgammons of these games are added to
+    totals[arm, 0:3]."""
     in_threads(_fill_trained, len(Arm), networks, np.float32(rate), seed, first, count, totals)
 
 
@@ -135,8 +135,8 @@ def train_game(
 
 @kernel(borrows=True)
 def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratch: TurnScratch) -> int:
-    """The row of scratch.after[0:n, slot], boards for `side`, with the highest equity for it, the first of equals.
-    Also fill scratch.target[0:5] with the chances of player 0 there, by the inputs of the arm."""
+    """The row of scratch.after[0:n, slot], boards for `side`, with the highest equity for that side, the first of
+    equals. Also fill scratch.target[0:5] with the chances of player 0 there, by the inputs of the arm."""
     sign = 1 - 2 * side
     on_roll = side if arm == _DICE_KEPT else 1 - side
     best, highest, outputs = 0, -np.inf, scratch.given.values[1, 0]

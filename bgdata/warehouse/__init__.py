@@ -243,8 +243,8 @@ class RemoteWarehouse(Warehouse):
         try:
             return super().open(kind, variant, version)
         except MissingTableError as error:
-            said = str(error).replace(str(self.mirror.folder), self.address).partition("; try:")[0]
-            raise MissingTableError(said) from error
+            message = str(error).replace(str(self.mirror.folder), self.address).partition("; try:")[0]
+            raise MissingTableError(message) from error
 
     def use(self, table: Table) -> bool:  # noqa: ARG002
         """Raises UsageError."""

@@ -72,7 +72,7 @@ def known_variants(warehouse: Warehouse) -> dict[str, Variant]:
 class Part(NamedTuple):
     """A part of an explanation: a line of text, or a row of data."""
 
-    part: str  # column, array, parameter, check or input
+    part: str  # column, join, array, parameter, check or input
     name: str
     type: str = ""
     unit: str = ""
@@ -84,6 +84,8 @@ def kind_parts(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders) -> I
     for shape in kind.tables:
         for column in shape.columns:
             yield Part(f"column of {shape.name}", column.name, column.type, column.unit, column.meaning)
+        for join in shape.joins:
+            yield Part(f"join of {shape.name}", join)
     for array in kind.arrays:
         yield Part("array", array.name, array.dtype, array.axes, array.meaning)
     for name, value in vars(parameters).items():

@@ -55,6 +55,7 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
         (position_id, of_board, "VARCHAR"),
         (flip, of_board, "TINYINT[]"),
         (position_class, of_board, "VARCHAR"),
+        (theme, of_board, "VARCHAR"),
         (next_positions, of_roll, "VARCHAR[]"),
         (legal_plays, of_roll, "STRUCT(play VARCHAR, next_position_id VARCHAR)[]"),
     ]
@@ -228,6 +229,16 @@ def position_class(boards: Column) -> pa.Array:
     for entry in PositionClass:
         names[entry] = entry.name.lower().partition("_")[0]
     return pa.array(names[position_classes(values)], pa.string(), mask=~is_legal)
+
+
+def theme(boards: Column) -> pa.Array:
+    """Themes of boards; NULL for finished games too."""
+    from bgdata.game.themes import NO_THEME, Theme, position_themes
+
+    values, is_legal = boards_of(boards)
+    found = position_themes(values)
+    names = np.array([each.label for each in Theme], dtype=object)
+    return pa.array(names[found], pa.string(), mask=~is_legal | (found == NO_THEME))
 
 
 def texts(letters: NDArray[np.bytes_], is_valid: NDArray[np.bool_]) -> pa.Array:

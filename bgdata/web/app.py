@@ -120,8 +120,8 @@ def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Response]:
 async def on_http_error(request: Request, error: Exception) -> Response:
     """The response for errors of Starlette: an unknown address or method."""
     assert isinstance(error, HTTPException)
-    said = {404: f"expected a page of this site, got {request.url.path[:200]}"}
-    return respond_error(request, said.get(error.status_code, error.detail), error.status_code)
+    messages = {404: f"expected a page of this site, got {request.url.path[:200]}"}
+    return respond_error(request, messages.get(error.status_code, error.detail), error.status_code)
 
 
 async def on_failure(request: Request, _: Exception) -> Response:
@@ -174,14 +174,14 @@ class Guard:
             return f"expected one of {', '.join(sorted(self._hosts))} as the host, got {host[:100]}", 421
         # a page of another site may not make this one compute, except by a link that a person follows; browsers send
         # these headers, other programs do not
-        said = request.headers
-        is_followed = said.get("sec-fetch-mode") == "navigate" and said.get("sec-fetch-dest") == "document"
-        if said.get("sec-fetch-site") in ("cross-site", "same-site") and not is_followed:
+        headers = request.headers
+        is_followed = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_followed:
             return "expected a page of this site to ask, or a person who follows a link, got another site", 403
         # nothing is ever written, so requests need no token against forgery
         if request.method not in ("GET", "HEAD"):
             return f"expected GET or HEAD, got {request.method[:20]}", 405
-        if said.get("content-length", "0") != "0" or "transfer-encoding" in said:
+        if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
             return "expected a request without a body", 413
         if len(request.url.path) + len(request.url.query) > self._limits.address_bytes:
             return f"expected an address of at most {self._limits.address_bytes:,} bytes", 414

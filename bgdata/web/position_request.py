@@ -91,8 +91,8 @@ class PositionRequest:
     @property
     def fields(self) -> dict[str, str]:
         """All values of the address, in any notation, as texts of a form; missing ones are empty."""
-        said = {**dict.fromkeys(("roll", *SHORT, "ply"), ""), **self.played_for, **self.rules}
-        return {name: str(value) if value else "" for name, value in said.items()}
+        values = {**dict.fromkeys(("roll", *SHORT, "ply"), ""), **self.played_for, **self.rules}
+        return {name: str(value) if value else "" for name, value in values.items()}
 
     def here(self, **changes: object) -> str:
         """The address of this page with changes to its query."""
@@ -115,8 +115,8 @@ class PositionRequest:
     @property
     def word(self) -> str:
         """Position, roll, score and cube in one word, for the undo of later addresses."""
-        said = (f"{LETTERS[name]}{value}" for name, value in self.played_for.items() if value)
-        return "~".join([self.position.id, *said])
+        stakes = (f"{LETTERS[name]}{value}" for name, value in self.played_for.items() if value)
+        return "~".join([self.position.id, *stakes])
 
     @property
     def undo_after(self) -> str:
@@ -154,11 +154,11 @@ def undo_words(given: Mapping[str, str]) -> list[str]:
 
 def state_of(word: str) -> tuple[str, dict[str, str]]:
     """(position before a change, values of roll, score and cube). Raises UsageError."""
-    text, *said = word.split("~")
+    text, *stakes = word.split("~")
     names = {letter: name for name, letter in LETTERS.items()}
-    if not all(each[:1] in names for each in said):
+    if not all(each[:1] in names for each in stakes):
         raise UsageError(f"expected a Position ID with roll, score and cube under undo, got {cite(word)}")
-    return text, {names[each[0]]: each[1:] for each in said}
+    return text, {names[each[0]]: each[1:] for each in stakes}
 
 
 def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = 9999) -> int:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bgdata.bearoff.index import check_size, layout_at, layout_count, position_index
 from bgdata.errors import InvalidPositionError
 from tests.reference.bearoff import layouts
-from tests.together import all_raise
+from tests.subtests import all_raise
 
 
 @pytest.mark.parametrize(("points", "checkers"), [(1, 15), (2, 5), (3, 3), (6, 4), (10, 3), (18, 2)])

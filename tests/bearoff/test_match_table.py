@@ -12,7 +12,7 @@ from bgdata.bearoff.kinds.bearoff_match import DATASET
 from bgdata.bearoff.match_table import MatchDecision, MatchTable, match_columns, match_owner
 from bgdata.errors import InvalidPositionError, InvalidScoreError, NotCoveredError
 from bgdata.game.match import CubeOwner, MatchScore
-from tests.together import all_raise
+from tests.subtests import all_raise
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from bgdata.errors import CorruptFileError, InvalidPositionError, MissingTableEr
 from bgdata.kinds import all_kinds
 from tests.contract.kinds import Corrupted
 from tests.reference.bearoff import equities, layouts, race
+from tests.subtests import all_raise
 from tests.test_readme import provide
-from tests.together import all_raise
 
 
 def test_one_sided_probes_are_exact(tables: Path) -> None:

@@ -54,7 +54,7 @@ Floats = NDArray[np.float64]
 
 
 class Measured(NamedTuple):
-    """A player: error rates in thousandths of a point by class, points a game, and standard errors of all."""
+    """A player: error rates in thousandths of a point by class, points per game, and standard errors of all."""
 
     name: str
     rates: tuple[float, ...]
@@ -133,7 +133,7 @@ def draw(ours: Sequence[Measured], path: Path) -> None:
             line = np.array([0.0, found.max()])
             axes.plot(line, intercept + slope * line, color=colour, linewidth=0.9)
         axes.axhline(0, color=GREY, linewidth=0.8)
-        axes.set(xlabel="error rate in contact, thousandths of a point", ylabel="points a game against PubEval")
+        axes.set(xlabel="error rate in contact, thousandths of a point", ylabel="points per game against PubEval")
         axes.legend()
         write_figure(figure, path)
 
@@ -148,7 +148,7 @@ def main() -> None:
     asked = parser.parse_args()
     warehouse = bgdata.open_warehouse(asked.warehouse)
     ours = [measure(warehouse, name, asked.games) for name in (*asked.players, REFERENCE)]
-    print(f"{'':<22}{'contact':>16}{'crashed':>16}{'race':>16}{'points a game':>20}")
+    print(f"{'':<22}{'contact':>16}{'crashed':>16}{'race':>16}{'points per game':>20}")
     for each in ours:
         cells = (f"{rate:.1f} +/- {error:.1f}" for rate, error in zip(each.rates, each.rate_errors, strict=True))
         points = f"{each.points:+.4f} +/- {each.points_error:.4f}"

@@ -88,17 +88,17 @@ def figures(warehouse: Path, count: int, seconds: int) -> Iterator[Row]:
     with serving(warehouse) as (server, port, started):
         for what, address, wanted in (("answers", "/", "<= 1.5 s"), ("shows a position", START, "none")):
             times_of(port, address, 0, warm=1)
-            said = f"{perf_counter() - started:.2f} s, processor {processor_seconds(server):.2f} s"
-            yield Row(f"`bgdata serve` until it {what}", said, wanted)
+            measured = f"{perf_counter() - started:.2f} s, processor {processor_seconds(server):.2f} s"
+            yield Row(f"`bgdata serve` until it {what}", measured, wanted)
         for what, address, goal in PAGES:
             spent = processor_seconds(server)
             times = times_of(port, address, count)
             own = 1000 * (processor_seconds(server) - spent) / (count + WARM)
-            said = f"p95 {quantiles(times, n=20)[-1]:.1f} ms, median {median(times):.1f} ms, processor {own:.1f} ms"
-            yield Row(f"explorer: {what}", said, f"p95 <= {goal:g} ms")
+            measured = f"p95 {quantiles(times, n=20)[-1]:.1f} ms, median {median(times):.1f} ms, processor {own:.1f} ms"
+            yield Row(f"explorer: {what}", measured, f"p95 <= {goal:g} ms")
         answers, errors, before, after = load(server, port, seconds)
-        said = f"{answers / seconds:.0f}/s, {errors} errors, {before:.0f} MB before and {after:.0f} MB after"
-        yield Row(f"explorer: static files for {seconds} s", said, f"{RATE}/s, no error, memory flat")
+        measured = f"{answers / seconds:.0f}/s, {errors} errors, {before:.0f} MB before and {after:.0f} MB after"
+        yield Row(f"explorer: static files for {seconds} s", measured, f"{RATE}/s, no error, memory flat")
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from tests.command_line import POSITION, error_of, position_id, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.kept import own
 from tests.store import processes
-from tests.together import each
+from tests.subtests import each
 
 
 def test_version(tmp_path: Path) -> None:
@@ -116,9 +116,9 @@ def test_errors_are_one_line(small_root: Path, tmp_path: Path, arguments: list[s
     ids=" ".join,
 )
 def test_errors_of_click_have_our_form(small_root: Path, arguments: list[str]) -> None:
-    """They end with a hint to the help."""
-    said = error_of(run(small_root, *arguments), 2)
-    assert re.search(r"; (see: bgdata.* --help|do you mean cube\?)$", said), said
+    """Errors of click end with a hint to the help."""
+    message = error_of(run(small_root, *arguments), 2)
+    assert re.search(r"; (see: bgdata.* --help|do you mean cube\?)$", message), message
 
 
 @each(
@@ -192,8 +192,8 @@ def test_read_only_folders_can_be_read(warehouse: Warehouse) -> None:
         folder.chmod(0o555)
     result = processes.bgdata("--warehouse", warehouse.root, "build", "bearoff_gammon", "--points", "2", bare=True)
     assert (result.returncode, result.stdout) == (1, "")
-    said = r"error: cannot lock .*: permission denied; choose another place with --warehouse\n"
-    assert re.fullmatch(said, result.stderr)
+    message = r"error: cannot lock .*: permission denied; choose another place with --warehouse\n"
+    assert re.fullmatch(message, result.stderr)
     query = "select count(*) from bearoff_gammon_3x15"
     result = processes.bgdata("--warehouse", warehouse.root, "query", query, bare=True)
     assert (result.returncode, result.stderr) == (0, "")

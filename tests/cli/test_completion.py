@@ -15,7 +15,7 @@ import bgdata
 from bgdata.cli import main
 from bgdata.cli.completion import SHELLS, explained_names
 from tests.command_line import error_of, run, succeeds
-from tests.together import each
+from tests.subtests import each
 
 
 def completions(root: Path, *words: str) -> set[str]:

@@ -58,8 +58,8 @@ def test_probe_builds_missing_tables_and_reports_the_folder(home: Path) -> None:
 @pytest.mark.usefixtures("home")
 def test_only_missing_tables_are_built() -> None:
     ask("build", "bearoff_one_sided", "--points", "6")
-    said = ask("eval", BEAROFF).stderr.splitlines()[0]
-    assert said.startswith("building bearoff_two_sided/6x6, bearoff_gammon/6x15: ")
+    message = ask("eval", BEAROFF).stderr.splitlines()[0]
+    assert message.startswith("building bearoff_two_sided/6x6, bearoff_gammon/6x15: ")
     (version,) = (own_folder() / "bearoff_gammon/6x15").glob("r*")
     ask("rm", f"bearoff_gammon/6x15/{version.name}")
     assert ask("eval", BEAROFF).stderr.startswith("building bearoff_gammon/6x15: ")
@@ -67,12 +67,12 @@ def test_only_missing_tables_are_built() -> None:
 
 @pytest.mark.usefixtures("home")
 def test_default_match_equity_table_is_built() -> None:
-    said = ask("hint", START, "31", "--away", "3-5", "--plays", "1")
-    small, met, *_ = said.stderr.splitlines()
+    result = ask("hint", START, "31", "--away", "3-5", "--plays", "1")
+    small, met, *_ = result.stderr.splitlines()
     assert small.startswith(f"building {SMALL}: ")
     assert met.startswith("building match_equity/diverse-19-1ply-25-index-0-8: ")
-    assert "8/5 6/5" in said.stdout
-    assert "mwc" in said.stdout
+    assert "8/5 6/5" in result.stdout
+    assert "mwc" in result.stdout
     assert ask("cube", START, "--away", "3-5").stderr == ""
 
 

@@ -1,4 +1,4 @@
-"""Tests of commands without their extra: one line names it, before any work."""
+"""Tests of commands without their extra, which one line names before any work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bgdata.cli import main
 from bgdata.cli.grammar import every_command
 from bgdata.cli.options import OutputFile
 from tests.command_line import error_of, lacking, run
-from tests.together import Together
+from tests.subtests import Subtests
 
 # words of a command, the first missing package, its purpose, and its extra
 LACKING = [
@@ -57,9 +57,9 @@ def test_missing_extras_are_named(small_root: Path, tmp_path: Path) -> None:
     commands = json.dumps([["--warehouse", str(small_root), *words] for words, *_ in LACKING])
     done = subprocess.run([sys.executable, "-c", PROGRAM, commands], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    with Together() as together:
+    with Subtests() as subtests:
         for (words, package, purpose, extra), line in zip(LACKING, done.stdout.splitlines(), strict=True):
-            with together.case(" ".join(words)):
+            with subtests.test(" ".join(words)):
                 code = 2 if extra == "oracles" else 1  # as for any missing player
                 assert json.loads(line) == [code, "", f"error: expected {package} {purpose}, {lacking(extra)}\n"]
     assert [path.name for path in tmp_path.iterdir()] == ["empty.onnx"]
@@ -67,12 +67,12 @@ def test_missing_extras_are_named(small_root: Path, tmp_path: Path) -> None:
 
 def test_pictures_without_matplotlib_are_refused_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with Together() as together:
+    with Subtests() as subtests:
         for words, command in every_command(main):
             for option in command.params:
                 if isinstance(option.type, OutputFile) and option.type.endings:
-                    with together.case(" ".join(words)):
+                    with subtests.test(" ".join(words)):
                         result = run(tmp_path, *words, option.opts[-1], tmp_path / "picture.svg")
                         assert error_of(result, 1) == f"expected matplotlib to draw pictures, {lacking('plots')}"
-    assert len(together.names) >= 14
+    assert len(subtests.names) >= 14
     assert not list(tmp_path.iterdir())

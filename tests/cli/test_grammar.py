@@ -20,7 +20,7 @@ from bgdata.cli.defaults import own_folder
 from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shorten
 from bgdata.process import BROKEN_PIPE
 from tests.command_line import error_of, run, succeeds
-from tests.together import each
+from tests.subtests import each
 
 FIRST_LINE = 62  # characters that fit into the list of commands on 80 columns
 WIDEST = 120  # characters of a line of help in the source
@@ -54,7 +54,7 @@ def options_of(names: tuple[str, ...]) -> list[click.Option]:
 
 
 def test_help_lists_every_command_once(tmp_path: Path) -> None:
-    """With the first line of its help, and without importing it."""
+    """Commands are listed with the first line of their help, and without importing them."""
     listed = Counter(name for names in SECTIONS.values() for name in names)
     assert set(listed.values()) == {1}
     for name, (_, line) in main.entries.items():
@@ -67,8 +67,8 @@ def test_help_lists_every_command_once(tmp_path: Path) -> None:
         assert [line.split()[0] for line in section.splitlines()] == list(names)
     assert "..." not in shown.partition("\nTables:\n")[2], "no first line is cut"
     assert len(re.findall(r"^    bgdata ", shown, re.MULTILINE)) == 3, "three examples to start with"
-    said = "Exit codes: 0 done, 1 failed or found to differ, 2 wrong usage, 130 interrupted"
-    assert said in " ".join(shown.split())
+    codes = "Exit codes: 0 done, 1 failed or found to differ, 2 wrong usage, 130 interrupted"
+    assert codes in " ".join(shown.split())
     assert BROKEN_PIPE == 141
 
 
@@ -118,8 +118,8 @@ def test_groups_pass_the_warehouse_on(tmp_path: Path) -> None:
     ],
 )
 def test_two_warehouses_are_refused(arguments: list[str]) -> None:
-    said = error_of(CliRunner().invoke(main, arguments), 2)
-    assert re.fullmatch(r"expected one --warehouse, got x and y; see: bgdata( \w+)* --help", said)
+    message = error_of(CliRunner().invoke(main, arguments), 2)
+    assert re.fullmatch(r"expected one --warehouse, got x and y; see: bgdata( \w+)* --help", message)
 
 
 # errors
@@ -292,12 +292,12 @@ def test_options_have_help_and_defaults(names: tuple[str, ...]) -> None:
     options = options_of(names)
     assert options[-1] is WAREHOUSE, "--warehouse is the last of all"
     for option in options:
-        said = option.help or ""
-        body = NOTE.sub("", said)
+        text = option.help or ""
+        body = NOTE.sub("", text)
         assert body, option.name
         assert body[0].isupper(), option.name
         assert body.endswith("."), option.name
-        assert not PERSONS.search(said), option.name
+        assert not PERSONS.search(text), option.name
         if not (option.required or option.is_flag or option.multiple or option.opts[0] in UNLESS_ASKED):
             shown = option.get_help_record(click.Context(command_at(names)))
             assert shown, option.name
@@ -310,7 +310,7 @@ def test_options_of_one_name_have_one_help_text() -> None:
         for option in options_of(names):
             if (" ".join(names), str(option.name)) not in OTHER_WORDS:
                 words.setdefault(option.opts[0], {})[" ".join(names)] = NOTE.sub("", option.help or "")
-    assert {name: said for name, said in words.items() if len(set(said.values())) > 1} == {}
+    assert {name: texts for name, texts in words.items() if len(set(texts.values())) > 1} == {}
 
 
 def examples() -> list[str]:

@@ -20,8 +20,8 @@ from bgdata.game.match import MatchScore
 from bgdata.game.match_state import MatchState, Side, format_gnubg_id
 from bgdata.game.position import Position
 from tests.command_line import position_id, run
-from tests.said import CHANGES, CONTACT, MATCH, MONEY, ROLL
-from tests.together import each
+from tests.stated_parts import CHANGES, CONTACT, MATCH, MONEY, ROLL
+from tests.subtests import each
 
 RACE = position_id([0, 1, 0, 0, 1], [0, 2, 1])
 SHORT = ("--trials", "72", "--seed", "5")
@@ -60,8 +60,8 @@ def test_unused_parts_of_an_identifier_are_named(root: Path, command: str, chang
         [{name: value for name, value in row.items() if name not in hidden} for row in json.loads(answer.stdout)]
         for answer in answers
     )
-    said = answers[1].stderr.splitlines()
-    told = [line for line in said if line.startswith("left out of what the position says: ")]
+    lines = answers[1].stderr.splitlines()
+    told = [line for line in lines if line.startswith("left out of what the position says: ")]
     if change in used:
         assert values != others
         assert not any(words in line for line in told)
@@ -72,7 +72,7 @@ def test_unused_parts_of_an_identifier_are_named(root: Path, command: str, chang
 
 
 def test_rollout_of_a_gnubg_id_uses_cube_and_score(root: Path) -> None:
-    """`--cubeless` leaves them out, and says so."""
+    """`--cubeless` leaves cube and score out, and says so."""
     text = format_gnubg_id(Position(CONTACT), MATCH)
     shown = run(root, "rollout", text, *SHORT, "--plays", "3", *MET)
     assert "mwc %" in shown.stdout, shown.output
@@ -126,7 +126,7 @@ def test_scores_are_parsed_as_points_to_go() -> None:
 
 @each("text", ["", "3", "3:5", "3-", "-3-5", "3-5-7", "3-5\n", " 3-5", "a-b", "٣-٥", "1000-5"])
 def test_invalid_scores_are_refused(text: str) -> None:
-    said = f"expected points that the player on roll and the opponent need, such as 3-5, got {text!r}"
+    message = f"expected points that the player on roll and the opponent need, such as 3-5, got {text!r}"
     with pytest.raises(UsageError) as caught:
         parse_away(text, is_crawford=False)
-    assert str(caught.value) == said
+    assert str(caught.value) == message

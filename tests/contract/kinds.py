@@ -13,7 +13,7 @@ from bgdata.kinds import all_kinds
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Dataset
 from bgdata.store.table import Table
-from tests.together import each
+from tests.subtests import each
 
 HEADERS_BYTES = 4000  # .npy headers and Parquet footers, which only matter in the smallest tables
 

@@ -35,7 +35,7 @@ from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes
 from tests.conftest import sample_files
 from tests.contract.kinds import HEADERS_BYTES, each_kind, sized_kinds, small
-from tests.together import Together, each
+from tests.subtests import Subtests, each
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -96,9 +96,9 @@ def rebuilding(small_root: Path) -> Iterator[Path]:
 @pytest.mark.slow
 def test_every_kind_is_rebuilt_with_the_same_values(small_root: Path, rebuilding: Path) -> None:
     """The rebuild uses other threads and processes, and at most the estimated memory once the libraries are loaded."""
-    with open_executor("processes:2") as processes, Together() as together:
+    with open_executor("processes:2") as processes, Subtests() as subtests:
         for kind in all_kinds().values():
-            with together.case(kind.name):
+            with subtests.test(kind.name):
                 build_again(kind, rebuilding, small(small_root, kind).manifest.digest, processes)
 
 

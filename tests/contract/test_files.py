@@ -25,7 +25,7 @@ from docs.ship import FOLDERS
 from tests.contract.kinds import each_kind, sized_kind, sized_kinds, small
 from tests.kinds.rows import ROWS
 from tests.rechecking import check_sample
-from tests.together import each
+from tests.subtests import each
 
 
 @each_kind

@@ -34,7 +34,7 @@ from bgdata.store.verify import (
 )
 from tests.contract.kinds import Corrupted, corrupted, each_kind, small, with_nan
 from tests.rechecking import check_sample
-from tests.together import Together, each
+from tests.subtests import Subtests, each
 
 # networks are not retrained: their last games are replayed, which a single weight may not change, and of the curve only
 # the last row follows from them
@@ -54,7 +54,7 @@ def computed_kinds() -> dict[str, Dataset[Any]]:
 def test_table_made_from_damaged_cells_is_found(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int | None
 ) -> None:
-    """The result of a damaged checkpoint: some cells are wrong, and all others follow correctly from them."""
+    """A damaged checkpoint may leave some cells wrong, while all others follow correctly from them."""
     warehouse, solve = bgdata.open_warehouse(memory_path), two_sided.solve_batch
 
     def damaged(window: two_sided.Window, totals: range) -> Iterator[two_sided.Solved]:
@@ -153,9 +153,9 @@ def test_corrupted_value_of_any_computed_array_is_found(small_root: Path, tmp_pa
     """All hashes are corrected here, but computed values follow from others or from inputs. One of the values is NaN,
     which passes comparisons with bounds."""
     table = small(small_root, kind)
-    with Together() as together:
+    with Subtests() as subtests:
         for array in kind.arrays:
-            with together.case(f"{kind.name}.{array.name}"):
+            with subtests.test(f"{kind.name}.{array.name}"):
                 generator, good = np.random.default_rng(5), table.array(array.name)
                 is_unknown = f"{kind.name}.{array.name}" in NOT_COMPUTED_AGAIN
                 count = (1 if is_unknown else SAMPLES) if good.size else 0

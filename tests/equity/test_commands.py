@@ -18,7 +18,7 @@ from bgdata.store.parameters import value_text
 from tests.command_line import error_of, run, succeeds
 from tests.equity import published
 from tests.oracles import ask_gnubg, needs_gnubg_tool
-from tests.together import each
+from tests.subtests import each
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_show_away_prints_the_score(root: Path) -> None:
 
 def test_compare_prints_the_differences(root: Path) -> None:
     lines = succeeds(root, "met", "compare", "published-12", "sample").splitlines()
-    assert lines[0] == "published-12 less sample, in percentage points, to 2-away"
+    assert lines[0] == "published-12 minus sample, in percentage points, to 2-away"
     assert lines[3].split() == ["1", "+0.00", "-1.90"]
     assert lines[-2] == "before         at most 1.90 (1-away 2-away), on average 1.90"
     assert lines[-1] == "post-crawford  at most 0.40 (1-away 2-away), on average 0.40"

@@ -30,7 +30,7 @@ from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.evaluation.chances import ordered_chances
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from tests.equity.samples import decide_money, published_met, random_chances
-from tests.together import each
+from tests.subtests import each
 
 MONEY = Stakes(Money(is_jacoby=False))
 CHANCES = (0.7, 0.2, 0.0, 0.1, 0.0)

@@ -27,7 +27,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import decide_money, random_chances
 from tests.reference import cube as twin
-from tests.together import all_raise
+from tests.subtests import all_raise
 
 WORDS = {
     "no double": Action.NO_DOUBLE,

@@ -14,7 +14,7 @@ from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, best_actio
 from bgdata.equity.match_cube import MatchGame, match_equities, match_points, mwc_after
 from bgdata.game.match import MatchScore
 from tests.equity.samples import match_twin, published_met, random_chances
-from tests.together import each
+from tests.subtests import each
 
 OWNERS = {0: "centered", 1: "on_roll", 2: "opponent"}
 # away, opponent_away, cube value, owner code
@@ -91,7 +91,7 @@ def test_equities_are_equal_at_the_points() -> None:
 
 
 def test_long_matches_agree_with_money() -> None:
-    """For mwc that is linear in the points, equities and actions are those of money play."""
+    """If mwc is linear in the points, equities and actions are those of money play."""
     length = 512
     cells = np.full((2, length + 1, length + 1), np.nan)
     points = np.arange(length + 1)

@@ -11,7 +11,7 @@ import pytest
 from bgdata.equity.match_equity import GameMwc, MatchEquity
 from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.game.match import MatchScore
-from tests.together import all_raise
+from tests.subtests import all_raise
 
 # 1-away to 4-away: made up, and simple to work out by hand
 BEFORE = np.array([[0.5, 0.7, 0.75, 0.8], [0.3, 0.5, 0.6, 0.7], [0.25, 0.4, 0.5, 0.6], [0.2, 0.3, 0.4, 0.5]])

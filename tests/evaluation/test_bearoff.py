@@ -42,7 +42,7 @@ from bgdata.kernel import threads
 from tests.random_games import random_game_positions
 from tests.reference.bearoff import equities, layouts
 from tests.reference.bearoff_chances import combined_chances, covered_by
-from tests.together import each
+from tests.subtests import each
 
 NONE, EXACT, COMBINED = BearoffSource.NONE, BearoffSource.EXACT, BearoffSource.COMBINED
 ROUNDING = 3e-7  # rounding of stored and summed chances
@@ -67,7 +67,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def evaluator(root: Path) -> BearoffEvaluator:
-    """It uses the 6x3 two-sided table, which has more positions than 2x15."""
+    """An evaluator that uses the 6x3 two-sided table, which contains more positions than 2x15."""
     warehouse = bgdata.open_warehouse(root)
     race = [warehouse.open(kind, "6x15") for kind in ("bearoff_one_sided", "bearoff_gammon")]
     return BearoffEvaluator(warehouse.open("bearoff_two_sided", "6x3"), *race)
@@ -139,7 +139,7 @@ def test_exact_chances_equal_exact_fractions(evaluator: BearoffEvaluator) -> Non
 
 
 def test_cells_are_the_same_in_both_formats(evaluator: BearoffEvaluator, root: Path) -> None:
-    """Codes of 16 bits are only used in tables too large for tests, so this test makes some."""
+    """Codes of 16 bits are only used in tables that are too large for tests, so this test makes some."""
     table = bgdata.open_two_sided(root, 6, 3)
     index, other = (side.ravel() for side in np.mgrid[1:84, 1:84])
     every = all_layouts(6, 3)
@@ -405,13 +405,13 @@ def test_warehouse_without_tables(tmp_path: Path) -> None:
 
 def test_describe_accuracy(evaluator: BearoffEvaluator, root: Path, tmp_path: Path) -> None:
     assert evaluator.two_sided is not None
-    said = evaluator.accuracy
-    assert said[EXACT] == (
+    accuracy = evaluator.accuracy
+    assert accuracy[EXACT] == (
         f"exact, {evaluator.two_sided.name}: cubeless equity within 1.2e-06, win chance within 5.9e-07"
     )
     assert (
         "; over all pairs of 6x9 the error of the cubeless equity is 0.0017 on average, -0.0279 to +0.0236; "
-        in said[COMBINED]
+        in accuracy[COMBINED]
     )
     shutil.copytree(root, tmp_path / "measured")
     warehouse = bgdata.open_warehouse(tmp_path / "measured")

@@ -44,7 +44,7 @@ from tests.reference.cube_lookahead import Situation, Tree
 from tests.reference.cubeful_games import Chances, Model, Score, match_janowski
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.lookahead import Board
-from tests.together import each
+from tests.subtests import each
 
 
 class Pips:

@@ -39,7 +39,7 @@ from bgdata.game.position import START
 from bgdata.kernel import threads
 from tests.evaluation.sample_networks import random_networks
 from tests.formats.onnx.boards import all_boards
-from tests.together import each
+from tests.subtests import each
 
 REASON = "the extra onnx is not installed"
 pytestmark = pytest.mark.skipif(not (find_spec("onnx") and find_spec("onnxruntime")), reason=REASON)
@@ -227,7 +227,7 @@ def test_chances_from_an_input_set_are_checked_too(tmp_path: Path) -> None:
 
 
 @each(
-    ("said", "shown"),
+    ("metadata", "shown"),
     [
         ({"given": (FLOAT, ("N", 26))}, "float32[N, 26] -> float32[N, 5]"),
         ({"given": (FLOAT, ("N", 196))}, "float32[N, 196] -> float32[N, 5]"),
@@ -240,15 +240,15 @@ def test_chances_from_an_input_set_are_checked_too(tmp_path: Path) -> None:
         ({"given": (FLOAT, ("N", 260)), "inputs": "tesauro-196"}, "float32[N, 260]"),
     ],
 )
-def test_other_inputs_and_outputs_are_refused(tmp_path: Path, said: dict[str, Any], shown: str | None) -> None:
-    path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0], **said)
+def test_other_inputs_and_outputs_are_refused(tmp_path: Path, metadata: dict[str, Any], shown: str | None) -> None:
+    path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0], **metadata)
     wanted = re.escape(f"got {path}: ") if shown is None else "expected an ONNX file int8.*, got .*" + re.escape(shown)
     with refusing((UsageError, CorruptFileError), wanted):
         OnnxEvaluator(path)
 
 
 def test_outputs_of_other_forms_are_refused(tmp_path: Path) -> None:
-    """Consistent files that are not evaluators."""
+    """The files are consistent, but are not evaluators."""
     node, path = onnx().helper.make_node, tmp_path / "x.onnx"
     cast, same = node("Cast", ["x"], ["y"], to=getattr(onnx().TensorProto, FLOAT)), node("Identity", ["x"], ["y"])
     for nodes, outputs, shown in (
@@ -263,7 +263,7 @@ def test_outputs_of_other_forms_are_refused(tmp_path: Path) -> None:
 
 
 def test_answers_of_another_form_and_failures_are_refused(tmp_path: Path) -> None:
-    """More answers than positions, and a failure at run time."""
+    """One file gives more answers than positions, another fails at run time."""
     node, path = onnx().helper.make_node, tmp_path / "x.onnx"
     cast = node("Cast", ["x"], ["numbers"], to=getattr(onnx().TensorProto, FLOAT))
     twice = [node("Gather", ["numbers", "five"], ["found"], axis=1), node("Concat", ["found"] * 2, ["y"], axis=0)]

@@ -51,7 +51,7 @@ from tests.evaluation.sample_networks import random_networks, random_player, shi
 from tests.evaluation.test_lookahead import few_checkers
 from tests.random_games import random_game_positions
 from tests.reference.pubeval import likely_boards
-from tests.together import each
+from tests.subtests import each
 
 ENDING = np.zeros((1, 26), np.int8)  # two checkers left against several
 ENDING[0, [1, 2, 20]] = 1, 1, -12
@@ -89,7 +89,7 @@ def test_played_roll_has_the_best_of_all_plays(most: int) -> None:
 
 
 def test_each_position_is_collected_once() -> None:
-    """All plays of all rolls in order; a position that several rolls reach has one row."""
+    """All plays of all rolls are collected in order; a position that several rolls reach has one row."""
     saved = 0
     for board in sample_boards():
         scratch = new_roll_scratch(random_networks(4))

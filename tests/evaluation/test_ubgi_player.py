@@ -90,7 +90,7 @@ def test_silent_engine_is_replaced(answer: str, rest: str, tmp_path: Path) -> No
 
 
 def test_patience_is_not_part_of_the_version(tmp_path: Path) -> None:
-    """Answers do not depend on it."""
+    """Answers do not depend on the patience."""
     players = [UbgiPlayer(tiny(tmp_path, '"bestmove 8/5 6/5"', *lines)) for lines in ((), ("patience 2.5",))]
     assert [player.patience_seconds for player in players] == [600, 2.5]
     assert pickle.loads(pickle.dumps(players[1])).patience_seconds == 2.5
@@ -114,8 +114,8 @@ def test_supported_versions(version: str, go: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", ["0.3", "9", "1e999999", "x" * 1000])
 def test_unknown_versions_are_refused(version: str, tmp_path: Path) -> None:
     program = TINY.replace("ubgiok", f"proto {version}\\nubgiok")
-    said = r"^expected an engine of UBGI 0\.1 or 0\.2, got tiny-0ply of '"
-    with pytest.raises(UnknownPlayerError, match=said) as raised:
+    message = r"^expected an engine of UBGI 0\.1 or 0\.2, got tiny-0ply of '"
+    with pytest.raises(UnknownPlayerError, match=message) as raised:
         UbgiPlayer(engine_file(tmp_path, program)).choose_plays(BOARD, ROLL)
     assert len(str(raised.value)) < 200
 
@@ -125,10 +125,10 @@ def test_engine_without_evaluation_is_refused(tmp_path: Path) -> None:
         UbgiPlayer(tiny(tmp_path, '"error unsupported eval"')).evaluate_many(BOARD)
 
 
-@pytest.mark.parametrize("said", ["0.5 0.1", "nan 0 0 0 0", "7 0 0 0 0", "0.5 -3 0 0 0", "0.5 0 0 0 one"])
-def test_impossible_chances_are_refused(said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("chances", ["0.5 0.1", "nan 0 0 0 0", "7 0 0 0 0", "0.5 -3 0 0 0", "0.5 0 0 0 one"])
+def test_impossible_chances_are_refused(chances: str, tmp_path: Path) -> None:
     with pytest.raises(ExternalProgramError, match="expected five chances from 0 to 1 of tiny-0ply for 4HPwATDgc/ABMA"):
-        UbgiPlayer(tiny(tmp_path, f'"chances {said}"')).evaluate_many(BOARD)
+        UbgiPlayer(tiny(tmp_path, f'"chances {chances}"')).evaluate_many(BOARD)
 
 
 def test_unknown_key_is_refused(tmp_path: Path) -> None:

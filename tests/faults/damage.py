@@ -147,22 +147,22 @@ class Damage(Campaign):
         """Verify must fail and name the file or its version, unless the file is optional and missing."""
         if damage == "removed" and file.name in (CATALOG, LOCK_NAME, CURRENT):
             return
-        said = answer.output + answer.error
-        assert answer.code == 1, f"expected verify to fail with {file} {damage}, found exit code {answer.code}: {said}"
+        output = answer.output + answer.error
+        assert answer.code == 1, f"expected verify to fail with {file} {damage}, got exit code {answer.code}: {output}"
         names = (str(file), "/".join(file.parts[:3]), file.name if len(file.parts) == 1 else str(file))
-        assert any(name in said for name in names), f"expected verify to name {file} {damage}, found {said}"
+        assert any(name in output for name in names), f"expected verify to name {file} {damage}, found {output}"
 
     def check_count(self, answer: Answer, table: str, file: Path, damage: str) -> None:
         """The query must give all rows, or an error that names the damaged version."""
-        said = answer.output + answer.error
+        output = answer.output + answer.error
         if answer.code == 0:
-            assert answer.output == self.counts[table], f"expected all rows of {table}, {file} {damage}; found {said}"
+            assert answer.output == self.counts[table], f"expected all rows of {table}, {file} {damage}; found {output}"
         else:
             named = file.parts[0] if len(file.parts) == 1 else "/".join(file.parts[:2])
-            assert named in said, f"expected {file} {damage} to be named by a query of {table}, found {said}"
+            assert named in output, f"expected {file} {damage} to be named by a query of {table}, found {output}"
         if file.name == f"{'table' if table != 'quarantine' else table}.parquet" and damage not in SAME_SIZE:
             is_read = table in (file.parts[0], "quarantine")
-            assert (answer.code != 0) == is_read, f"expected {table} alone to fail with {file} {damage}, found {said}"
+            assert (answer.code != 0) == is_read, f"expected {table} alone to fail with {file} {damage}, found {output}"
 
 
 def make_warehouse(folder: Path) -> Path:

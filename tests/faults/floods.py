@@ -203,9 +203,9 @@ class Floods(Campaign):
                 lines += data.count(b"\n")
                 pipe.write(data)
         assert process.wait(HANG_SECONDS) in (0, 1), f"expected an end, found exit code {process.returncode}"
-        said = told.read_bytes()
-        assert len(said) < MAX_LOG + MAX_REPLY * lines, f"expected an answer for each of {lines} lines, found {said!r}"
-        check_words(said, is_error=process.returncode == 1)
+        output = told.read_bytes()
+        assert len(output) < MAX_LOG + MAX_REPLY * lines, f"expected an answer for each of {lines} lines: {output!r}"
+        check_words(output, is_error=process.returncode == 1)
 
     def site(self, chance: random.Random, folder: Path) -> None:  # noqa: ARG002
         """More connections of one sort than the site can hold; others are still answered."""
@@ -287,16 +287,16 @@ def check_ends(process: BaseProcess, told: Path, *, is_error: bool = True) -> No
     process.join(HANG_SECONDS)
     is_hanging = process.exitcode is None
     process.kill()
-    said = told.read_bytes()
-    assert not is_hanging, f"expected an end within its patience, found that it goes on: {said[-500:]!r}"
-    assert process.exitcode == int(is_error), f"expected its end, found exit code {process.exitcode}: {said[-500:]!r}"
-    assert len(said) < MAX_LOG, f"expected a short log, found {len(said):,} bytes: {said[:500]!r}"
-    check_words(said, is_error=is_error)
+    output = told.read_bytes()
+    assert not is_hanging, f"expected an end within its patience, found that it goes on: {output[-500:]!r}"
+    assert process.exitcode == int(is_error), f"expected its end, found exit code {process.exitcode}: {output[-500:]!r}"
+    assert len(output) < MAX_LOG, f"expected a short log, found {len(output):,} bytes: {output[:500]!r}"
+    check_words(output, is_error=is_error)
 
 
-def check_words(said: bytes, *, is_error: bool) -> None:
+def check_words(output: bytes, *, is_error: bool) -> None:
     """Check that the output has at most one line of error, and no traceback."""
-    lines = said.decode().splitlines()
+    lines = output.decode().splitlines()
     errors = [line for line in lines if line.startswith("error: ")]
     assert len(errors) <= 1, f"expected one line of error, found {errors}"
     assert bool(errors) or not is_error, f"expected a line of error, found {lines[-3:]}"

@@ -130,9 +130,9 @@ class Hostile(Campaign):
         found = contents(outside)
         assert found == before, f"expected nothing to be written outside with {what}, found {found.keys()}"
         assert not list(root.rglob("canary*")), f"expected nothing to be run with {what}"
-        said = "".join(answer.output + answer.error for answer in (verified, *others))
-        assert SECRET not in said, f"expected no other file to be read with {what}, found its text"
-        assert "\x1b[2J" not in said, f"expected no command to the terminal with {what}"
+        output = "".join(answer.output + answer.error for answer in (verified, *others))
+        assert SECRET not in output, f"expected no other file to be read with {what}, found its text"
+        assert "\x1b[2J" not in output, f"expected no command to the terminal with {what}"
         if target == FILE_NAME and place[0] in IDENTITY:
             is_there = verified.output.startswith(f"{len(manifests(self.whole))} versions")  # else it is none any more
             assert verified.code == 1 or not is_there, f"expected verify to fail with {what}, found {verified.output}"

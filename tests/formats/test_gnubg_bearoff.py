@@ -50,7 +50,7 @@ from tests.formats.gnubg_files import (
     two_sided_bytes,
     write_bytes,
 )
-from tests.together import each
+from tests.subtests import each
 
 HEADERS = {
     "gnubg-OS-04-15-1-1-0": BearoffHeader("one_sided", 4, 15, has_gammon=True, is_compressed=True),

@@ -13,7 +13,7 @@ from bgdata.formats.lines import LineCounts
 from bgdata.game.position import Position, format_key20, parse_key20
 from tests.formats.samples import BENCHMARK_ROWS, SETTINGS, shared_file
 from tests.game.strategies import boards
-from tests.together import each
+from tests.subtests import each
 
 START_KEY, AFTER_42 = "OAHDPAABDAOAHDPAABDA", "JIGHPAABDAOAHDPAABDA"
 # a group as the program writes it, with made-up numbers: seed, rollouts of both plays, decision, next group

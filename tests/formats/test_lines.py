@@ -32,7 +32,7 @@ from bgdata.formats.lines import (
     write_bytes,
 )
 from tests.reference.text_rows import lines_of
-from tests.together import each
+from tests.subtests import each
 
 TEXT = b"first\nsecond\n"
 MATCH = " 3 point match\n é : 0\n"

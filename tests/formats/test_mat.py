@@ -12,7 +12,7 @@ from bgdata.errors import UsageError
 from bgdata.formats.lines import LineCounts, is_utf8
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import BY_HAND, Flaw, Game, Match, Note, RecordedMove, Turn, TurnKind
-from tests.together import each
+from tests.subtests import each
 
 # gnubg's export of a match against itself, seed 4711; $ marks the end of a line with trailing blanks
 EXAMPLE = """\
@@ -209,18 +209,18 @@ def test_file_with_several_matches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "length", "is_jacoby"),
+    ("setting", "length", "is_jacoby"),
     [("On", 0, True), ("on", 0, True), ("Off", 0, False), ("", 0, False), ("On", 3, False)],
 )
-def test_jacoby_rule_in_info_lines(said: str, length: int, is_jacoby: bool) -> None:
+def test_jacoby_rule_in_info_lines(setting: str, length: int, is_jacoby: bool) -> None:
     """XG writes it above money sessions and also above matches."""
-    text = f'; [Jacoby "{said}"]\n\n {length} point match\n'
+    text = f'; [Jacoby "{setting}"]\n\n {length} point match\n'
     (match,) = parse_mat(text.encode()).matches
     assert match.is_jacoby == is_jacoby
     assert text_of(match) == f"{text}\n"
-    (match,) = parse_mat(f'; [Crawford "{said}"]\n{HEAD}{TWO}'.encode()).matches
-    assert match.games[0].is_crawford is (False if said == "Off" else None)
-    assert f'; [Crawford "{said}"]' in text_of(match)
+    (match,) = parse_mat(f'; [Crawford "{setting}"]\n{HEAD}{TWO}'.encode()).matches
+    assert match.games[0].is_crawford is (False if setting == "Off" else None)
+    assert f'; [Crawford "{setting}"]' in text_of(match)
 
 
 @each(

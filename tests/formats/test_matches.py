@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bgdata.formats.matches import Game, Match, breaks
-from tests.together import each
+from tests.subtests import each
 
 WON = (0, 1)  # by player 0, one point
 

@@ -14,7 +14,7 @@ from bgdata.errors import UsageError
 from bgdata.formats.lines import LineCounts
 from bgdata.formats.met_files import MetTable, format_met, parse_met
 from tests.oracles import ask_gnubg, needs_gnubg_tool
-from tests.together import each
+from tests.subtests import each
 
 INSTALLED = Path("/usr/share/gnubg/met")  # tables of Debian's gnubg-data
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE met SYSTEM "met.dtd">\n<!--\n  Copyright (C) nobody;\n  free.\n-->\n'

@@ -23,7 +23,7 @@ from bgdata.game.position import START, Position, format_key20
 from tests.formats.samples import BGSAGE_ROW, TRAINING_ROW, WILDBG_BAD_ROW, shared_file
 from tests.game.strategies import boards
 from tests.reference.text_rows import lines_of, training_row
-from tests.together import each
+from tests.subtests import each
 
 KEY, START_ID = "OAHDPAABDAOAHDPAABDA", "4HPwATDgc/ABMA"
 START_ROW = f"{KEY} 0.52500 0.14900 0.00800 0.12500 0.00700\n".encode()

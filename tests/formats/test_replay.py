@@ -21,7 +21,7 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position, parse_key20
 from tests.formats import sessions
 from tests.random_games import random_game_positions
-from tests.together import each
+from tests.subtests import each
 
 ROOT = "FF[4]GM[6]PW[ann]PB[bob]"
 MONEY = f"{ROOT}MI[length:0][game:0][ws:0][bs:0]"

@@ -7,7 +7,7 @@ import pytest
 from bgdata.formats.lines import LineCounts
 from bgdata.formats.matches import JACOBY, Flaw, Game, Match, RecordedMove, Turn, TurnKind
 from bgdata.formats.sgf import parse_sgf, parse_sgf_nodes
-from tests.together import each
+from tests.subtests import each
 
 # a session saved by gnubg, without statistics: beavers, a resignation, a drop, an unplayed roll
 EXAMPLE = r"""

@@ -23,7 +23,7 @@ from bgdata.errors import CorruptFileError, TooLargeError, UsageError
 from bgdata.formats import unpacking
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.unpacking import BYTES_VARIABLE, RATIO_VARIABLE, FileFacts, read_content, unpack
-from tests.together import each
+from tests.subtests import each
 
 Pack = Callable[[bytes], bytes]
 PACKS = {"plain": bytes, "gzip": gzip.compress, "bzip2": bz2.compress}

@@ -15,7 +15,7 @@ from bgdata.game.dice import Roll
 from bgdata.game.identifiers import identify
 from bgdata.game.position import START, Position
 from tests.game.strategies import positions
-from tests.together import each
+from tests.subtests import each
 
 
 @given(st.lists(positions, max_size=4))

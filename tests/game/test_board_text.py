@@ -16,7 +16,7 @@ from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
 from tests.game.match_strategies import states_without_offer
 from tests.game.strategies import positions
-from tests.together import each
+from tests.subtests import each
 
 FULL = Position([2, 0, -1, 2, 2, -2, 10, 0, 0, 0, 0, 0, -6, 0, 0, 0, 0, -2, 0, 0, 0, 0, 0, 0, 0, 1])
 DRAWN = """\

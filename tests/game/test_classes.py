@@ -26,7 +26,7 @@ from tests.game.test_codec import batches
 from tests.game.test_plays import position
 from tests.oracles import needs_gnubg_tool
 from tests.random_games import random_game_positions
-from tests.together import each
+from tests.subtests import each
 
 
 @each(

@@ -17,7 +17,7 @@ from bgdata.game.position import START, Position, board_flaw, format_key20
 from bgdata.game.position_hash import position_hashes
 from bgdata.game.themes import position_themes
 from tests.game.strategies import boards
-from tests.together import all_raise, each
+from tests.subtests import all_raise, each
 
 batches = st.lists(boards(), min_size=1, max_size=20).map(lambda rows: np.array(rows, np.int8))
 

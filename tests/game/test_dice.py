@@ -12,7 +12,7 @@ import numpy as np
 from bgdata.errors import InvalidRollError
 from bgdata.game.dice import ORDERED_ROLLS, ROLLS, Roll, parse_roll, roll_of, to_roll
 from bgdata.game.position import START
-from tests.together import all_raise, each
+from tests.subtests import all_raise, each
 
 
 def test_21_rolls_make_36_ordered_rolls() -> None:

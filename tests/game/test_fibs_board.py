@@ -12,7 +12,7 @@ from bgdata.game.fibs_board import format_money_board, parse_fibs_board
 from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.position import START, Position
 from tests.random_games import random_game_positions
-from tests.together import all_raise
+from tests.subtests import all_raise
 
 
 @cache
@@ -30,7 +30,7 @@ def test_formatted_boards_are_parsed_back(roll: object) -> None:
 
 
 def test_other_color_sees_flipped_board() -> None:
-    """The same line with the other color on roll."""
+    """The test reads the same line with the other color on roll."""
     for position in random_positions():
         fields = format_money_board(position).split(":")
         fields[1 + 2 + 3 + 26] = "-1"

@@ -23,7 +23,7 @@ from bgdata.game.match_state import MatchState, Side, parse_match_id
 from bgdata.game.position import START, Position
 from tests.game.match_strategies import running_states
 from tests.game.strategies import positions
-from tests.together import each
+from tests.subtests import each
 
 START_BOARD = "-b----E-C---eE---c-e----B-"
 

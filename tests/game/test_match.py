@@ -9,7 +9,7 @@ import numpy as np
 
 from bgdata.errors import InvalidScoreError
 from bgdata.game.match import MAX_CUBE, Cube, CubeOwner, MatchScore, Money, Stakes
-from tests.together import all_raise, each
+from tests.subtests import all_raise, each
 
 
 def test_cube_owners_flip() -> None:

@@ -27,7 +27,7 @@ from bgdata.game.match_state import (
 from bgdata.game.position import START, Position
 from tests.game.match_strategies import match_states, states_without_offer
 from tests.game.strategies import positions
-from tests.together import all_raise, each
+from tests.subtests import all_raise, each
 
 TOP, BOTTOM = Side.TOP, Side.BOTTOM
 DOUBLED: dict[str, Any] = {"is_double_offered": True, "to_decide": TOP}

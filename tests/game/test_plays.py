@@ -12,7 +12,7 @@ from bgdata.game.plays import CheckerMove, Play, broken_rule, judge_play, legal_
 from bgdata.game.position import START, Position
 from tests.game.strategies import positions
 from tests.reference.plays import boards_after
-from tests.together import each
+from tests.subtests import each
 
 rolls = st.sampled_from(ROLLS)
 # distinct positions after each roll from the start, in the order of ROLLS; gnubg agrees (test_plays_gnubg)
@@ -237,7 +237,7 @@ NOTATION = "expected checker moves such as 'bar/22* 6/5(2)', got "
 
 
 @each(
-    ("before", "roll", "text", "said"),
+    ("before", "roll", "text", "expected"),
     [
         (START, "62", "24/18, 13/11", "legal: 24/18 13/11"),
         (START, "62", "13/11,24/18", "legal: 24/18 13/11"),
@@ -256,10 +256,10 @@ NOTATION = "expected checker moves such as 'bar/22* 6/5(2)', got "
         (START, None, "6/1", "illegal: no roll is played so"),
     ],
 )  # fmt: skip
-def test_judge_play_gives_verdict(before: Position, roll: str | None, text: str, said: str) -> None:
+def test_judge_play_gives_verdict(before: Position, roll: str | None, text: str, expected: str) -> None:
     verdict = judge_play(text, before, roll)
-    assert str(verdict) == said
-    assert (verdict.play is None) == said.startswith("illegal: ") == bool(verdict.reason) == bool(verdict.error)
+    assert str(verdict) == expected
+    assert (verdict.play is None) == expected.startswith("illegal: ") == bool(verdict.reason) == bool(verdict.error)
     every = [play for each in ([parse_roll(roll)] if roll else ROLLS) for play in legal_plays(before, each)]
     assert {play.after_play for play in verdict.legal_plays} == {play.after_play for play in every}
     assert len({*map(str, verdict.legal_plays)}) == len(verdict.legal_plays)
@@ -283,7 +283,7 @@ def test_random_text_has_a_verdict(before: Position, roll: Roll, text: str) -> N
 
 @given(positions, rolls, rolls, st.integers(0))
 def test_only_illegal_plays_break_a_rule(before: Position, roll: Roll, other: Roll, number: int) -> None:
-    """Texts are plays of another roll."""
+    """The texts are plays of another roll."""
     plays = legal_plays(before, other)
     play = plays[number % len(plays)]
     is_legal = any(each.after_play == play.after_play for each in legal_plays(before, roll))

@@ -23,7 +23,7 @@ from bgdata.game.position import (
     parse_position_id,
 )
 from tests.game.strategies import boards, positions
-from tests.together import all_raise, each
+from tests.subtests import all_raise, each
 
 START_BOARD = (0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0)
 TRAINING_BOARD = (0, -1, 0, 0, 2, 2, 3, 2, 3, 0, 0, 0, -3, 2, 0, -1, 0, -2, -1, -3, -2, -2, 0, 1, 0, 0)

@@ -17,7 +17,7 @@ from bgdata.game.position import START, Position
 from bgdata.game.xgid import Xgid, parse_xgid
 from tests.game.match_strategies import running_states
 from tests.game.strategies import positions
-from tests.together import each
+from tests.subtests import each
 
 START_BOARD = "-b----E-C---eE---c-e----B-"
 

@@ -22,7 +22,7 @@ from tests.formats import samples
 from tests.imports.importing import IMPORTED, Imports, rows
 from tests.store import processes
 from tests.store.toy import Notes, whole_versions
-from tests.together import Together, each
+from tests.subtests import Subtests, each
 
 each_kind = each("kind", list(IMPORTED))
 POSITION_TEXT = f"{START.id}\n{START.id[:13]}\n# x\n\nnonsense\n"
@@ -46,9 +46,9 @@ def test_files_without_rows_are_refused(memory_path: Path, kind: str) -> None:
     imports = Imports(memory_path)
     before = imports.sample(kind, name="contact")
     files = sorted(imports.warehouse.root.rglob("*"))
-    with Together() as together:
+    with Subtests() as subtests:
         for content, found in WITHOUT_ROWS.items():
-            with together.case(content):
+            with subtests.test(content):
                 path = imports.file("contact", content)
                 error = error_of(run(imports.warehouse.root, "import", kind, path), 1)
                 assert re.fullmatch(f"expected a row in contact, found {found}; nothing was imported", error), error

@@ -28,7 +28,7 @@ from bgdata.warehouse.commands.export import write_text
 from tests.formats.test_position_files import FORMATS
 from tests.imports.importing import IMPORTED, Imports
 from tests.store.toy import Notes, whole_versions
-from tests.together import each
+from tests.subtests import each
 
 KINDS = [name for name, kind in IMPORTED.items() if isinstance(kind, PositionImport)]
 each_kind = each("kind", KINDS)

@@ -15,7 +15,7 @@ from tests.formats import samples, test_gnubg_benchmark
 from tests.formats.test_position_files import BAD_ROWS, FORMATS, GOOD_ROWS
 from tests.imports.importing import IMPORTED, Imports, counts, quarantined, rows
 from tests.store.toy import Notes, whole_versions
-from tests.together import each
+from tests.subtests import each
 
 each_kind = pytest.mark.parametrize("kind", IMPORTED)
 START_ID, START_BOARD = START.id, list(START.board)

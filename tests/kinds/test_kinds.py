@@ -12,7 +12,7 @@ import bgdata
 from bgdata.errors import CorruptFileError
 from bgdata.kinds.column_values import text_arrays, text_column
 from bgdata.store.dataset import Computation, Dataset, ImportedComputation, ImportedDataset
-from tests.together import each
+from tests.subtests import each
 
 TEXTS = ["a", "", "Grüße", "b"]
 

@@ -40,7 +40,7 @@ def test_play_losses_equal_those_of_ranked_plays(small_root: Path, game: int) ->
 
 
 def test_turns_without_a_readable_play_have_no_loss(small_root: Path) -> None:
-    """No play, an illegal play, and a play whose resulting board is missing."""
+    """Such turns have no play, an illegal play, or a play whose resulting board is missing."""
     warehouse = bgdata.open_warehouse(small_root)
     evaluator, turns = map_player(warehouse).evaluator, turns_of(warehouse, 3)
     double = turns[0] | {"action": "double", "die1": None, "die2": None, "play": None}
@@ -62,7 +62,7 @@ def game_with_cube(warehouse: bgdata.Warehouse) -> tuple[dict[str, Any], list[di
 
 
 def test_verdicts_equal_cube_decisions(small_root: Path) -> None:
-    """Compared turn by turn at the stakes of the turn."""
+    """They are compared turn by turn, at the stakes of the turn."""
     warehouse = bgdata.open_warehouse(small_root)
     player, (game, turns), rules = map_player(warehouse), game_with_cube(warehouse), CubeRules(met=published_met())
     verdicts = cube_verdicts(player, rules, game, turns)
@@ -130,7 +130,7 @@ def test_crawford_game_of_a_match_is_found(
     scores: list[tuple[int, int]], recorded: list[bool | None], doubled: list[bool], expected: list[bool]
 ) -> None:
     rows = [
-        {"game_number": n, "match_length": 3, "score_0": a, "score_1": b, "is_crawford": said, "is_doubled": is_doubled}
-        for n, ((a, b), said, is_doubled) in enumerate(zip(scores, recorded, doubled, strict=True), 1)
+        {"game_number": n, "match_length": 3, "score_0": a, "score_1": b, "is_crawford": rule, "is_doubled": is_doubled}
+        for n, ((a, b), rule, is_doubled) in enumerate(zip(scores, recorded, doubled, strict=True), 1)
     ]
     assert list(crawford_games(rows).values()) == expected

@@ -16,7 +16,7 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
 from tests.measures.commands.test_compare import texts
-from tests.together import each
+from tests.subtests import each
 
 TINY = ("openings", "--network", "tiny", "--trials", "72", "--truncate", "1", "--only", "31")
 FEW = (*TINY, "--until", "9", "--only", "2-1", "--sensible-plays", "0")
@@ -51,7 +51,7 @@ def test_book_lists_first_rolls(warehouse: Warehouse, tmp_path: Path) -> None:
 
 
 def test_shipped_book_is_shown_without_rollouts(tmp_path: Path) -> None:
-    """A bare command shows it: the default recipe with the default network."""
+    """A bare command shows the book of the default recipe with the default network."""
     shipped = published_openings()
     usual = OpeningParameters(network=DEFAULT_NETWORK)
     expected = {replace(usual, objective=each, first_roll=roll) for each in OBJECTIVES for roll in FIRST_ROLLS}
@@ -65,7 +65,7 @@ def test_shipped_book_is_shown_without_rollouts(tmp_path: Path) -> None:
 
 
 def test_shown_book_becomes_current(warehouse: Warehouse) -> None:
-    """SQL then shows it too."""
+    """SQL then shows that book too."""
     succeeds(warehouse.root, *FEW, "31")
     first = warehouse.open("openings", "money-by-tiny-seed-0-31")
     succeeds(warehouse.root, *FEW, "31", "--trials", "108")

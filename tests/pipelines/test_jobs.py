@@ -10,7 +10,7 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
-from tests.together import each
+from tests.subtests import each
 
 
 @each("is_all", [False, True])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.errors import MissingExtraError, UsageError
-from tests.together import each
+from tests.subtests import each
 
 ROOT = Path(__file__).parents[2]
 FLOW = """

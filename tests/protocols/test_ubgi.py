@@ -32,8 +32,8 @@ from bgdata.game.xgid import Xgid
 from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.ubgi import KEYS, UbgiEngine, format_moves
 from tests.evaluation.sample_evaluators import Scrambled
-from tests.said import CHANGES, CONTACT
-from tests.together import each
+from tests.stated_parts import CHANGES, CONTACT
+from tests.subtests import each
 
 PAGE = Path(__file__).parents[2] / "docs/how_to/speak_ubgi.md"
 
@@ -104,8 +104,8 @@ def test_example_session_of_the_page(engine: UbgiEngine) -> None:
     (session,) = re.findall(r"```\n(ubgi\n.*?)```", PAGE.read_text(), re.DOTALL)
     for part in re.split(r"^(?=\S)", session, flags=re.MULTILINE)[1:]:
         typed, *shown = part.splitlines()
-        said, first = engine.answers(typed), -1 if "trials" in typed else 0
-        assert said[first:] == [line.strip() for line in shown[first:]]
+        answers, first = engine.answers(typed), -1 if "trials" in typed else 0
+        assert answers[first:] == [line.strip() for line in shown[first:]]
 
 
 def position_of(stakes: Stakes, position: Position = START, *, is_doubled: bool = False) -> str:
@@ -117,7 +117,7 @@ def position_of(stakes: Stakes, position: Position = START, *, is_doubled: bool 
 
 
 def bearing_off(*points: int) -> Position:
-    """Only these checkers of the side on roll are left; the other side wins with its next roll."""
+    """A position in which only these checkers of the side on roll are left; the other side wins with its next roll."""
     return Position([points.count(point) if point else 0 for point in range(24)] + [-1, 0])
 
 
@@ -185,7 +185,7 @@ def cube_values(answers: list[str]) -> dict[str, float]:
 
 
 def test_conversation_at_a_score(match_engine: UbgiEngine) -> None:
-    """Values are match winning chances: at 2-away 2-away one roll decides the match after double and take."""
+    """Values are match winning chances. At 2-away 2-away one roll decides the match after double and take."""
     ask = match_engine.answers
     assert ask("newgame") == ask(position_of(Stakes(MatchScore(2, 2)), LIKELY)) == []
     told = ask("go cube")
@@ -215,14 +215,14 @@ def test_every_xgid_field_matters(match_engine: UbgiEngine, change: str) -> None
         lines = [f"position xgid {format_xgid(Position(CONTACT), ended)}", "go chequer", "go cube", "go turn"]
         answers.append([answer for line in lines for answer in match_engine.answers(line)])
     assert answers[0] != answers[1]
-    assert not [answer for said in answers for answer in said if answer.startswith("error")]
+    assert not [answer for lines in answers for answer in lines if answer.startswith("error")]
 
 
 def test_engine_without_a_table_refuses_matches(engine: UbgiEngine) -> None:
     """The engine plays for money only, and the error says so."""
     assert engine.answers(position_of(Stakes(MatchScore(2, 2)), LIKELY)) == []
-    said = "error bad_value expected a match equity table for a match, got none"
-    assert engine.answers("go cube")[0].startswith(said)
+    message = "error bad_value expected a match equity table for a match, got none"
+    assert engine.answers("go cube")[0].startswith(message)
 
 
 def test_keys_are_listed_and_set() -> None:
@@ -262,7 +262,7 @@ def test_invalid_lines_get_errors(line: str, error: str) -> None:
 
 
 def test_limits_of_every_key() -> None:
-    """The smallest and largest values that `keys` lists."""
+    """The limits are the smallest and largest values that `keys` lists."""
     engine = simple()
     for name, key in KEYS.items():
         for number in (key.least, key.most) if key.kind == "int" else ():
@@ -288,7 +288,7 @@ SILENT = ("newgame", "stop", "position", "dice", "set", "setoption")
 
 
 def test_every_line_is_answered_or_changes_the_state() -> None:
-    """Ten thousand random lines of valid words."""
+    """The test sends ten thousand random lines of valid words."""
     chance, engine, errors = random.Random(5), simple(), 0
     for _ in range(10_000):
         line = " ".join(chance.choices(WORDS, k=chance.randint(1, 6)))
@@ -357,7 +357,7 @@ def test_our_engine_is_a_player_and_evaluator(player_root: Path, tmp_path: Path)
 
 
 def test_command_answers_on_pipes(player_root: Path) -> None:
-    """The input has bytes that are not text, and ends within a line."""
+    """The input contains bytes that are not text, and ends within a line."""
     command = [sys.executable, "-m", "bgdata", "--warehouse", str(player_root), "ubgi"]
     done = subprocess.run(command, input=b"isready\n\xff\xfe\nisready\nisrea", capture_output=True, check=False)
     assert done.stdout.decode().splitlines()[0] == "readyok"
@@ -385,7 +385,7 @@ def test_line_of_a_hundred_megabytes() -> None:
         sender.start()
         talk, answers = Talk(ours.fileno(), ours.fileno(), "somebody"), list[str]()
         with pytest.raises(ExternalProgramError, match="expected somebody to end its last line, found it gone after"):
-            answers.extend(each for _, said in simple().conversation(talk) for each in said)
+            answers.extend(each for _, lines in simple().conversation(talk) for each in lines)
         sender.join()
     _, most_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()

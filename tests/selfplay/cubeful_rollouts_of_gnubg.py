@@ -1,7 +1,8 @@
 """Compares rollouts with the cube, ours and gnubg's, of the same positions, in standard errors.
 
 `python -m tests.selfplay.cubeful_rollouts_of_gnubg --positions 200` takes positions of self-play, one decision of each
-game. gnubg plays at 0-ply and handles the cube by its own evaluation, so any difference beyond chance is one of skill.
+game. gnubg plays at 0-ply and handles the cube by its own evaluation, so any difference beyond chance is a difference
+in skill.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ from tests.reference.cubeful_games import (
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.pubeval import likely_boards
 from tests.reference.self_play import Evaluator, flipped
-from tests.together import each
+from tests.subtests import each
 
 SEED = 31
 ACTIONS, OWNERS = ("play", "double", "take", "pass"), ("centered", "on_roll", "opponent")
@@ -246,7 +246,7 @@ def test_games_at_1_ply_equal_the_twin(
 
 
 def test_plays_before_a_pass_are_ranked_by_cubeless_equity() -> None:
-    """Their values with the cube are equal to the last bit, yet the opponent may still err."""
+    """The values of these plays with the cube are equal to the last bit, yet the opponent may still err."""
     sides = (by_cube(CubeSide(janowski(0.7))),) * 2
     found = cubeful_self_play(network(), sides, MONEY, 40, SEED)
     ends = found.first_turns[1:] - 3  # the last play before a pass
@@ -368,7 +368,7 @@ def test_pairs_have_the_same_dice_with_sides_swapped() -> None:
 
 
 def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
-    """Points, or twice the mwc less 1, when both sides use a cube life index of 0.7. In the Crawford game the cube is
+    """Points, or twice the mwc minus 1, when both sides use a cube life index of 0.7. In the Crawford game the cube is
     dead."""
     model = match_janowski(0 if score.is_crawford else 0.7, mwc) if score.away else slow_janowski(0.7)
     now, taken, passed = model(chances, cube, owner, score)

@@ -34,7 +34,7 @@ from tests.reference.cubeful_games import Board, Chances, Model, Score, cubeful,
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.cubeful_rollouts import Trials
 from tests.selfplay.test_cubeful_games import evaluate, mwc, network
-from tests.together import each
+from tests.subtests import each
 
 MONEY, JACOBY = Stakes(Money(is_jacoby=False)), Stakes(Money(is_jacoby=True))
 ENDING = Position(position_id([2, 1, 2], [1, 2, 1]))
@@ -49,7 +49,7 @@ def start(position: Position, stakes: Stakes = MONEY, *, may_double: bool = True
 
 
 def worth_by(model: Model) -> object:
-    """The values that measure luck: points, or twice the mwc less 1."""
+    """The values that measure luck: points, or twice the mwc minus 1."""
 
     def worth(board: Board, chances: Chances, cube: int, owner: str, score: Score) -> float:
         value = cubeful(model, match_janowski(0, mwc))(board, chances, cube, owner, score)
@@ -131,7 +131,7 @@ def test_match_rollouts_equal_the_twin(play_ply: int) -> None:
 
 @pytest.mark.slow
 def test_jacoby_rollouts_equal_the_twin() -> None:
-    """By the rule the position is worth 0.976, without it 2.104."""
+    """With the Jacoby rule the position is worth 0.976, without it 2.104."""
     models = (slow_janowski(index, is_jacoby=True) for index in (0.4, 0.7))
     check_block(HIT_OR_GAMMON, JACOBY, *models, may_double=False)
 
@@ -140,7 +140,8 @@ OVER = Position(position_id([0] * 6, [3, 3, 3, 3, 3]))  # the player not on roll
 
 
 def test_gammons_and_finished_games_are_exact() -> None:
-    """Any roll wins a gammon, or the last one did. It counts nothing by the Jacoby rule with a centered cube."""
+    """Any roll wins a gammon, or the last one did. A gammon does not count under the Jacoby rule with a centered
+    cube."""
     owned = Stakes(Money(is_jacoby=True), Cube(2, CubeOwner.ON_ROLL))
     for stakes, points in ((JACOBY, 1), (MONEY, 2), (owned, 2)):
         starts = [start(SURE_GAMMON, stakes, may_double=False), start(OVER, stakes), start(OVER.flip(), stakes)]
@@ -154,7 +155,7 @@ def test_gammons_and_finished_games_are_exact() -> None:
 
 
 def test_games_end_at_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """If the table covers the start, the result is exact; nearly so if it is reached after two rolls."""
+    """If the table covers the start, the result is exact; if the table is reached after two rolls, nearly so."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("rollout") / "warehouse")
     table = warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 6))
     exact, chooser = MoneyBearoff(table), NetworkPlayer(shipped_networks(), BearoffEvaluator(table).arrays).chooser

@@ -48,7 +48,7 @@ from tests.evaluation.sample_networks import pips_networks, shipped_networks, sh
 from tests.reference.corpus import Board, best_chooser, luck, self_played
 from tests.reference.games import PlayChooser, dice, play_game, played_turns, pubeval_chooser, random_chooser
 from tests.reference.pubeval import CONTACT, RACE
-from tests.together import each
+from tests.subtests import each
 
 PUBEVAL_TWIN = pubeval_chooser(CONTACT, RACE)
 SEED, PAIR_SEED, GAMES = 31, 4, 40
@@ -229,7 +229,7 @@ def test_luck_and_equities_equal_the_twin(lucky: Corpus) -> None:
 
 
 def test_luck_averages_to_zero_over_the_rolls(lucky: Corpus) -> None:
-    """All 21, weighted; at the first turn the 15 that are not doubles."""
+    """The mean is over all 21 rolls, weighted; at the first turn over the 15 that are not doubles."""
     # games of the second network take tens of thousands of turns
     for networks, turn in product((shipped_networks(), pips_networks()), range(0, len(lucky.boards), 50)):
         scratch = new_roll_scratch(networks)
@@ -328,7 +328,7 @@ def test_luck_of_a_pair_cancels_for_equal_players() -> None:
 
 
 def test_luck_adjustment_keeps_the_mean_and_reduces_noise() -> None:
-    """For players who play much like the estimator; with others less of the noise is luck."""
+    """This holds for players who play much like the estimator; with others less of the noise is luck."""
     found = self_play(network(), 200, 7, with_luck=True)
     net = net_lucks(found.begins, found.offsets, found.lucks)
     assert abs(net.mean()) < 4 * net.std() / np.sqrt(len(net))
@@ -390,7 +390,7 @@ def test_result_of_eight_games() -> None:
 
 
 def test_standard_error_is_summed_in_order() -> None:
-    """It is part of the digest of a learning curve, and must not depend on the processor."""
+    """The standard error is part of the digest of a learning curve, and must not depend on the processor."""
     chance = random.Random(4)
     for count in (6, 100, 1000, 1002, 2000):
         points = np.array([chance.choice([-3, -2, -1, 1, 2, 3]) for _ in range(count)])
@@ -402,7 +402,7 @@ def test_standard_error_is_summed_in_order() -> None:
 
 
 def test_pairs_are_one_observation() -> None:
-    """Pairs that the dice decide cancel, so no error is left; in other pairs it is larger than that of single games."""
+    """Pairs that the dice decide cancel, so no error is left; other pairs have a larger error than single games."""
     outcomes = [2, -2, 1, -1, 3, -3, 1, -1]
     assert result_of(games_with(outcomes)).standard_error == 0
     doubled = [2, 2, -1, -1, 3, 3, -1, -1]
@@ -425,7 +425,7 @@ def test_short_series_have_no_standard_error() -> None:
 
 
 def test_standard_errors_equal_the_spread_of_series() -> None:
-    """The spread of many short series equals their own standard errors within a tenth."""
+    """The spread of many short series equals the standard errors of the series within a tenth."""
     played = play_games(RandomPlayer(1), PubEval(), 20_000, seed=21)
     parts = [result_of(Games(*(array[row : row + 40] for array in played))) for row in range(0, 20_000, 40)]  # type: ignore[arg-type]
     spread = statistics.stdev(part.points_per_game for part in parts)

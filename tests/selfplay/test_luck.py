@@ -29,7 +29,7 @@ from tests.evaluation.sample_networks import pips_networks, pips_player, random_
 from tests.formats.samples import shared_file
 from tests.random_games import random_game_positions
 from tests.reference.luck import values_of_turn
-from tests.together import each
+from tests.subtests import each
 
 
 def game_of(corpus: Corpus, game: int, first: int = 0) -> RecordedGame:
@@ -66,7 +66,7 @@ def test_luck_skill_and_drift_add_up(corpus: Corpus, evaluator: NetworkPlayer) -
 
 
 def test_exact_values_have_no_drift(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Bearoffs solved by a table, played at random: skill is what plays lose."""
+    """In bearoffs that a table has solved, played at random, skill is what plays lose."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("luck"))
     tables = map_tables(warehouse.build("bearoff_two_sided", TwoSidedParameters(5, 3)), None, None)
     referee = NetworkPlayer(pips_networks(), tables)
@@ -99,7 +99,8 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
 
 
 def test_luck_averages_to_zero_over_rolls(corpus: Corpus) -> None:
-    """Over the 36 rolls of a position, and over the 30 first rolls of a game, which also decide who begins."""
+    """The mean is over the 36 rolls of a position, and over the 30 first rolls of a game, which also decide who
+    begins."""
     board = corpus.boards[[corpus.offsets[3] + 20]]
     mean = 0.0
     for dice in ORDERED_ROLLS:
@@ -212,7 +213,7 @@ ROW = re.compile(r"^(?:A/E/L:|Average/Evaluation/Luck:\n)? ?(-?[\d.]+) / (-?[\d.
 
 
 def test_published_match_has_its_printed_luck() -> None:
-    """57 rolls: the printed luck is evaluation minus average, except for two signs, and is stored as printed."""
+    """The printed luck of 57 rolls is evaluation minus average, except for two signs, and is stored as printed."""
     text = shared_file("..", "seed", "004_3e9704b165f92b66.txt").read_text()
     found = ROW.findall(text.replace("&minus", "-").replace("−", "-"))
     assert len(found) == 57

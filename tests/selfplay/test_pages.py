@@ -105,7 +105,7 @@ def test_stream_is_charged_to_its_client(site_root: Path) -> None:
 
 
 def test_stream_ends_with_its_connection(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over a real socket: a client has one stream at a time, and its rollout stops when it disconnects."""
+    """Over a real socket a client gets one stream at a time, and the rollout stops when the client disconnects."""
     played, ended = threading.Event(), threading.Event()
 
     def endless(*given: object) -> Iterator[object]:
@@ -142,7 +142,7 @@ def response_status(port: int, where: str) -> int:
 
 
 def test_next_rollout_waits_for_the_previous_one() -> None:
-    """For example when a page is reloaded: the old stream ends a moment later."""
+    """When a page is reloaded, for example, the old stream ends a moment later."""
     budget = Budget(Limits(seat_seconds=60.0))
     budget.watch("a")
     timer = threading.Timer(0.05, budget.leave, ["a"])

@@ -48,7 +48,7 @@ from tests.evaluation.sample_networks import pips_networks, pips_player, random_
 from tests.random_games import random_game_positions
 from tests.reference.games import splitmix
 from tests.reference.rollouts import Evaluator, Twin
-from tests.together import each
+from tests.subtests import each
 
 DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
 WEIGHTS = np.array([roll.weight for roll in ROLLS]) / 36
@@ -390,7 +390,8 @@ def test_invalid_boards_and_players_are_refused() -> None:
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_plays_at_1_ply_equal_the_player(number: int, exact: BearoffArrays) -> None:
-    """After one roll: a block has each of the 36 first rolls once, and static evaluations after the chosen plays."""
+    """After one roll, a block contains each of the 36 first rolls once, and static evaluations after the chosen
+    plays."""
     player = NetworkPlayer(random_networks(number, 10.0), exact).seeing_all()
     boards = np.concatenate([random_game_positions(1, seed=4).boards[::9], bearoff_boards(4, 4, 3)])
     found = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0, play_ply=1))
@@ -453,7 +454,7 @@ def test_games_of_each_play_are_limited() -> None:
 
 
 def test_difference_error_equals_simulation() -> None:
-    """Over many draws of correlated pairs, where one side has more values than the other."""
+    """The simulation draws many correlated pairs, of which one side has more values than the other."""
     generator = np.random.default_rng(1)
     n, m, draws = 30, 12, 4000
     shared = generator.normal(size=(draws, n))

@@ -72,7 +72,7 @@ def test_errors_of_losses_come_from_paired_differences() -> None:
 
 
 def test_all_plays_of_a_decision_get_equal_games() -> None:
-    """Until every error is small enough; each play has the same result alone."""
+    """They get games until every error is small enough; each play alone gives the same result."""
     how, window = (pips_player().chooser, 5, SHORT), Window(9.0, 2, 4)
     errors = roll_out_decision(START_BOARD, (6, 5), *how, window, FEW).result.equity_standard_errors
     until = float(errors.min() + errors.max()) / 2
@@ -116,7 +116,7 @@ def test_high_settled_at_changes_nothing() -> None:
 
 
 def test_settled_plays_get_fewer_games() -> None:
-    """The best play always has the most; each play has the result that it has alone with as many games."""
+    """The best play always gets the most games; each play gives the same result as alone with as many games."""
     found = settled(2.0)
     trials = found.result.trials
     assert trials[0] == trials.max()

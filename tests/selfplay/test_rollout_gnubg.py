@@ -54,7 +54,7 @@ def test_race_rollouts_agree_with_gnubg(tmp_path: Path, own: tuple[int, ...], ot
     ],
 )
 def test_contact_rollouts_agree_with_gnubg(tmp_path: Path, position_id: str, dice: tuple[int, int], play: str) -> None:
-    """By a network about as good as gnubg, which plays like it. `network` differs more: in the third position it finds
+    """The network is about as good as gnubg, and plays like it. `network` differs more: in the third position it finds
     plays for the side behind that gnubg does not, see docs/research/networks.md."""
     player = open_network_player("network/taught-400", 0, Warehouse("nowhere", all_kinds()))
     assert isinstance(player, NetworkPlayer)

@@ -73,7 +73,7 @@ def test_pairs_of_equal_players_score_zero(network: NetworkPlayer) -> None:
 
 
 def test_better_player_wins_from_both_seats(network: NetworkPlayer) -> None:
-    """The worse one has its chances swapped: it takes all doubles, and doubles when it is losing."""
+    """The chances of the worse player are swapped: it takes all doubles, and doubles when it is losing."""
     found = play_cubeful((_Backwards(network), network), CubefulRules(), 20, 3)
     assert points_of_first(found).mean() < -0.5
     assert (found.column("way") > 0).all()  # a losing player takes

@@ -1,4 +1,4 @@
-"""Steps from games to rollouts: each uses the version of the previous step, and the plan has the sizes."""
+"""Steps from games to rollouts: each uses the version of the previous step, and the plan gives the sizes."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import bgdata
 from bgdata.kinds import SQL, all_kinds
 from bgdata.store.checks import select_columns
 from tests.sql.corruptions import corruptions
-from tests.together import Together, each
+from tests.subtests import Subtests, each
 
 
 @functools.cache
@@ -52,9 +52,9 @@ def test_corrupted_rows_are_found(tables: duckdb.DuckDBPyConnection, check: str)
     query = queries()[check]
     assert tables.sql(query).columns[0] == "variant"
     assert tables.sql(query).fetchall() == []
-    with Together() as together:
+    with Subtests() as subtests:
         for corruption in corruptions()[check]:
-            with together.case(corruption.damage), undone(tables):
+            with subtests.test(corruption.damage), undone(tables):
                 tables.execute(corruption.damage)
                 found = tables.sql(query)
                 rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]

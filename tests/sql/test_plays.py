@@ -14,7 +14,7 @@ from bgdata.game.position import START, Position
 from bgdata.kinds import all_kinds
 from tests.random_games import random_game_positions
 from tests.reference.plays import boards_after
-from tests.together import each
+from tests.subtests import each
 
 Board = list[int]
 PLACES = {  # checkers by slot of the board: 0 the opponent's bar, 25 the own one
@@ -85,7 +85,7 @@ def test_plays_of_all_rolls_equal_the_twin(macros: duckdb.DuckDBPyConnection, bo
 
 
 def test_positions_cover_the_difficult_rules(macros: duckdb.DuckDBPyConnection) -> None:
-    """Otherwise the test of all rolls could pass without them."""
+    """Otherwise the test of all rolls could pass without these rules."""
     found = answers(macros, [board_of(each) for each in PLACES.values()])
     texts = {text for listed in found.values() for text, _ in listed}
     assert "no play" in texts

@@ -15,7 +15,7 @@ from bgdata.game.dice import ORDERED_ROLLS, roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position, board_flaw
 from tests.random_games import GamePositions, random_game_positions
-from tests.together import each
+from tests.subtests import each
 
 Connection = duckdb.DuckDBPyConnection
 Board = list[int | None]
@@ -102,7 +102,7 @@ def test_invalid_boards_give_null(connection: Connection) -> None:
 
 
 def test_corrupted_boards_equal_python(connection: Connection) -> None:
-    """Legality and, for legal boards, all results."""
+    """Legality is equal and, for legal boards, all results are."""
     chance = random.Random("boards")
     played: list[Board] = games().boards.tolist()
     boards = [list(chance.choice(played)) for _ in range(3000)]

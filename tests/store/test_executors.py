@@ -15,7 +15,7 @@ import pytest
 
 from bgdata.errors import MissingExtraError, UsageError, WorkerError
 from bgdata.store.executors import InProcess, open_executor
-from tests.together import each
+from tests.subtests import each
 
 
 def surroundings() -> tuple[int, str | None]:

@@ -26,7 +26,7 @@ from bgdata.warehouse.rows import listed_rows
 from tests.store.test_catalog import DAMAGES
 from tests.store.test_seal import Make, declare, declared, scripts  # noqa: F401 (fixtures)
 from tests.store.toy import Count, overwrite
-from tests.together import Together, each
+from tests.subtests import Subtests, each
 
 pytestmark = pytest.mark.catalog
 
@@ -158,10 +158,10 @@ CHANGES: dict[str, Callable[[Warehouse], object]] = {
 
 
 def test_changed_catalog_equals_a_new_one(declare: Make) -> None:  # noqa: F811
-    """In all views, rows and comments; and a query sees each change by any process."""
-    with Together() as together:
+    """They are equal in all views, rows and comments, and a query sees each change by any process."""
+    with Subtests() as subtests:
         for number, (name, change) in enumerate(CHANGES.items()):
-            with together.case(name):
+            with subtests.test(name):
                 warehouse = declare(f"warehouse_{number}")
                 warehouse.build("squares", Count(11))
                 change(warehouse)
@@ -196,11 +196,11 @@ def test_query_sees_files_changed_in_place(many: Warehouse, counted: Counter[str
 def forge(warehouse: Warehouse) -> bytes:
     """The index with other rows of a variant, without a valid code."""
     code, _, body = (warehouse.root / survey.INDEX_NAME).read_bytes().partition(b"\n")
-    said = json.loads(body)
-    for versions in (variant[4] for variant in said[3].values()):
+    seal = json.loads(body)
+    for versions in (variant[4] for variant in seal[3].values()):
         for version in versions.values():
             version[1] = 666
-    return code + b"\n" + json.dumps(said, separators=(",", ":")).encode()
+    return code + b"\n" + json.dumps(seal, separators=(",", ":")).encode()
 
 
 def sealed_by_another(warehouse: Warehouse) -> bytes:

@@ -25,7 +25,7 @@ from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.test_manifest import MANIFEST
 from tests.store.toy import Count, Squares
-from tests.together import each
+from tests.subtests import each
 
 OTHER = dataclasses.replace(MANIFEST, dataset="cubes")
 

@@ -11,7 +11,7 @@ import pytest
 from bgdata.errors import InvalidNameError, cite
 from bgdata.kinds import all_kinds
 from bgdata.store.names import check_name, is_name, parse_input, parse_reference
-from tests.together import all_raise, each
+from tests.subtests import all_raise, each
 
 HOSTILE = [
     "", ".", "..", "../evil", "a/b", "a\\b", "/etc/passwd", "a b", "a'b", 'a"b', "a;b", "x')--", "a\n", "\na", "a\0",

@@ -32,7 +32,7 @@ from bgdata.store.remote import Mirror
 from bgdata.store.transfer import Transfer
 from bgdata.warehouse import RemoteWarehouse, Warehouse
 from tests.store.toy import Count, overwrite
-from tests.together import each
+from tests.subtests import each
 
 
 @pytest.fixture(name="store")

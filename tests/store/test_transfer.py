@@ -39,7 +39,7 @@ from bgdata.store.progress import Silence
 from bgdata.store.transfer import INDEX, PUSHING, Moved, Transfer, listing, write_index
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Notes, overwrite, problems, toy_warehouse, whole_versions
-from tests.together import each
+from tests.subtests import each
 
 
 @pytest.fixture(name="memory")

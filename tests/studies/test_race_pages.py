@@ -44,7 +44,7 @@ def test_rules_are_ordered_by_loss(client: TestClient, by: str, column: str) -> 
 
 
 def test_weighting_without_positions_is_reported(client: TestClient) -> None:
-    """The smallest table has no race of five checkers a side."""
+    """The smallest table contains no race of five checkers a side."""
     assert f"No such position came up in race_rules/{RULE_TABLE}" in read(client, "/race?by=longer").text
 
 
@@ -81,12 +81,12 @@ def test_page_without_tables_names_the_commands(empty: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "status", "said"),
+    ("query", "status", "message"),
     [
         ("by=luck", 400, "expected a weighting: played, longer, equal, got 'luck'"),
         ("rules=none", 404, "no race_rules/'none' in warehouse"),
         ("errors=<b>", 404, "no race_error/'<b>' in warehouse"),
     ],
 )
-def test_invalid_queries_are_refused(client: TestClient, query: str, status: int, said: str) -> None:
-    assert said in read(client, f"/race?{query}", status).text
+def test_invalid_queries_are_refused(client: TestClient, query: str, status: int, message: str) -> None:
+    assert message in read(client, f"/race?{query}", status).text

@@ -81,12 +81,12 @@ def test_impossible_chances_are_not_learned() -> None:
     networks = random_floats(0)
     board = np.zeros((1, 26), np.int8)
     board[0, [3, 22]] = 5, -5  # both sides have checkers off, so gammons are impossible
-    said = np.array([outputs(unpacked(networks, 0), encode(InputSet.RACE, board)[0] / 64)], np.float32)
-    before, wanted = copy_networks(networks), said.copy()
+    answers = np.array([outputs(unpacked(networks, 0), encode(InputSet.RACE, board)[0] / 64)], np.float32)
+    before, wanted = copy_networks(networks), answers.copy()
     wanted[0, 1:] = 1
     train(networks, board, wanted, rate=1.0)
     assert networks.weights == pytest.approx(before.weights, abs=1e-5)
-    wanted[0, 0] = 1 - said[0, 0]
+    wanted[0, 0] = 1 - answers[0, 0]
     train(networks, board, wanted, rate=1.0)
     assert networks.weights != pytest.approx(before.weights, abs=1e-2)
 
@@ -139,7 +139,8 @@ def test_small_set_is_learned(squared: bool) -> None:
 
 
 def test_sums_are_by_halving() -> None:
-    """To the last bit in the documented order: the upper half is added to the lower one; a middle item stays."""
+    """Sums are equal to the last bit in the documented order: the upper half is added to the lower one; a middle item
+    stays."""
     generator = np.random.default_rng(11)
     for count in (1, 2, 3, 7, 8, 120, 121):
         values, row = generator.random((2, count), np.float32) - np.float32(0.5)

@@ -78,7 +78,7 @@ def test_wider_networks_give_the_same_outputs() -> None:
 
 
 def test_deeper_networks_give_the_same_outputs() -> None:
-    """Added layers come last: one as wide as the previous one, and a wider one."""
+    """Added layers come last. One is as wide as the previous one, the other wider."""
     networks = rounded_networks(random_floats(RECTIFIED))
     sizes = [row[SIZES : SIZES + row[LAYERS] - 1] for row in networks.shapes.tolist()]
     wanted = ((), (*sizes[1], sizes[1][-1]), (sizes[2][0] + 3, *sizes[2][1:], sizes[2][-1] + 2, sizes[2][-1] + 1))
@@ -94,7 +94,8 @@ def test_deeper_networks_give_the_same_outputs() -> None:
 
 
 def test_added_inputs_keep_the_outputs() -> None:
-    """The crashed network gets contact inputs, the contact network has them, the race network keeps its own."""
+    """The crashed network gets contact inputs, the contact network already has them, and the race network keeps its
+    own."""
     networks = random_networks(1)
     started = started_networks(networks, ((), (17,), ()), seed=3, added=InputSet.CONTACT)
     assert started.shapes[:, :2].tolist() == [[2, 256], [3, 260], [3, 260]]

@@ -40,7 +40,7 @@ def test_names_of_trials() -> None:
 
 @pytest.mark.parametrize("trial", Trial)
 def test_games_are_those_of_the_twin(trial: Trial) -> None:
-    """Game by game: their turns and ends, all weights after them, and what is said of the start."""
+    """Game by game, turns and ends are the same, all weights afterwards, and the chances at the start."""
     networks, twin = new_trial_networks(UNITS, SEED), twin_of(new_trial_networks(UNITS, SEED), trial)
     for game in range(2):
         totals = np.zeros((len(Trial), 3), np.int64)
@@ -56,7 +56,8 @@ def test_games_are_those_of_the_twin(trial: Trial) -> None:
 
 
 def test_chances_are_those_of_dice_passed() -> None:
-    """The last trial is that arm of `turn_networks`, if no output is conditional: the same weights, up to rounding."""
+    """The last trial, in which no output is conditional, is that arm of `turn_networks`, with the same weights up to
+    rounding."""
     from bgdata.training.turn_networks import Arm, new_turn_networks, train_arms
 
     ours, _ = trained(3)
@@ -98,7 +99,7 @@ def test_test_games_are_independent_of_the_batch() -> None:
 
 @pytest.mark.slow
 def test_games_teach_every_trial() -> None:
-    """Each wins more against PubEval after training, and expects the player on roll to win about half."""
+    """Each trial wins more against PubEval after training, and expects the player on roll to win about half."""
     networks, totals = new_trial_networks(20, SEED), np.zeros((len(Trial), 3), np.int64)
     before = results_against_pubeval(networks, 0, 200)
     train_trials(networks, 0.1, SEED, 0, 8000, totals)

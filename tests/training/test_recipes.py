@@ -12,7 +12,7 @@ from bgdata.errors import InvalidParameterError, UnknownInputSetError
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.training.recipes import CYCLE, SupervisedRecipe, TemporalDifferenceRecipe, parse_layers
 from bgdata.training.supervised.run import Cycles
-from tests.together import each
+from tests.subtests import each
 
 RECIPE = TemporalDifferenceRecipe()
 
@@ -111,7 +111,7 @@ def test_schedules_of_the_learning_rate() -> None:
 
 
 def test_cycles_fall_after_three_rises() -> None:
-    """Divided by the root of 10 each time; below a thirtieth they start again."""
+    """Rates are divided by the root of 10 each time; below a thirtieth they start again."""
     recipe, cycles = SupervisedRecipe(schedule="cycles", learning_rate=1.0, optimizer="sgd"), Cycles(2)
     for level, rate in enumerate((1, 10**-0.5, 0.1, 10**-1.5)):
         assert cycles.level(0) == level

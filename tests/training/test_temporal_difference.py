@@ -58,7 +58,7 @@ def test_start_position_is_about_even(tiny: Trainer) -> None:
 
 
 def test_chances_equal_outcomes(tiny: Trainer) -> None:
-    """At the start position, against outcomes of games, for the player who begins."""
+    """The chances at the start position are compared with the outcomes of games, for the player who begins."""
     networks, record = rounded_networks(tiny.networks), new_record(1000)
     play_record(networks, NO_TABLES, 99, 0, record)
     shares = [(record.outcomes > least).mean() for least in (0, 1, 2)]
@@ -209,7 +209,7 @@ def test_cut_games_equal_a_replay() -> None:
 
 
 def test_recorded_chances_are_after_the_play(record: Record, networks: Networks) -> None:
-    """Every value is for the player on roll after the play, the opponent of the player who moved."""
+    """Every value is for the player on roll after the play, who is the opponent of the player who moved."""
     for game, turns in enumerate(record.turns.tolist()):
         boards = check_legal_boards(record.boards[game, :turns])
         found = evaluations(networks, NO_TABLES, boards)
@@ -238,7 +238,8 @@ def test_records_do_not_depend_on_threads_and_batches(record: Record, networks: 
 
 @pytest.mark.parametrize("trace", [0.0, 0.3, 0.7, 1.0])
 def test_targets_equal_lambda_returns(trace: float) -> None:
-    """By brute force from random values, with a table that covers one position in ten; one game is cut."""
+    """Brute force computes the returns of random values, with a table that covers one position in ten; one game is
+    cut."""
     generator = np.random.default_rng(5)
     turns = np.array([1, 2, 3, 8, 25, 25], np.int32)
     chances = generator.random((len(turns), 26, 5), np.float32)
@@ -274,7 +275,8 @@ def sample(table: TwoSidedTable) -> BearoffSample:
 
 
 def test_bearoff_sample_is_random_and_exact(table: TwoSidedTable, sample: BearoffSample) -> None:
-    """Random pairs of layouts that are not empty, by the documented generator, with the equities of the table."""
+    """The sample consists of random pairs of layouts that are not empty, by the documented generator, with the equities
+    of the table."""
     every = layouts(4, 5)
     for row, (board, exact) in enumerate(zip(sample.boards.tolist(), sample.equities.tolist(), strict=True)):
         indexes = [1 + ((stream_bits(3, 0, 2 * row + side) >> 32) * (len(every) - 1) >> 32) for side in range(2)]

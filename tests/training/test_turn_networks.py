@@ -43,7 +43,7 @@ def test_arms_have_the_names_of_the_kind() -> None:
 
 @pytest.mark.parametrize("arm", Arm)
 def test_games_equal_the_twin(arm: Arm) -> None:
-    """Game by game: turns and ends, all weights after them, and chances at the start."""
+    """Game by game, turns and ends are the same, all weights afterwards, and the chances at the start."""
     networks, twin = new_turn_networks(UNITS, SEED), twin_of(new_turn_networks(UNITS, SEED), arm)
     for game in range(2):
         totals = np.zeros((3, 3), np.int64)

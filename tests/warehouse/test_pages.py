@@ -55,7 +55,7 @@ def test_lists_and_kinds_equal_those_of_the_commands(client: TestClient, site_ro
 
 
 def test_every_table_has_a_page(client: TestClient, site_root: Path) -> None:
-    """With manifest, digest, graph, and samples whose first column equals SQL."""
+    """The page shows manifest, digest, graph, and samples whose first column equals SQL."""
     for table in bgdata.open_warehouse(site_root).current():
         where = f"/table/{'/'.join(table.folder.parts[-3:-1])}"
         page, found = read(client, where), client.get(f"{where}.json").json()
@@ -118,7 +118,7 @@ def test_files_of_the_manifest_are_served(client: TestClient, site_root: Path) -
 
 
 @pytest.mark.parametrize(
-    ("where", "said"),
+    ("where", "message"),
     [
         ("/table/bearoff_two", "expected a kind of dataset, got 'bearoff_two'; do you mean bearoff_two_sided"),
         ("/table/bearoff_two_sided/9x9", "no bearoff_two_sided/9x9 in warehouse (have: 3x3, 6x6)"),
@@ -129,8 +129,8 @@ def test_files_of_the_manifest_are_served(client: TestClient, site_root: Path) -
         ("/game/selfplay/pubeval-20-seed-3/99", "expected a game of"),
     ],
 )
-def test_missing_names_are_errors(client: TestClient, where: str, said: str) -> None:
-    assert said in read(client, where, 404).text
+def test_missing_names_are_refused(client: TestClient, where: str, message: str) -> None:
+    assert message in read(client, where, 404).text
 
 
 def test_lineage_has_all_inputs(site_root: Path) -> None:
@@ -167,11 +167,11 @@ def test_match_equity_page(client: TestClient, site_root: Path) -> None:
     assert f"2-away 3-away: published-12, {percent(found[23]['mwc'])}; gammon value" in text
     assert f"tiny-0ply-4-index-0-5, {percent(found[23]['other_mwc'])}; gammon value" in text
     assert f"{where}&away=2-3" in read(client, where).links
-    assert "published-12 less tiny-0ply-4-index-0-5" in read(client, f"{where}&away=2-3").text
+    assert "published-12 minus tiny-0ply-4-index-0-5" in read(client, f"{where}&away=2-3").text
 
 
 @pytest.mark.parametrize(
-    ("query", "status", "said"),
+    ("query", "status", "message"),
     [
         ("met=none", 404, "no match equity table none in warehouse"),
         ("met=/etc/passwd.xml", 404, "no match equity table /etc/passwd.xml"),
@@ -182,8 +182,8 @@ def test_match_equity_page(client: TestClient, site_root: Path) -> None:
         ("met=published-12&away=3", 400, "expected points that the player on roll and the opponent need"),
     ],
 )
-def test_invalid_scores_are_refused(client: TestClient, query: str, status: int, said: str) -> None:
-    assert said in read(client, f"/match-equity?{query}", status).text
+def test_invalid_scores_are_refused(client: TestClient, query: str, status: int, message: str) -> None:
+    assert message in read(client, f"/match-equity?{query}", status).text
 
 
 def test_claims_page(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +202,7 @@ def test_claims_page(client: TestClient, site_root: Path, monkeypatch: pytest.Mo
 
 
 def test_ledger_lists_every_network(client: TestClient, site_root: Path) -> None:
-    """Each has a chart that links to its table, where all its charts are."""
+    """Each network has a chart that links to the network's table, where all its charts are."""
     page, rows = read(client, "/players"), client.get("/players.json").json()["networks"]
     tables = networks(bgdata.open_warehouse(site_root))
     assert [f"{row['network']}/{row['version']}" for row in rows] == [table.name for table in tables]
@@ -296,7 +296,7 @@ def known_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="module")
 def known(known_root: Path) -> Iterator[tuple[TestClient, str]]:
-    """(client of a site over it, address of the four games)."""
+    """(client of a site over the known games, address of the four games)."""
     with open_client(create_app(bgdata.open_warehouse(known_root))) as client:
         yield client, "/game/matches/known"
 
@@ -401,7 +401,7 @@ def test_replay_draws_and_links_the_turns(known: tuple[TestClient, str]) -> None
 
 
 def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
-    """In the replay, the errors, the totals, and JSON, with the words of `bgdata analyze`."""
+    """They are judged in the replay, the errors, the totals and JSON, with the words of `bgdata analyze`."""
     client, where = known
     found = client.get(f"{where}/3.json").json()
     losses = found["cube_losses"]
@@ -423,12 +423,12 @@ def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
     cube = client.get(decision.replace("?", ".json?")).json()["cube"][0]
     assert cube["best"] == ["double_take"]
     assert cube["double_gain"] == pytest.approx(losses[3], abs=1e-7)
-    said = "Of games 0 to 3, those in which a roll without a double lost 0.02"
-    assert said in read(client, f"{where}?order=missed").text
+    message = "Of games 0 to 3, those in which a roll without a double lost 0.02"
+    assert message in read(client, f"{where}?order=missed").text
 
 
 def test_games_without_the_cube_have_no_missed_doubles(known: tuple[TestClient, str], client: TestClient) -> None:
-    """Neither has the Crawford game, marked or not."""
+    """The Crawford game, marked or not, has none either."""
     known_client, _ = known
     games = [known_client.get(f"/game/matches/crawford/{number}.json").json() for number in range(3)]
     missed = [[row["turn"] for row in game["errors"] if row["is_cube"]] for game in games]
@@ -447,7 +447,7 @@ def test_games_without_the_cube_have_no_missed_doubles(known: tuple[TestClient, 
 
 
 def test_jacoby_rule_is_taken_from_the_record(known: tuple[TestClient, str]) -> None:
-    """It applies to the session with the rule, and not to the next one."""
+    """The rule applies to the session that states it, and not to the next one."""
     client, _ = known
     losses = []
     for number, rule in ((0, 1), (1, 0)):
@@ -465,11 +465,11 @@ def test_jacoby_rule_is_taken_from_the_record(known: tuple[TestClient, str]) -> 
 
 def test_doubles_are_not_judged_without_a_met(known_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page of a game says so, and the filter is refused."""
-    said = "expected a match equity table, found none"
-    monkeypatch.setattr(games, "met_of", Mock(side_effect=MissingTableError(said)))
+    message = "expected a match equity table, found none"
+    monkeypatch.setattr(games, "met_of", Mock(side_effect=MissingTableError(message)))
     where = "/game/matches/known"
     with open_client(create_app(bgdata.open_warehouse(known_root))) as client:
-        assert f"Doubles, takes and passes are not judged: {said}" in read(client, f"{where}/3").text
+        assert f"Doubles, takes and passes are not judged: {message}" in read(client, f"{where}/3").text
         found = client.get(f"{where}/3.json").json()
         assert found["cube_losses"] == [None] * 5
         assert [error["is_cube"] for error in found["errors"]] == [False]

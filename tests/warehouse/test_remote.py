@@ -21,7 +21,7 @@ from bgdata.store.progress import Silence
 from bgdata.store.transfer import Transfer
 from bgdata.warehouse import RemoteWarehouse, Warehouse
 from tests.command_line import POSITION, error_of, position_id, run, succeeds
-from tests.together import Together
+from tests.subtests import Subtests
 
 LARGE = TwoSidedParameters(4, 5)
 
@@ -90,20 +90,20 @@ SAME = [
 
 
 def test_answers_are_the_same(root: Path, address: str) -> None:
-    with Together() as together:
+    with Subtests() as subtests:
         for words in SAME:
-            with together.case(" ".join(words)):
+            with subtests.test(" ".join(words)):
                 assert succeeds_at(address, *words) == succeeds(root, *words)
     assert {words[0] for words in SAME} == set(READING) - {"completion"}
 
 
 def run_at(address: str, *words: str) -> Result:
-    """Run a command on a warehouse at an address, which is no path."""
+    """Run a command on a warehouse at an address, which is not a path."""
     return CliRunner().invoke(main, [*words, "--warehouse", address] if address else [*words])
 
 
 def succeeds_at(address: str, *words: str) -> str:
-    """What a command prints on standard output that must succeed."""
+    """The standard output of a command, which must succeed."""
     result = run_at(address, *words)
     assert (result.exit_code, result.exception) == (0, None), result.output or repr(result.exception)
     return result.stdout
@@ -207,7 +207,7 @@ def test_commands_that_write_say_pull_or_push(address: str, monkeypatch: pytest.
 
 def test_wrong_addresses_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for address, code, said in (
+    for address, code, message in (
         ("nope://user:secret@x/y", 2, "expected an address of a scheme that is known"),
         ("s3://key:secret@x/y", 2, "expected keys of S3 in the environment"),
         ("http://user:secret@127.0.0.1:1/x", 1, "cannot read http://127.0.0.1:1/x/index.json: "),
@@ -215,7 +215,7 @@ def test_wrong_addresses_are_one_line(tmp_path: Path, monkeypatch: pytest.Monkey
     ):
         words = ("list", "bearoff_two_sided/6x6") if address.startswith("memory") else ("list",)
         error = error_of(run_at(address, *words), code)
-        assert error.startswith(said)
+        assert error.startswith(message)
         assert "secret" not in error
         monkeypatch.setenv(VARIABLE, address)
         assert error_of(run_at("", *words), code) == error

@@ -29,7 +29,7 @@ from bgdata.web.app import create_app
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Limits, Site
 from tests.command_line import succeeds
-from tests.together import each
+from tests.subtests import each
 from tests.web.reading import open_client, read
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ SHOWING = (  # queries that could show file paths
 
 
 def test_no_query_shows_a_path(client: TestClient, site_root: Path) -> None:
-    """Not even reversed, to avoid replacement in the text."""
+    """No path is shown, not even reversed, which would avoid replacement in the text."""
     error_for(client, "select filename from read_parquet('/etc/passwd', filename = true)")
     folders = {str(site_root), str(Path.home()), tempfile.gettempdir(), str(Path.cwd())}
     for query in SHOWING:
@@ -214,11 +214,11 @@ LARGE = {  # too much memory before the first row; too large rows
 }
 
 
-@pytest.mark.parametrize(("query", "said"), LARGE.items())
+@pytest.mark.parametrize(("query", "message"), LARGE.items())
 @pytest.mark.parametrize("form", ["rows", "parquet"])
-def test_too_large_answers_are_refused(small: TestClient, query: str, said: str, form: str) -> None:
+def test_too_large_answers_are_refused(small: TestClient, query: str, message: str, form: str) -> None:
     """The process stays within its memory limit."""
-    assert error_for(small, query, form).startswith(said)
+    assert error_for(small, query, form).startswith(message)
 
 
 def test_query_that_fails_late_has_its_error(client: TestClient) -> None:

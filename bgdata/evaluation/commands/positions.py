@@ -82,7 +82,7 @@ def show(position: str, roll: str | None, play: str | None, svg: Path | None, fo
         for name, value in position_facts(board, match).items():
             click.echo(f"{name:<12} {value.replace('_', ' ') if name == 'class' else value}")
         if chosen:
-            click.echo(f"\nafter {chosen}, seen by the opponent: {chosen.next_position.id}")
+            click.echo(f"\nafter {chosen}, for the opponent: {chosen.next_position.id}")
         elif dice:
             click.echo(f"\n{len(plays)} plays of {dice}")
             for each in plays:
@@ -198,8 +198,8 @@ def describe_evaluation(evaluation: Evaluation) -> str:
 def describe_source(evaluation: Evaluation) -> str:
     """`contact network, 2 plies: ...`, wrapped: source, ply and accuracy of an evaluation."""
     who = source_words(evaluation)
-    said = f"{who}: {evaluation.accuracy}" if evaluation.accuracy else who
-    return textwrap.fill(said, 118, subsequent_indent="  ", break_on_hyphens=False)
+    text = f"{who}: {evaluation.accuracy}" if evaluation.accuracy else who
+    return textwrap.fill(text, 118, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def describe_plays(rows: Sequence[Row], more: int) -> str:

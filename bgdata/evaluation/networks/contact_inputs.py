@@ -1,8 +1,8 @@
 """Inputs of a network for contact positions: features that human players look at, besides the checkers.
 
-Inputs are int16 in units of 1/64, so that sums are exact; most are between 0 and 1 (64), some reach 2. Both sides have
-the same inputs, the player on roll first; their values do not depend on who rolls next. The definitions are our own,
-after well-known ideas of the field; no other program was followed.
+Inputs are int16 in units of 1/64, so that sums are exact; most are between 0 and 1 (64), some reach 2. Both sides give
+the same inputs, the player on roll first; the values of inputs do not depend on who rolls next. The definitions are our
+own, after well-known ideas of the field; no other program was followed.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def change_sums(
     network: NetworkArrays, before: Inputs, sums_before: Sums, inputs: Inputs, changes: Changes, sums: Sums
 ) -> None:
     """Fill sums[0:hidden] with the sums of the first layer for inputs[input], from sums_before[0:hidden] for
-    before[input]; with zero inputs before, these are the biases. Both have room for whole vectors of inputs."""
+    before[input]; with zero inputs before, these are the biases. Both arrays of inputs have room for whole vectors."""
     n = collect_changes(before, inputs, network.inputs, changes.rows, changes.values)
     add_changes(network, n, changes.rows, changes.values, sums_before, sums)
 

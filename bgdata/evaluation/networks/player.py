@@ -1,8 +1,8 @@
 """Networks with bearoff tables as evaluators and players: mapped from versions, with measured accuracy, opened by name.
 `network` is the default network of the package, `network/NAME` one of the warehouse.
 
-Measured scores are those of the warehouse and of the package. The figures of training are from its last, short test;
-scores over 40,000 games are far more accurate.
+Measured scores are those of the warehouse and of the package. The figures of training are from the last, short test of
+training; scores over 40,000 games are far more accurate.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ PUBEVAL = "pubeval"
 class NetworkScore(NamedTuple):
     """A figure of a network at 0-ply, with its standard error and sample size."""
 
-    measure: str  # points_per_game, or error_rate in thousandths of a point a decision
+    measure: str  # points_per_game, or error_rate in thousandths of a point per decision
     against: str  # pubeval, or the benchmark KIND/VARIANT
     value: float
     value_error: float
@@ -120,7 +120,8 @@ class NetworkScore(NamedTuple):
 
 def best_scores(table: Table, player_version: str, warehouse: Versions | None) -> list[NetworkScore]:
     """The most accurate figure for each opponent and benchmark of a network version: measured in the warehouse, or
-    shipped with the package. `player_version` is that of the player, which also depends on its tables."""
+    shipped with the package. `player_version` is the version of the player, which also depends on the player's
+    tables."""
     found = shipped_scores(table)
     if warehouse is not None:
         found += scores_in(warehouse, table.folder.parent.name, player_version)
@@ -134,7 +135,7 @@ def best_scores(table: Table, player_version: str, warehouse: Versions | None) -
 
 def scores_in(warehouse: Versions, network: str, player_version: str) -> list[NetworkScore]:
     """The figures of `network/NAME` at 0-ply in a warehouse: against PubEval at 0-ply without luck subtracted, and on
-    current benchmarks. Skips damaged versions, which `verify` reports."""
+    current benchmarks. Damaged versions, which `verify` reports, are skipped."""
     found: list[NetworkScore] = []
     for kind in (GAMES, DECISIONS):
         for table in warehouse.versions(kind) if kind in warehouse.kinds else ():
@@ -158,7 +159,7 @@ def scores_in(warehouse: Versions, network: str, player_version: str) -> list[Ne
 
 
 def shipped_scores(table: Table, folder: Path = SHIPPED) -> list[NetworkScore]:
-    """The figures that the package has for this version of a network; empty for other versions."""
+    """The figures that the package contains for this version of a network; empty for other versions."""
     return [NetworkScore(**each) for each in read_scores(folder).get(recorded_name(table), ())]
 
 
@@ -282,9 +283,7 @@ def version_by(folders: Iterable[Path]) -> str:
 
 class MappedNetwork(NetworkPlayer):
     """The networks of a version, and bearoff tables, memory-mapped. `accuracy` quotes scores of the networks from
-    `warehouse`. A pickle only has the paths.
-
-    Raises CorruptFileError.
+    `warehouse`. A pickle contains only the paths. Raises CorruptFileError.
     """
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, warehouse: Versions | None = None) -> None:
@@ -375,8 +374,8 @@ def open_network_player(
     name: str, ply: int, warehouse: Versions, *, tables: bool = True, endgames: bool = False
 ) -> NetworkPlayer | LookaheadPlayer:
     """A network with the best bearoff tables of the warehouse (none if `tables` is false), all memory-mapped. At ply 0
-    kernels can play the result. With `endgames`, contact endgames answer too; recorded games do without, as recipes do
-    not name such tables.
+    kernels can play the result. With `endgames`, contact endgames answer too; recorded games do without, because
+    recipes do not name such tables.
 
     Raises UnknownPlayerError, MissingTableError or CorruptFileError.
     """

@@ -6,8 +6,8 @@ its *own* numbering they move down to point 1 (bar 25); in the other side's numb
 
 Escapes: the 12 points in front of a checker are a mask, bit i for the point i + 1 pips ahead. Its *block* ends with the
 farthest made point within BLOCK pips. A roll escapes if the checker alone can move beyond that, with one die, with
-both, or with up to four steps of a double, without stopping on a made point; points beyond 12 are open. An old idea of
-the field (Berliner's programs had such counts); this definition is our own.
+both, or with up to four steps of a double, without stopping on a made point; points beyond 12 are open. Such counts are
+an old idea of the field (Berliner's programs used them); this definition is our own.
 """
 
 from __future__ import annotations
@@ -136,7 +136,8 @@ def escapes_from(square: int, made: int) -> int:
 def fewest_escapes(rearmost: int, made: int) -> tuple[int, int]:
     """(from squares from `rearmost` on, from all squares): the fewest rolls of 36 that escape over points `made`.
 
-    Considers squares up to LAST_SQUARE where a checker may be, always including the bar, 0. 36 if there are none.
+    The squares considered are those up to LAST_SQUARE where a checker may be, and always the bar, 0. The result is 36
+    if there are none.
     """
     fewest, fewest_of_all = 36, 36
     for square in range(LAST_SQUARE + 1):

@@ -260,7 +260,7 @@ POINTS, AMOUNT = Quantity(3, sign="+"), Quantity(3)
 SIGNS = {"doubtful": "?!", "bad": "?", "very bad": "??", "": ""}
 NOTE = (
     "luck and losses in points of normalised equity: 1 is half of what lies between winning and losing the cube\n"
-    "?! doubtful from 0.03, ? bad from 0.06, ?? very bad from 0.12; rating: thousandths lost a decision\n"
+    "?! doubtful from 0.03, ? bad from 0.06, ?? very bad from 0.12; rating: thousandths lost per decision\n"
     "luck-adj. = result - net luck; drift: changed evaluations, and what a resignation settled"
 )
 

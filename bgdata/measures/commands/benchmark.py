@@ -238,7 +238,7 @@ def judgement_lines(parameters: RefereeParameters, found: Mapping[str, float]) -
         f"{judge}:"
     )
     yield (
-        f"mean loss {Quantity(6).text(found['mean_loss'], found['standard_error'])} points a decision, "
+        f"mean loss {Quantity(6).text(found['mean_loss'], found['standard_error'])} points per decision, "
         f"{CHANCE.text(found['error_share'])} of the choices wrong"
     )
     yield (

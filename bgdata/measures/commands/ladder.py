@@ -53,15 +53,15 @@ def ladder(
 ) -> None:
     """Rate PLAYERS by the games of all pairings.
 
-    A rating is points per game, of matches wins less losses, against the network that comes with bgdata, which is rated
-    0. Everybody plays everybody: each sequence of dice twice with the sides swapped, and the luck of every roll, as
-    that network measures it, is subtracted. PLAYERS such as network/NAME, gnubg:1 (at 1-ply), mine.onnx or mine.ubgi
-    are added to those that the ladder has; at first that is everybody who is here.
+    A rating is points per game, of matches wins minus losses, against the network that comes with bgdata, which is
+    rated 0. All players play each other: each sequence of dice twice with the sides swapped, and the luck of every
+    roll, as that network measures it, is subtracted. PLAYERS such as network/NAME, gnubg:1 (at 1-ply), mine.onnx or
+    mine.ubgi are added to those that the ladder has; a new ladder begins with all installed players.
 
     With a cube, players choose plays by cubeless equity, and turn the cube by Janowski's model and their own chances;
-    who does not evaluate positions is left out. Games are kept in the tables `game_scores` and `cubeful_scores`: a
-    stopped command, run again, goes on, and a new player costs only its own games. The tables are `ladder` and
-    `ladder_pairings`.
+    players that do not evaluate positions are left out. Games are kept in the tables `game_scores` and
+    `cubeful_scores`: a stopped command, run again, goes on, and a new player costs only its own games. The tables are
+    `ladder` and `ladder_pairings`.
 
     \b
       bgdata ladder
@@ -138,6 +138,6 @@ def draw_ladders(ladders: Mapping[str, Sequence[Row]], path: Path) -> None:
             axes.set_yticks(range(len(rows)), [name_of(row) for row in reversed(rows)])
             axes.set_ylim(-0.6, len(rows) - 0.4)
             axes.set_title(play)
-            axes.set_xlabel("wins less losses" if play.startswith("match") else "points per game")
+            axes.set_xlabel("wins minus losses" if play.startswith("match") else "points per game")
         figure.suptitle("Ratings against the network of the package, with 95 % intervals")
         write_figure(figure, path)

@@ -40,7 +40,7 @@ where reference = $reference and reference_version = $version and split = $split
 order by all
 """
 EQUITY = "cubeless_equity"
-UNIT = "thousandths of a point a decision"
+UNIT = "thousandths of a point per decision"
 QUANTITIES = (EQUITY, *(column.name for column in CHANCE_COLUMNS))
 
 
@@ -252,7 +252,7 @@ def group_rows(rows: Sequence[Row], name: str) -> dict[str, dict[str, Row]]:
 
 
 def player_columns(players: Iterable[str]) -> list[Column]:
-    """A column for each player, with room for a figure and its standard error."""
+    """A column for each player, wide enough for a figure and its standard error."""
     return [Column(player, heading=player, width=19, is_right=True) for player in players]
 
 

@@ -1,4 +1,4 @@
-"""Scores the choices of a player on a benchmark: what each loses, according to the rollouts.
+"""Scores the choices of a player on a benchmark by what each loses according to the rollouts.
 
 The error rate is 1000 x the mean loss over all decisions, each counted once. A choice that was not rolled out counts as
 the worst listed play, which flatters weak players; the share of such choices is reported. Source: published benchmark
@@ -30,11 +30,9 @@ NORMAL_95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class RolledOutDecisions:
-    """Decisions with their rolled-out plays, best first.
-
-    `boards` int8[n, 26] before and `rolls` int8[n, 2]; the plays of decision i are first_plays[i] to first_plays[i + 1]
-    (int64[n + 1]); `play_boards` int8[k, 26] after them, the OPPONENT on roll; `losses` float64[k] points, ascending.
-    """
+    """Decisions with their rolled-out plays, best first. `boards` int8[n, 26] are the positions before `rolls` int8[n,
+    2]. The plays of decision i are rows first_plays[i] to first_plays[i + 1] (int64[n + 1]): `play_boards` int8[k, 26]
+    are the positions after them, with the OPPONENT on roll, and `losses` float64[k] are points, ascending."""
 
     boards: Boards
     rolls: NDArray[np.int8]
@@ -129,9 +127,8 @@ def losses_of(decisions: RolledOutDecisions, ranks: NDArray[np.int16]) -> NDArra
 def score_of(losses: NDArray[np.float64], ranks: NDArray[np.int16]) -> dict[str, float]:
     """Error rate in thousandths of a point per decision, and shares of best and of unlisted plays; 0 without choices.
 
-    `error_rate_low` and `error_rate_high` bound the 95 % interval by a normal approximation, cut off at 0. It assumes
-    that decisions are a random sample, and is unreliable for few.
-    """
+    `error_rate_low` and `error_rate_high` bound the 95 % interval by a normal approximation, cut off at 0. The
+    approximation assumes that decisions are a random sample, and is unreliable for few."""
     count = len(losses)
     mean = ERROR_RATE * float(losses.mean()) if count else 0.0
     error = ERROR_RATE * (float(losses.std(ddof=1)) if count > 1 else 0.0) / sqrt(max(count, 1))

@@ -19,8 +19,7 @@ LONGEST = 25  # match, in points
 class CubefulScoreParameters(PairingParameters):
     """Two players, the match length (0 for money games), the number of games or matches, and the seed of their dice.
 
-    Further: whether the network of the package measures luck, and whether networks play with bearoff tables.
-    """
+    They also say whether the network of the package measures luck, and whether networks play with bearoff tables."""
 
     player: str = "network/tiny"
     version: str = "b49ded87"

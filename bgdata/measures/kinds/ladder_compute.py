@@ -209,7 +209,7 @@ def expected_points(difference: float, scale: float) -> float:
 
 def fit_ratings(players: int, zero: int, pairings: Sequence[Pairing], scale: float) -> Ratings:
     """The ratings of players 0, 1, ... by their pairings. Raises UsageError if pairings do not connect all players, and
-    for results or errors that are not finite: the error of a single pair of games is not."""
+    for results or errors that are not finite, such as the error of a single pair of games."""
     for each in pairings:
         if not (isfinite(each.points) and isfinite(each.error)):
             raise UsageError(f"expected finite results of pairings, got {each.points} +/- {each.error}")

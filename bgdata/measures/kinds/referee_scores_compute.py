@@ -1,14 +1,13 @@
 """An exact referee: what checker plays lose in bearoffs that a two-sided table has solved, or in solved endgames.
 
 Bearoff decisions are from games that PubEval plays against itself, in the order in which they occur, so that common
-ones count more: every position that the table covers, if its roll allows at least two different plays. The loss of a
-choice is the cubeless equity after the best play minus that after the choice, both from the table. Nothing is rolled
-out, so the only noise is the choice of decisions.
+ones count more. Every position that the table covers is a decision if its roll allows at least two different plays. The
+loss of a choice is the cubeless equity after the best play minus that after the choice, both from the table. Nothing is
+rolled out, so the only noise is the choice of decisions.
 
 Games rarely reach contact with as few checkers as contact endgames have. Decisions in these are therefore drawn at
-random: pairs of layouts that have not passed each other, all equally likely, and a roll that allows at least two
-different plays.
-"""
+random. Pairs of layouts that have not passed each other are equally likely, and their roll allows at least two
+different plays."""
 
 from __future__ import annotations
 
@@ -113,7 +112,7 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
 
 
 def tolerance(parameters: RefereeParameters) -> float:
-    """Error bound of a loss, which is the sum of those of two equities."""
+    """Error bound of a loss: the sum of the error bounds of two equities."""
     is_contact = parameters.points == ANYWHERE
     return 2 * (ERROR_BOUND if is_contact else error_bound(parameters.points, parameters.checkers))
 
@@ -191,11 +190,10 @@ def verdicts(
     """What each choice loses.
 
     `chosen` int8[n, 26] are positions after the play, the OPPONENT on roll. `equities` takes int8[m, 26] boards and
-    returns float64[m], for the player on roll. The arrays by decision are `losses`, float64 in points; `ranks`,
-    int16, how many plays are better by more than `tolerance` points, the rounding of a table; `n_plays`, int16; and
+    returns float64[m], for the player on roll. The arrays by decision are `losses`, float64 in points; `ranks`, int16,
+    the number of plays that are better by more than `tolerance` points, the rounding of a table; `n_plays`, int16; and
     `best`, int8[n, 26] after the first of the best plays, the OPPONENT on roll. Raises InvalidPositionError for a
-    choice that no legal play leads to.
-    """
+    choice that no legal play leads to."""
     offsets, after = batch_plays(decisions.boards, decisions.rolls)
     turned, counts = flip_boards(after), np.diff(offsets)
     values = -equities(turned)

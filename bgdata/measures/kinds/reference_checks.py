@@ -1,4 +1,4 @@
-"""A sample of reference positions, rolled out again by another player: how far the rollouts can be trusted."""
+"""A sample of reference positions that another player rolls out again shows how far the rollouts can be trusted."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ class ReferenceCheckParameters(RollerParameters):
     """The network that measures luck, the settings of the rollouts, the player, and the positions.
 
     `player` plays both sides at `ply`, and reports a version; it may be the network itself. `reference` is a version of
-    reference positions. `positions` of them are taken, about equally many of each theme.
-    """
+    reference positions. `positions` is the number of positions taken, about equally many of each theme."""
 
     trials: int = 360
     player: str = "network"

@@ -123,8 +123,8 @@ def open_player(context: Context[ReferenceCheckParameters]) -> Player:
 
 
 def sampled_rows(themes: Array, count: int) -> Array:
-    """int32[m]: `count` rows of uint8[n] themes, or all if there are fewer. Themes have about equally many rows, spread
-    evenly."""
+    """int32[m]: `count` rows of uint8[n] themes, or all if there are fewer. Each theme gives about equally many rows,
+    spread evenly."""
     found: list[Array] = []
     counts = np.bincount(themes, minlength=len(THEMES))
     left = count

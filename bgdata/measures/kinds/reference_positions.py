@@ -1,4 +1,4 @@
-"""Positions to measure players by: equally many of every theme, from games of many sources, rolled out."""
+"""Positions to measure players by. Equally many of every theme are taken from games of many sources, and rolled out."""
 
 from __future__ import annotations
 

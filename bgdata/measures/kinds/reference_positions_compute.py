@@ -1,20 +1,19 @@
 """Samples positions of each theme from games of many sources, so that they do not depend on one player's style, and
 rolls them out.
 
-Games go through the sources in turn, and the games of a source go through every `Start`; every fourth game of a source
-has its positions perturbed. Games are searched in order. A hash draws one position of each theme that occurs in a game.
-It is taken unless
+Games go through the sources in turn, and the games of a source go through every `Start`; the positions of every fourth
+game of a source are perturbed. Games are searched in order. A hash draws one position of each theme that occurs in a
+game. The drawn position is taken unless
 
-* its theme has enough positions of the game's half, validation or test, which have equally many,
-* its theme has twice the share of the game's source, or
+* its theme already has enough positions from the game's half (validation and test get equally many),
+* the game's source already gave its theme twice its share, or
 * the position was taken before, by either side.
 
 Bearoffs of at most six checkers a side are never drawn, because exact tables have them, nor are decided races and
 bearoffs, whose five chances are all within 0.05 of 0 or 1.
 
-A perturbed position has one or two checkers of either side moved to random points. It resembles positions of games, but
-occurred in none.
-"""
+In a perturbed position, one or two checkers of either side have been moved to random points. Such a position resembles
+positions of games, but occurred in none."""
 
 from __future__ import annotations
 
@@ -327,7 +326,7 @@ def sample_positions(
 
 
 class SourceGames(NamedTuple):
-    """Games in order; game g has the rows offsets[g] to offsets[g + 1]."""
+    """Games in order; rows offsets[g] to offsets[g + 1] belong to game g."""
 
     offsets: NDArray[np.int64]  # [games + 1]
     boards: Boards  # [rows, 26] before the roll, for the player on roll; perturbed where the plan says so
@@ -387,8 +386,8 @@ def fill_games(
 
 @kernel(borrows=True)
 def perturb(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Change board[slot]: moves one or two checkers, from a point or the bar, to points without checkers of the other
-    side. No checker moves to the bar, or is borne off."""
+    """Move one or two checkers on board[slot], from a point or the bar, to points without checkers of the other side.
+    No checker moves to the bar, or is borne off."""
     for _ in range(1 + draw(stream, counter, 2)):
         sign = 1 if draw(stream, counter, 2) == 0 else -1
         place = nth_checker(board, sign, draw(stream, counter, CHECKERS))

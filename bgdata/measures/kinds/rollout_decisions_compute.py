@@ -59,12 +59,12 @@ class SampledTurns(NamedTuple):
         return SampledTurns(*(values[chosen] for values in self))
 
     def as_text(self) -> str:
-        """They as a setting of work."""
+        """The turns as a setting of work."""
         return " ".join(np.ascontiguousarray(values).tobytes().hex() for values in self)
 
     @classmethod
     def from_text(cls, text: str) -> SampledTurns:
-        """They from `as_text`."""
+        """The turns that `as_text` wrote."""
         types = np.int64, np.int8, np.int8, np.int32, np.int32
         values = [np.frombuffer(bytes.fromhex(word), kind) for word, kind in zip(text.split(), types, strict=True)]
         return cls(values[0], values[1].reshape(-1, 26), values[2].reshape(-1, 2), values[3], values[4])
@@ -166,9 +166,9 @@ def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -
 def sample_turns(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
     """The first turns of a class, by hash, in which a play of the window loses something; all if there are too few.
 
-    Equal positions and rolls are taken once. Several turns may be from one game; with `one_per_game` only the first of
-    each game is taken, so that decisions are independent. A larger sample of the same corpus begins with a smaller one.
-    """
+    A position with the same roll is taken once. Several turns may be from one game; with `one_per_game` only the first
+    of each game is taken, so that decisions are independent. A larger sample of the same corpus begins with a smaller
+    one."""
     count, window = parameters.decisions, parameters.window()
     wanted = PositionClass[parameters.position_class.upper()]
     turns = turns_of_test_games(corpus, wanted, parameters.sample_seed)

@@ -76,8 +76,8 @@ def self_play_measures(recipe: Texts, found: Figures) -> list[Measure]:
 
 
 def share_error(share: float, games: int) -> float:
-    """Standard error of a share of independent games, with one success and one failure added. Without these, a sample
-    without backgammons would have an error of 0."""
+    """Standard error of a share of independent games, with one success and one failure added. Without these two games,
+    a sample without backgammons would have an error of 0."""
     likely = (share * games + 1) / (games + 2)
     return sqrt(likely * (1 - likely) / games)
 

@@ -67,8 +67,8 @@ class ScoresComputation(Computation[ScoresParameters]):
 
 
 def score_arrays(context: Context[ScoresParameters]) -> dict[str, Array]:
-    """Every declared array, from the measures of all sources. Raises InvalidParameterError for a source about another
-    player, or two sources of one measure; MissingTableError for a missing version."""
+    """Every declared array, filled from the measures of all sources. Raises InvalidParameterError for a source about
+    another player, or two sources of one measure; MissingTableError for a missing version."""
     found: dict[tuple[str, str], Measure] = {}
     for place in context.parameters.sources:
         table = context.inputs.get(role_of(place)) or context.warehouse.open_reference(place)
@@ -99,7 +99,7 @@ def check_player(table: Table, wanted: ScoresParameters) -> None:
     found = recipe["player"], recipe.get("ply", 0), recipe["version"]
     # without tables a network reports another version
     if found != (player, ply, version) and not (found[:2] == (player, ply) and recipe.get("tables") == 0):
-        whose, theirs = (f"{name} ({plies}-ply) {said}" for name, plies, said in ((player, ply, version), found))
+        whose, theirs = (f"{name} ({plies}-ply) {version}" for name, plies, version in ((player, ply, version), found))
         raise InvalidParameterError(f"expected results of {whose}, got {table.name} of {theirs}")
 
 

@@ -1,4 +1,4 @@
-"""The ladder: games of every pairing of its players, stored in parts, and the ratings."""
+"""The games of every pairing of a ladder's players, stored in parts, and the ratings."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def part_games(play: str) -> int:
 
 
 def dice_seed(first: Entrant, second: Entrant, seed: int, part: int) -> int:
-    """Seed of the dice of a part of a pairing. Every part has its own dice: with the same dice, results of similar
-    players would not be independent, as the intervals assume."""
+    """Seed of the dice of a part of a pairing. Every part has dice of its own. With the same dice, results of similar
+    players would not be independent, and the intervals assume that they are."""
     text = f"{seed} {part} {player_slug(*first[:2])} {player_slug(*second[:2])}"
     return int.from_bytes(sha256(text.encode()).digest()[:4])
 

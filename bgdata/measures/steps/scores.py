@@ -1,4 +1,4 @@
-"""How good a player is: the versions that measure it, and their figures as rows of `scores` and as text."""
+"""The versions that measure how good a player is, and their figures as rows of `scores` and as text."""
 
 from __future__ import annotations
 
@@ -182,9 +182,9 @@ def other_recipes(
     except MissingTableError as error:
         left_out.append(f"error rates: {error}")
     try:
-        said = as_evaluator(name, open_named_player(name, ply, warehouse)).version
+        own_version = as_evaluator(name, open_named_player(name, ply, warehouse)).version
         for entry in available_references(warehouse):
-            yield REFERENCE_SCORES.name, ReferenceScoreParameters.on(entry, name, ply, said)
+            yield REFERENCE_SCORES.name, ReferenceScoreParameters.on(entry, name, ply, own_version)
     except (UsageError, MissingTableError) as error:
         left_out.append(f"values by theme: {error}")
     try:
@@ -193,8 +193,8 @@ def other_recipes(
         left_out.append(f"bearoffs: {error}")
         return
     for tables in (True, False) if name.partition("/")[0] == NETWORK else (True,):
-        said = open_named_player(name, ply, warehouse, tables=tables).version
-        yield REFEREE.name, RefereeParameters(name, ply, said, tables, *size, amount.decisions, SEEDS["decisions"])
+        judged = open_named_player(name, ply, warehouse, tables=tables).version
+        yield REFEREE.name, RefereeParameters(name, ply, judged, tables, *size, amount.decisions, SEEDS["decisions"])
 
 
 def series_parameters(
@@ -226,7 +226,7 @@ def full_name(name: str) -> str:
 
 def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]:
     """(points, checkers) of the two-sided table of this name, or of the largest table without a name. Raises UsageError
-    for a name that is not a size, and MissingTableError, whose message says the purpose."""
+    for a name that is not a size, and MissingTableError, whose message states the purpose."""
     size = SIZE.fullmatch(name)
     if name and not size:
         raise UsageError(f"expected a size such as 6x9, got {cite(name)}")
@@ -244,9 +244,8 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
 def figure_rows(warehouse: Warehouse, table: Table, rivals: Sequence[Player] = ()) -> list[Row]:
     """All figures about the player of a version of `scores`, with the columns of that table and in its order.
 
-    They are the figures of the version; RMSE, MAE and bias of its values on the test split of reference positions; and
-    its error rates minus those of each of `rivals` on the same decisions.
-    """
+    They are the figures of the version; RMSE, MAE and bias of the player's values on the test split of reference
+    positions; and the player's error rates minus those of each of `rivals` on the same decisions."""
     own = warehouse.rows(f"from {parquet_source(table.parquet.resolve())}")  # the view has only the newest version
     recipe = ScoresParameters.from_manifest(table.manifest.parameters)
     values = warehouse.rows(VALUES, {"sources": list(map(str, recipe.sources)), "split": PUBLISHED})

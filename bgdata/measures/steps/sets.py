@@ -1,4 +1,4 @@
-"""Benchmarks and reference positions: players' choices and values there, and the speed of their evaluation."""
+"""The choices and values of players on benchmarks and reference positions, and the speed of their evaluation."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def chosen_sets(warehouse: Warehouse, names: Sequence[str], more: Sequence[Table
 
 
 def current_sets(warehouse: Warehouse, names: Sequence[str]) -> list[Table]:
-    """The named benchmarks, or all, each once. Raises UsageError for a version that is not current, as SQL does not see
-    its rows, and the errors of `chosen_sets`."""
+    """The named benchmarks, or all, each once. Raises UsageError for a version that is not current, because SQL does
+    not see its rows, and the errors of `chosen_sets`."""
     found = {table.name: table for table in chosen_sets(warehouse, names)}
     for table in found.values():
         current = warehouse.open(table.manifest.dataset, table.manifest.variant)

@@ -116,7 +116,7 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
             if not left:
                 raise
             left -= 1
-            click.echo(f"{error}; connecting again", err=True)
+            click.echo(f"{error}; reconnecting", err=True)
             time.sleep(PAUSE_SECONDS)
             if saver.record:  # the server has saved the match
                 wish = Wish(saver.record.players[1], True, None, wish.games)

@@ -195,8 +195,8 @@ class Dialogue:
         while not session.ending and not session.is_left:
             if session.now.side == 0:
                 self.take_turn()
-            elif said := self.program.act(session):
-                click.echo(f"{self.program.label} {said}")
+            elif text := self.program.act(session):
+                click.echo(f"{self.program.label} {text}")
         if session.ending:
             click.echo("\n" + describe_ending(session))
         return not session.is_left

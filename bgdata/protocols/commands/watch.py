@@ -102,8 +102,8 @@ def watch_session(
             while not session.ending:
                 program, number = programs[session.now.side], session.now.rolls + 1
                 if session.now.kind is not DecisionKind.PLAY:
-                    if said := program.act(session):
-                        click.echo(f"{'':>3}  {program.label:<18}{said}")
+                    if text := program.act(session):
+                        click.echo(f"{'':>3}  {program.label:<18}{text}")
                     continue
                 roll, play = session.roll, program.play(session)
                 session.make(play)
@@ -172,10 +172,10 @@ def describe_ending(session: Session) -> str:
     winner, size, points = session.ending
     who = session.players[winner]
     verb = "win" if who == "You" else "wins"
-    said = f"{who} {verb}{_KINDS[size]} {points} point{'s' * (points != 1)}"
+    text = f"{who} {verb}{_KINDS[size]} {points} point{'s' * (points != 1)}"
     if session.is_over and session.record.length:
-        said += f"\n{who} {verb} the match {session.points[winner]}-{session.points[1 - winner]}"
-    return said
+        text += f"\n{who} {verb} the match {session.points[winner]}-{session.points[1 - winner]}"
+    return text
 
 
 def describe_leaving(session: Session) -> str:

@@ -1,8 +1,8 @@
 """`bgdata rollout`: roll out a position, a cube decision, or the plays of a roll.
 
 Rollouts without the cube show progress and save their finished games, so that a stopped one resumes. A trial depends on
-its number alone, so blocks of trials from several runs add up to one run. They are saved in the user's cache folder,
-because a rollout only reads the warehouse, which may belong to another user.
+its number alone, so blocks of trials from several runs add up to one run. The blocks are saved in the user's cache
+folder, because a rollout only reads the warehouse, which may belong to another user.
 """
 
 from __future__ import annotations
@@ -292,7 +292,7 @@ def choice_lines(rows: list[dict[str, Any]], *, is_match: bool) -> list[str]:
 
 
 class KeptRollout:
-    """The finished blocks of trials of one rollout, saved in a folder. A block has all boards."""
+    """The finished blocks of trials of one rollout, saved in a folder. A block contains all boards."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -380,8 +380,8 @@ class KeptRollout:
 
 @contextmanager
 def kept_rollout(*parts: object) -> Iterator[KeptRollout]:
-    """The rollout with this identity, all that its games depend on. Its saved blocks are deleted when the block ends
-    without an error."""
+    """The rollout with this identity, which is all that the games depend on. The saved blocks are deleted when the
+    block ends without an error."""
     from bgdata.kernel_cache import kernel_cache, kernel_fingerprint
 
     named = repr((FORMAT, kernel_fingerprint(), *parts))

@@ -190,7 +190,7 @@ from selfplay_labels_summary where variant = $variant order by positions desc
 
 def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
     """The parameters of a corpus, for labels that name it as their input. Raises MissingTableError for a corpus that is
-    missing or made by another recipe, and for a damaged one what `Table.check_sizes` raises."""
+    missing or made by another recipe, and for a damaged corpus the exceptions of `Table.check_sizes`."""
     kind, variant, *_ = [*source.split("/"), ""]
     if kind != SELFPLAY.name or not variant:
         raise UsageError(f"expected a corpus such as selfplay/network-10000-seed-1, got {cite(source)}")

@@ -1,4 +1,4 @@
-"""Bearoffs with chances from tables: labels without noise for a race network."""
+"""Bearoffs with chances from tables, which are labels without noise for a race network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from bgdata.bearoff.kinds.bearoff_two_sided import DATASET as TWO_SIDED
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
-from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, EQUITY_COLUMN, POSITION_COLUMNS, SPLITS_ARRAY
+from bgdata.kinds.columns import (
+    CHANCE_COLUMNS,
+    CLASS_COLUMN,
+    DERIVED_PIPS,
+    EQUITY_COLUMN,
+    PIP_COLUMNS,
+    POSITION_COLUMNS,
+    SPLITS_ARRAY,
+)
 from bgdata.selfplay.kinds.shared.games import check_seed
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
@@ -52,6 +60,7 @@ class BearoffLabels(Dataset[BearoffParameters]):
         Column("row", "INTEGER", "", "Number of the row, from 0"),
         *POSITION_COLUMNS,
         CLASS_COLUMN,
+        *PIP_COLUMNS,
         *CHANCE_COLUMNS,
         EQUITY_COLUMN,
         Column("label_source", "VARCHAR", "", "exact (two-sided table) or combined (two one-sided distributions)"),
@@ -67,6 +76,9 @@ class BearoffLabels(Dataset[BearoffParameters]):
     parameters = BearoffParameters
     defaults = ()
     smallest = BearoffParameters(3, 3, 3, 0, 100, 1)
+
+    def derived_columns(self, _parameters: BearoffParameters) -> Mapping[str, str]:
+        return DERIVED_PIPS
 
     def slug(self, parameters: BearoffParameters) -> str:
         two_sided = parameters.two_sided_parameters()

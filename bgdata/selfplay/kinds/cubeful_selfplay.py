@@ -15,6 +15,7 @@ from bgdata.equity.kinds.match_equity import PUBLISHED
 from bgdata.equity.match_equity import MAX_AWAY, MatchEquity
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.kinds.columns import text_declarations
+from bgdata.selfplay.kinds.shared.corpora import RowsOfGames
 from bgdata.selfplay.kinds.shared.games import (
     GAME_ARRAYS,
     GAMES,
@@ -25,7 +26,7 @@ from bgdata.selfplay.kinds.shared.games import (
     check_seed,
 )
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape
+from bgdata.store.dataset import Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -39,10 +40,10 @@ MET = "met"  # role of the match equity table in the inputs
 
 
 def side_of(text: str) -> CubeSide:
-    """The cube handling of a side from text. `0.7` is Janowski's model with this cube life index, `first:0.7` its
-    withdrawn version, `jump:0.08` the jump model with this volatility. `local:0.08` is the jump model with the
-    volatility of each position, and 0.08 for cubes turned later. The prefix `money:` handles the cube as in money play
-    at any score; the prefix `cubeful:` also chooses plays by their value with the cube. Raises
+    """The cube handling of a side, parsed from text. `0.7` is Janowski's model with this cube life index, `first:0.7`
+    Janowski's withdrawn version, `jump:0.08` the jump model with this volatility. `local:0.08` is the jump model with
+    the volatility of each position, and 0.08 for cubes turned later. The prefix `money:` handles the cube as in money
+    play at any score; the prefix `cubeful:` also chooses plays by their value with the cube. Raises
     InvalidParameterError."""
     from bgdata.equity.doubling import janowski, janowski_first, jump
     from bgdata.selfplay.series import CubeSide
@@ -73,7 +74,7 @@ def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
 
 
 def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) -> None:
-    """Raise InvalidParameterError for impossible rules. The match equity table is not checked: it is an input."""
+    """Raise InvalidParameterError for impossible rules. The match equity table is an input, and is not checked."""
     from bgdata.selfplay.series import CubefulRules
 
     even = np.full((max(length, 1), max(length, 1)), 0.5) if length <= MAX_AWAY else np.full((1, 1), 0.5)
@@ -84,8 +85,8 @@ def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) 
 
 
 def met_inputs(length: int, models: str, *, is_own: bool = False) -> dict[str, tuple[str, Parameters]]:
-    """The match equity table of a match by role, empty if neither model needs one. It is the published table up to
-    12-away, and the default one, lengthened if necessary, for longer matches or if it `is_own`."""
+    """The match equity table of a match by role, empty if neither model needs one. The table is the published one up to
+    12-away, and the default one, lengthened if necessary, for longer matches or if `is_own` is set."""
     if not length or all(word.removeprefix(CUBEFUL).startswith(AS_MONEY) for word in models.split()):
         return {}
     default = MATCH_EQUITY.defaults[0]
@@ -112,7 +113,7 @@ class CubefulParameters(NetworkChoice):
     ply: int = 0
 
 
-class CubefulSelfPlay(Dataset[CubefulParameters]):
+class CubefulSelfPlay(RowsOfGames[CubefulParameters]):
     """One row for each game, and one for each turn or cube action."""
 
     name = "cubeful_selfplay"

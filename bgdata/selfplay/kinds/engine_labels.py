@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.players import DEFAULT_NETWORK, PLAYERS, PROGRAMS
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY
-from bgdata.kinds.columns import CHANCE_COLUMNS, EQUITY_COLUMN, SPLITS_ARRAY
+from bgdata.kinds.columns import CHANCE_COLUMNS, EQUITY_COLUMN, JOINS_GAMES, JOINS_TURNS, SPLITS_ARRAY
 from bgdata.selfplay.kinds.shared import rollouts
-from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray, Input
+from bgdata.selfplay.kinds.shared.corpora import RowsOfGames
+from bgdata.store.dataset import BY_PLAYERS, Column, Estimate, FlatArray, Input
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 MAX_PLY = max(player.most_ply for player in PLAYERS.values())
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class EngineParameters(Parameters):
     """The source of the positions, and the engine: a program with its version and its ply (0 is static), or `network`
-    with its bearoff tables, as in `NetworkChoice`. `source_recipe` has the parameters of the source for
+    with its bearoff tables, as in `NetworkChoice`. `source_recipe` contains the parameters of the source for
     `source_input`."""
 
     source: VersionRef = rollouts.UNNAMED
@@ -51,7 +52,7 @@ class EngineParameters(Parameters):
         self.choice().check_determined()
 
 
-class EngineLabels(Dataset[EngineParameters]):
+class EngineLabels(RowsOfGames[EngineParameters]):
     """One row for each position, in the order of the source."""
 
     name = "engine_labels"
@@ -70,6 +71,7 @@ class EngineLabels(Dataset[EngineParameters]):
         Column("ply", "INTEGER", "", "How many rolls it looked ahead; 0 is the static evaluation"),
         rollouts.SPLIT_COLUMN,
     )
+    joins = (JOINS_TURNS, JOINS_GAMES)
     key = ("row",)
     arrays = (
         *rollouts.PLACE_ARRAYS,

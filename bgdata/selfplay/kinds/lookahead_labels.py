@@ -1,4 +1,5 @@
-"""Positions with the chances of a network at 1-ply: cheap labels, better than its own chances at 0-ply."""
+"""Positions with the chances of a network at 1-ply. These labels are cheap, and better than the network's chances at
+0-ply."""
 
 from __future__ import annotations
 
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY
-from bgdata.kinds.columns import CHANCE_COLUMNS, EQUITY_COLUMN, SPLITS_ARRAY
+from bgdata.kinds.columns import CHANCE_COLUMNS, EQUITY_COLUMN, JOINS_GAMES, JOINS_TURNS, SPLITS_ARRAY
 from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.selfplay.kinds.shared import rollouts
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
+from bgdata.selfplay.kinds.shared.corpora import RowsOfGames
+from bgdata.store.dataset import Column, Estimate, FlatArray, Input
 from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef, number_text
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class LookaheadParameters(rollouts.NetworkChoice):
     """The source of the positions, and the network that evaluates them. Positions whose equity changes by less than
-    `least_change` points are left out; 0 keeps all. `source_recipe` has the parameters of the source for
+    `least_change` points are left out; 0 keeps all. `source_recipe` contains the parameters of the source for
     `source_input`."""
 
     source: VersionRef = rollouts.UNNAMED
@@ -30,7 +32,7 @@ class LookaheadParameters(rollouts.NetworkChoice):
     least_change: float = 0.0
 
 
-class LookaheadLabels(Dataset[LookaheadParameters]):
+class LookaheadLabels(RowsOfGames[LookaheadParameters]):
     """One row for each position, in the order of the source."""
 
     name = "lookahead_labels"
@@ -48,6 +50,7 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
         Column("network", "VARCHAR", "", "Network that played both sides, and its version"),
         rollouts.SPLIT_COLUMN,
     )
+    joins = (JOINS_TURNS, JOINS_GAMES)
     key = ("row",)
     arrays = (
         *rollouts.PLACE_ARRAYS,

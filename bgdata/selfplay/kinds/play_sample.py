@@ -1,4 +1,4 @@
-"""Positions after the best plays of turns of self-play, which a player must distinguish to choose well."""
+"""Positions after the best plays of self-play turns, which a player must distinguish to choose well."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from bgdata.game.classes import PositionClass
 from bgdata.kinds import columns as col
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
+from bgdata.selfplay.kinds.shared.corpora import RowsOfGames
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.dataset import Column, Estimate, FlatArray
 from bgdata.store.parameters import Parameters, number_text
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ CLASSES = ("contact", "crashed", "race")  # races include bearoffs
 @dataclass(frozen=True)
 class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
     """A corpus, the classes of positions, the maximum number of turns of each class, the number of best plays of each
-    turn, their largest loss in points at 0-ply, and the network that evaluates them."""
+    turn, the largest loss of these plays in points at 0-ply, and the network that evaluates them."""
 
     classes: tuple[str, ...] = CLASSES
     most: int = 2000
@@ -50,7 +51,7 @@ class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
         return Window(within=self.within, least_plays=1, most_plays=self.plays)
 
 
-class PlaySample(Dataset[PlaySampleParameters]):
+class PlaySample(RowsOfGames[PlaySampleParameters]):
     """One row for each play, best first, in the order of the games."""
 
     name = "play_sample"
@@ -59,14 +60,17 @@ class PlaySample(Dataset[PlaySampleParameters]):
     summary = "Positions after the best plays of turns of self-play, split into train, validation and test by game."
     source = "Computed: turns chosen from a version of selfplay by a hash of the position, plays by a network"
     columns = (
+        col.CORPUS_COLUMN,
         Column("game", "INTEGER", "", "Number of the first game of the corpus that has the position before the turn"),
         col.TURN_COLUMN,
         Column("rank", "SMALLINT", "", "Rank of the play by the network at 0-ply, 1 for the best"),
         *col.POSITION_COLUMNS,
         col.CLASS_COLUMN,
+        *col.PIP_COLUMNS,
         Column("loss", "DOUBLE", "points", "Loss of the play against the best at 0-ply"),
         col.GAME_SPLIT_COLUMN,
     )
+    joins = (col.JOINS_TURNS, col.JOINS_GAMES)
     key = ("game", "turn", "rank")
     arrays = (
         FlatArray("boards", "int8", "row, 26 integers", "Boards after the play, of the opponent, who is on roll"),

@@ -1,4 +1,4 @@
-"""Distinct positions of self-play, a number of each class, for labelling; split by game."""
+"""Distinct positions of self-play for labelling, the same number of each class, split by game."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from bgdata.errors import InvalidParameterError
 from bgdata.kinds import columns as col
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.selfplay.kinds.shared.corpora import RowsOfGames
+from bgdata.store.dataset import Column, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 
@@ -20,7 +21,7 @@ class SampleParameters(SelfPlayParameters):
     most: int = 2000
 
 
-class PositionSample(Dataset[SampleParameters]):
+class PositionSample(RowsOfGames[SampleParameters]):
     """One row for each position, in the order of the games."""
 
     name = "position_sample"
@@ -29,12 +30,15 @@ class PositionSample(Dataset[SampleParameters]):
     summary = "Distinct positions of self-play, of each class as many, split into train, validation and test by game."
     source = "Computed: chosen from a version of selfplay by a hash of the position"
     columns = (
+        col.CORPUS_COLUMN,
         Column("game", "INTEGER", "", "Number of the first game of the corpus that has the position"),
         col.TURN_COLUMN,
         *col.POSITION_COLUMNS,
         col.CLASS_COLUMN,
+        *col.PIP_COLUMNS,
         col.GAME_SPLIT_COLUMN,
     )
+    joins = (col.JOINS_TURNS, col.JOINS_GAMES)
     key = ("game", "turn")
     arrays = (
         FlatArray("boards", "int8", "row, 26 integers", "Boards of the player on roll"),

@@ -1,4 +1,4 @@
-"""Positions with chances by rollouts: labels with standard errors."""
+"""Positions with chances by rollouts, which are labels with standard errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
-from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, DERIVED_PIPS, PIP_COLUMNS, POSITION_COLUMNS
 from bgdata.selfplay.kinds.shared import rollouts
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class RolloutLabelParameters(rollouts.RollerParameters):
     """The source of the positions, the network and the settings of rollouts, and the seed of their dice.
-    `source_recipe` has the parameters of the source for `source_input`."""
+    `source_recipe` contains the parameters of the source for `source_input`."""
 
     source: VersionRef = rollouts.UNNAMED
     seed: int = 0
@@ -39,6 +39,7 @@ class RolloutLabels(Dataset[RolloutLabelParameters]):
         Column("row", "INTEGER", "", "Row of the source, from 0"),
         *POSITION_COLUMNS,
         CLASS_COLUMN,
+        *PIP_COLUMNS,
         *CHANCE_COLUMNS,
         *rollouts.ERROR_COLUMNS,
         *rollouts.EQUITY_COLUMNS,
@@ -61,6 +62,9 @@ class RolloutLabels(Dataset[RolloutLabelParameters]):
         "tiny", "", 3, 3, 72, 0.02, 144, turns=2, source=VersionRef("positions", "sample")
     )
     part_items = rollouts.PART_POSITIONS
+
+    def derived_columns(self, _parameters: RolloutLabelParameters) -> Mapping[str, str]:
+        return DERIVED_PIPS
 
     def slug(self, parameters: RolloutLabelParameters) -> str:
         source = re.sub(r"[^a-z0-9]+", "-", str(parameters.source))

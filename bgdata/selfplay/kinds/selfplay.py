@@ -1,4 +1,5 @@
-"""Games of one player against itself: every position, roll and play, with its evaluation and the luck of the roll."""
+"""Games of one player against itself, with every position, roll and play, the evaluation of the position and the luck
+of the roll."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.kinds.columns import text_declarations
+from bgdata.selfplay.kinds.shared.corpora import RowsOfGames
 from bgdata.selfplay.kinds.shared.games import GAMES, PART_GAMES, TURNS, check_count, check_seed
-from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape
+from bgdata.store.dataset import Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 from bgdata.store.versions import VERSION
 from bgdata.training.kinds.network import default_network
@@ -31,9 +33,9 @@ TABLES = {  # bearoff tables of the network of the package
 
 @dataclass(frozen=True)
 class SelfPlayParameters(Parameters):
-    """The player, its version (empty for `network`: the recipe depends on that network), the number and the seed of the
-    games, and whether the luck of every roll is measured, which takes ten times as long. The player measures luck
-    itself, or, if it has no networks, the network of the package."""
+    """The player, its version (empty for `network`, because the recipe depends on that network), the number and the
+    seed of the games, and whether the luck of every roll is measured, which takes ten times as long. The player
+    measures luck itself, or, if it has no networks, the network of the package."""
 
     player: str = "network"
     version: str = ""
@@ -47,7 +49,7 @@ class SelfPlayParameters(Parameters):
         return SelfPlayParameters(**{name: getattr(self, name) for name in SelfPlayParameters.names()})
 
 
-class SelfPlay(Dataset[SelfPlayParameters]):
+class SelfPlay(RowsOfGames[SelfPlayParameters]):
     """One row for each game, and one for each turn."""
 
     name = "selfplay"

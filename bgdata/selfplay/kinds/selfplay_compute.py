@@ -25,7 +25,14 @@ from bgdata.selfplay.games import Corpus, net_lucks, self_play
 from bgdata.selfplay.kinds.cubeful_selfplay import CubefulParameters, sides_of
 from bgdata.selfplay.kinds.selfplay import SESSION_GAMES, SelfPlayParameters
 from bgdata.selfplay.kinds.shared.games import ACTIONS
-from bgdata.selfplay.kinds.shared.games_compute import game_columns, save_games, slices, turn_columns, turn_places
+from bgdata.selfplay.kinds.shared.games_compute import (
+    corpus_column,
+    game_columns,
+    save_games,
+    slices,
+    turn_columns,
+    turn_places,
+)
 from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played, open_seat, played_tables
 from bgdata.selfplay.series import cubeful_self_play
 from bgdata.store.arrays import Array
@@ -52,12 +59,12 @@ class PlayedGamesComputation(Computation[P]):
     turn_parts: ClassVar[tuple[str, ...]]  # arrays of shards with a row for each turn
 
     def play(self, build: Build[P], work: Work, parts: Sequence[range]) -> Array:
-        """Save what shards hold, and `first_turns`, which it returns."""
+        """Save the arrays of the shards, and `first_turns`; returns the latter."""
         shards = list(compute_shards(build.job, "games", work, parts))
         return save_games(build.job, shards, (*self.game_parts, *self.turn_parts))
 
     def play_again(self, recheck: Recheck[P], play: ShardOf, settings: Settings, first_games: Array) -> str:
-        """Play some games or matches again. Item `number` has the games first_games[number:number + 2]. Raises
+        """Play some games or matches again. Games first_games[number:number + 2] belong to item `number`. Raises
         CheckFailedError."""
         table, first_turns = recheck.table, np.asarray(recheck.table.array("first_turns"))
         count, total = min(recheck.rows, self.most_replayed, len(first_games) - 1), len(first_games) - 1
@@ -87,7 +94,8 @@ class PlayedGamesComputation(Computation[P]):
             n_turns = np.diff(arrays["first_turns"][rows.start : rows.stop + 1])
             players = constant(names[0], "VARCHAR", n), constant(names[1], "VARCHAR", n)
             found = game_columns(computed.first_row + rows.start, records[rows], n_turns, players) | {
-                "seed": np.full(n, seed, np.int64)
+                **corpus_column(self.kind, computed.parameters, n),
+                "seed": np.full(n, seed, np.int64),
             }
             if luck is not None:
                 hedged = np.asarray(arrays["outcomes"])[rows] - luck[rows]
@@ -104,6 +112,7 @@ class PlayedGamesComputation(Computation[P]):
             if "turns" in arrays:  # turns include cube actions
                 plays = pc.if_else(pa.array(records[:, 1] == ACTIONS.index("play")), plays.cast(pa.string()), "")
             found = turn_columns(computed.first_row + games, turns, records, boards, classes, plays)
+            found |= corpus_column(self.kind, computed.parameters, len(boards))
             for column, part in (("cubeless_equity", "equities"), ("luck", "lucks")):
                 if part in arrays:
                     found[column] = pa.array(np.asarray(arrays[part][rows]), from_pandas=True)
@@ -200,7 +209,7 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
 
 
 def seat_tables(context: Context[SelfPlayParameters]) -> dict[str, Table]:
-    """The versions that a player plays by, by role: a network by name plays by the best bearoff tables of its
+    """The versions that a player plays by, by role. A network by name plays by the best bearoff tables of the
     warehouse. Raises MissingTableError."""
     if not context.parameters.player.startswith("network/"):
         return dict(context.inputs)

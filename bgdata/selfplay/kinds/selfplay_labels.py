@@ -14,9 +14,9 @@ from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.kinds import columns as col
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
+from bgdata.selfplay.kinds.shared.corpora import RowsOfGames
 from bgdata.selfplay.kinds.shared.games import PART_GAMES
-from bgdata.selfplay.kinds.shared.rollouts import CORPUS
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.dataset import Column, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class SelfPlayLabelParameters(SelfPlayParameters):
     """A corpus, the size of the two-sided table, and the points of the one-sided and gammon tables that are combined
-    beyond it; 0 for exact chances alone."""
+    beyond that table; 0 for exact chances alone."""
 
     points: int = 6
     checkers: int = 9
     one_sided_points: int = 0
 
 
-class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
+class SelfPlayLabels(RowsOfGames[SelfPlayLabelParameters]):
     """One row for each turn, in the order of the games; see `selfplay_labels_compute`."""
 
     name = "selfplay_labels"
@@ -43,10 +43,12 @@ class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
     )
     source = "Computed: games rescored by bearoff tables, as Lc0 rescores its own by endgame tablebases"
     columns = (
-        Column("game", "INTEGER", "", f"Number of the game in its corpus, from 0; {CORPUS}"),
+        col.CORPUS_COLUMN,
+        Column("game", "INTEGER", "", "Number of the game in its corpus, from 0"),
         col.TURN_COLUMN,
         *col.POSITION_COLUMNS,
         col.CLASS_COLUMN,
+        *col.PIP_COLUMNS,
         Column("outcome", "TINYINT", "points", "Points that the player on roll won in the end, -3 to 3"),
         *col.CHANCE_COLUMNS,
         col.EQUITY_COLUMN,
@@ -55,6 +57,7 @@ class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
         Column("hedged_equity", "FLOAT", "points", "The label less the luck of the rolls up to it, null if unknown"),
         col.GAME_SPLIT_COLUMN,
     )
+    joins = (col.JOINS_TURNS, col.JOINS_GAMES)
     key = ("game", "turn")
     arrays = (
         *POSITION_ARRAYS,

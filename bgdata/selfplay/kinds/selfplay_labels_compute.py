@@ -1,10 +1,10 @@
 """Labels positions of self-play with the outcomes of games, rescored by exact tables.
 
-A label has the five chances of a position that a network learns. Without rescoring each is 0 or 1 by the outcome of the
-game. A position that a table covers gets the chances of the table. An earlier position gets those of the first covered
-position that its game reached, from the point of view of its own side; this removes the luck of all later rolls. Games
-that reach no covered position keep their outcome. (Lc0 rescores its self-play games in this way with endgame
-tablebases.)
+A label consists of the five chances of a position that a network learns. Without rescoring each is 0 or 1 by the
+outcome of the game. A position that a table covers gets the chances of the table. An earlier position gets those of the
+first covered position that its game reached, from the point of view of its own side; this removes the luck of all later
+rolls. Games that reach no covered position keep their outcome. (Lc0 rescores its self-play games in this way with
+endgame tablebases.)
 
 A luck-adjusted label subtracts luck instead. The value of a position is, on average, the value one turn later minus the
 luck of the roll in between, because luck is 0 on average for any evaluation. Going backwards from the end of a game, or
@@ -87,7 +87,7 @@ def label_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 
 def open_labelling(settings: Settings) -> Context[SelfPlayLabelParameters]:
-    """What `label_shard` labels, and by what. Raises CorruptFileError."""
+    """The games that `label_shard` labels, and the tables. Raises CorruptFileError."""
     context = context_of(settings, SelfPlayLabelParameters)
     check_corpus(context.inputs["games"])
     return context
@@ -149,10 +149,9 @@ class Labels(NamedTuple):
 def rescored_labels(
     tables: BearoffArrays, outcomes: Array, begins: Array, offsets: Array, boards: Array, *, combined: bool = False
 ) -> Labels:
-    """Labels of int8[n, 26] boards before the roll. Games have the rows of `games.Corpus`.
-
-    A position is covered if the two-sided table has it, and with `combined` also if two one-sided distributions can be
-    combined, which is an approximation. Labels are the same on any number of threads.
+    """Labels of int8[n, 26] boards before the roll. Rows belong to games as in `games.Corpus`. A position is covered if
+    the two-sided table contains it, and with `combined` also if two one-sided distributions can be combined, which is
+    an approximation. Labels are the same on any number of threads.
     """
     n = len(boards)
     labels = Labels(np.empty(n, np.int8), np.empty((n, 5), np.float32), np.empty(n, np.int64))
@@ -180,10 +179,12 @@ def rescoring_figures(before: Array, chances: Array, turns_later: Array) -> dict
 
 
 def luck_adjusted_equities(labels: Labels, offsets: Array, lucks: Array) -> Array:
-    """float32[n]: cubeless equity of the player on roll before each roll, in points; game g has rows offsets[g] to
-    offsets[g + 1]. It is exact where a table covers the position, and NaN where the luck of the roll is unknown.
+    """float32[n]: cubeless equity of the player on roll before each roll, in points; rows offsets[g] to offsets[g + 1]
+    belong to game g. The equity is exact where a table covers the position, and NaN where the luck of the roll is
+    unknown.
 
-    The value after a game's last turn is its outcome. Games are summed separately, so a game is the same in any corpus.
+    The value after the last turn of a game is the outcome. Games are summed separately, so a game is the same in any
+    corpus.
     """
     is_covered = labels.solved == np.arange(len(labels.solved))
     rescored = cubeless_equities(labels.chances).astype(np.float64)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Self
 from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.kinds import columns as col
+from bgdata.selfplay.kinds.shared.corpora import RowsOfGames
 from bgdata.selfplay.kinds.shared.games import check_count
 from bgdata.selfplay.kinds.shared.rollouts import NETWORK_ARRAY, NETWORK_COLUMN, NetworkChoice
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
+from bgdata.store.dataset import Column, Estimate, FlatArray, Input
 from bgdata.store.parameters import VersionRef, number_text
 
 if TYPE_CHECKING:
@@ -78,18 +79,20 @@ class TrainingGameParameters(NetworkChoice):
     doubts: VersionRef | None = None
 
 
-class TrainingGames(Dataset[TrainingGameParameters]):
-    """One row for each turn of each game, until the game is over or a bearoff table knows its chances."""
+class TrainingGames(RowsOfGames[TrainingGameParameters]):
+    """One row for each turn of each game, until the game is over or a bearoff table contains its chances."""
 
     name = "training_games"
     revision = 3  # 3: likely plays are considered in races too
     summary = "Positions to learn from: games begun anywhere, every turn labelled by looking ahead, free of luck."
     source = "Computed: TD(lambda) returns over 1-ply chances; see play.training_games"
     columns = (
+        col.CORPUS_COLUMN,
         Column("game", "INTEGER", "", "Number of the game, from 0"),
         col.TURN_COLUMN,
         *col.POSITION_COLUMNS,
         col.CLASS_COLUMN,
+        *col.PIP_COLUMNS,
         Column("start", "VARCHAR", "", f"Where the game began: {', '.join(STARTS)}"),
         *col.CHANCE_COLUMNS,
         col.EQUITY_COLUMN,

@@ -98,7 +98,7 @@ def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 @functools.lru_cache(1)  # once for all shards of a worker
 def doubtful_positions(folder: Path) -> Array:
     """int8[n, 26]: positions of the training split of a version about which 0-ply and 1-ply of their network differ
-    most: one of DOUBTED, at least one."""
+    most: one in DOUBTED, at least one."""
     table = Table(folder)
     rows = np.flatnonzero(np.asarray(table.array("splits")) == SPLITS.index("train"))
     values = (np.asarray(table.array(f"{name}_equities")[rows]) for name in ("lookahead", "static"))
@@ -133,8 +133,8 @@ def play_and_label(
 
 
 def starts_of(parameters: TrainingGameParameters, games: range) -> Array:
-    """int8[games]: numbers of `Start`, in proportion to their shares. Game g has the start at g x golden ratio modulo 1
-    on the line of shares, so any range of games has each start in proportion."""
+    """int8[games]: numbers of `Start`, in proportion to their shares. Game g begins with the start at g x golden ratio
+    modulo 1 on the line of shares, so any range of games contains each start in proportion."""
     places = (np.arange(games.start, games.stop) * 0.6180339887498949) % 1.0
     shares = np.cumsum([each.share for each in parameters.starts])
     numbers = np.array([STARTS.index(each.start) for each in parameters.starts], np.int8)

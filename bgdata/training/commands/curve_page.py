@@ -1,7 +1,7 @@
 """`bgdata train plot --page`: the learning curve of a network as one self-contained HTML file.
 
-The file has no scripts and loads nothing: charts are inline SVG, colours follow the reader's choice of light or dark,
-and every drawn number is in a table too.
+The file contains no scripts and loads nothing: charts are inline SVG, colours follow the reader's choice of light or
+dark, and every drawn number is in a table too.
 """
 
 from __future__ import annotations

@@ -26,13 +26,13 @@ order by list_position($trials, trial), games
 """
 COLUMNS = (
     Column("trial", width=15),
-    Column("points_per_game", EQUITY, "points a game", error="standard_error", width=18),
+    Column("points_per_game", EQUITY, "points per game", error="standard_error", width=18),
     Column("turns_per_game", Quantity(1), "rolls", width=6),
     *(Column(f"{size}_share", PERCENT, f"{size}s", width=12) for size in ("gammon", "backgammon")),
     *(Column(name, PERCENT, name.replace("_", " "), width=12) for name in ("win", "win_gammon", "lose_gammon")),
 )
 PANELS = (  # (figure, title, factor)
-    ("points_per_game", "points a game against PubEval", 1),
+    ("points_per_game", "points per game against PubEval", 1),
     ("gammon_share", "gammons in self-play (%)", 100),
     ("gammon_given_win", "gammon given a win, at the start (%)", 100),
 )
@@ -76,7 +76,7 @@ def output_trials(warehouse: Warehouse, /, plot: Path | None, force: bool, form:
 
 
 def mean_row(rows: Sequence[Row]) -> Row:
-    """Means of the last half of the rows of a trial; the standard error is of games of different dice."""
+    """Means of the last half of the rows of a trial; the standard error is that of games with different dice."""
     last = rows[len(rows) // 2 :]
     names = [column.name for column in FIGURES]
     means = {name: float(np.mean([row[name] for row in last])) for name in names}
@@ -86,7 +86,8 @@ def mean_row(rows: Sequence[Row]) -> Row:
 
 def mean_lines(means: Sequence[Row]) -> Iterator[str]:
     """A table of the means; shares and chances in %."""
-    yield f"means from {means[0]['games']:,} games on; in %: shares of self-play, chances at the start with the dice"
+    begin = means[0]["games"]
+    yield f"means from {begin:,} games on; in %: shares of self-play, chances at the start for the player on roll"
     yield from table_lines(COLUMNS, means)
 
 

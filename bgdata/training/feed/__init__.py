@@ -1,6 +1,6 @@
 """The feed: batches of labelled positions, in an order that follows from a recipe alone.
 
-This module says which kinds it takes, and is quick to import."""
+This module says which kinds the feed takes, and is quick to import."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ DECISIONS = {"decisions_boards", "plays_boards"}  # and of every kind that playe
 
 
 def is_labelled(kind: Dataset[Any]) -> bool:
-    """Whether rows of a kind can be trained on: its main table has a `board` for each row of the array `boards`."""
+    """Whether rows of a kind can be trained on, because the main table contains a `board` for each row of the array
+    `boards`."""
     return REFERENCE not in kind.tags and {array.name for array in kind.arrays} >= LABELS
 
 
 def is_benchmark(kind: Dataset[Any]) -> bool:
-    """Whether players are scored on a kind: what its arrays `...boards` hold is kept from training."""
+    """Whether players are scored on a kind, so that the positions in its arrays `...boards` are kept from training."""
     return REFERENCE in kind.tags or {array.name for array in kind.arrays} >= DECISIONS

@@ -1,7 +1,7 @@
-"""How many rows of each block of a version are of which split and class, and how many the guard leaves out.
+"""Counts of the rows of each block of a version by split and class, and of the rows that the guard leaves out.
 
-Pools and epochs follow from these counts. Those of a large version are kept in the cache of the user, with a hash, by
-all that they depend on: opening a feed of it again reads no row.
+Pools and epochs follow from these counts. The counts of a large version are kept in the user's cache, with a hash,
+under a name made of all that they depend on: opening a feed of it again reads no row.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def count_blocks(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Co
 
 @kernel()
 def _fill_counts(splits: Bytes, classes: Bytes, is_guarded: NDArray[np.bool_], block_rows: int, counts: Counts) -> None:
-    """Add to counts[row // block_rows, split, place] the rows of a split and of a class with this place, or that are
-    guarded. A row of no split is never read."""
+    """Add to counts[row // block_rows, split, place] the rows of a split that are of the class with this place, or are
+    guarded. A row without a split is never read."""
     for row in range(len(splits)):
         if splits[row] < counts.shape[1]:
             counts[row // block_rows, splits[row], GUARDED if is_guarded[row] else counted_place(classes[row])] += 1

@@ -2,9 +2,9 @@
 
 Opening a feed counts the rows of the split, or finds them counted; rows are read, and checked, by pools of some hundred
 thousand that are in memory one at a time. With one source of rows, an epoch ends when each row has been seen once.
-Several sources, by weights or by classes, have fixed shares of every batch, and an epoch ends when all rows have been
+Several sources, by weights or by classes, get fixed shares of every batch, and an epoch ends when all rows have been
 seen; sources that are exhausted earlier start again in another order. Several processes that learn together get the
-batches of an epoch in turn, all of them as many.
+batches of an epoch in turn, all of them equally many.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ UNEVEN = ("drop", "fill")  # what happens to the end of an epoch that does not g
 
 
 class Place(NamedTuple):
-    """A batch: the epoch and its number in it, both from 0."""
+    """The place of a batch: the epoch, and the number of the batch in that epoch, both from 0."""
 
     epoch: int
     batch: int
@@ -64,11 +64,9 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class FeedRecipe:
-    """Everything that batches depend on.
-
-    `sources` has, for each kind or variant that was asked for, a weight and the digests of its versions. `strata` has
-    the shares of classes; if it is empty, positions come as they are. `benchmarks` has the digests of the versions that
-    the rows are guarded against, None without a guard.
+    """Everything that batches depend on. `sources` contains, for each requested kind or variant, a weight and the
+    digests of its versions. `strata` contains the shares of classes; if it is empty, positions come as they are.
+    `benchmarks` contains the digests of the versions that the rows are guarded against, None without a guard.
     """
 
     sources: Mapping[str, Mapping[str, Any]]  # name -> {"weight": 2.0, "versions": {"kind/variant/version": digest}}
@@ -105,8 +103,8 @@ class FeedRecipe:
         self.input_set_of()
 
     def input_set_of(self) -> InputSet | None:
-        """The input set of the features. Raises UnknownInputSetError, and UsageError for another revision of it than
-        the current one."""
+        """The input set of the features. Raises UnknownInputSetError, and UsageError for a revision other than the
+        current one."""
         if not self.features:
             return None
         label, _, revision = self.features.partition("@")
@@ -130,8 +128,8 @@ class FeedRecipe:
 
 
 def parse_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
-    """The next batch of a state of `Feed.state_after`. Raises UsageError for the state of another feed, which names the
-    first difference."""
+    """The place of the next batch, from a state of `Feed.state_after`. Raises UsageError, which names the first
+    difference, for the state of another feed."""
     if set(state) != {"feed", "epoch", "batch"}:
         raise UsageError(f"expected a state with feed, epoch and batch, got {', '.join(map(str, state)) or 'none'}")
     own, given = recipe.record(), state["feed"]
@@ -152,8 +150,8 @@ def parse_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
 
 
 def share_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
-    """Whole parts of a total in proportion to weights. What rounding leaves goes to the largest remainders, the first
-    of equals."""
+    """Whole parts of a total in proportion to weights. The rest that rounding leaves goes to the largest remainders,
+    the first of equals."""
     fractions = [Fraction(weight) for weight in weights]
     exact = [weight * total / sum(fractions) for weight in fractions]
     parts = [int(part) for part in exact]
@@ -165,7 +163,7 @@ def share_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
 
 class Feed:
     """The batches of a recipe, from a place on, for `epochs` epochs, or without end for None. A feed can be sent to
-    other processes, with what was counted when it was opened.
+    other processes, with the counts made when it was opened.
 
     Raises MissingTableError for versions that are gone, and UsageError for a split without rows or batches too small
     for their shares; batches raise CheckFailedError for targets that are not chances.
@@ -219,7 +217,7 @@ class Feed:
             raise UsageError(f"expected a batch below {len(self)} in the state, got {begin.batch}")
 
     def __len__(self) -> int:
-        """Number of batches in an epoch, of this process where several share them."""
+        """Number of batches in an epoch; where several processes share them, those of this process."""
         return self._steps(0)
 
     def __iter__(self) -> Iterator[Batch]:
@@ -232,11 +230,10 @@ class Feed:
         return f"Feed({', '.join(self.versions)}: {self.row_count:,} rows of {self.recipe.split}, {guard}{rank})"
 
     def share(self, rank: int, ranks: int, uneven: str = "drop") -> Feed:
-        """The part of process number `rank` (from 0) of several that learn together, each of which opens the same feed:
-        every `ranks`-th batch, and in each epoch as many as every other process, all of full size.
-
-        What does not go evenly into the processes at the end of an epoch is left out (`drop`), or filled up with rows
-        of another round of the same epoch (`fill`). Raises UsageError, also for fewer batches than processes.
+        """The part of process number `rank` (from 0) of several that learn together, each of which opens the same feed.
+        A process gets every `ranks`-th batch, and in each epoch as many as every other process, all of full size. Rows
+        at the end of an epoch that cannot be divided evenly among the processes are left out (`drop`), or filled up
+        with rows of another round of the same epoch (`fill`). Raises UsageError, also for fewer batches than processes.
         """
         if not 0 <= rank < ranks:
             raise UsageError(f"expected a rank from 0 to ranks - 1, got rank {rank} of {ranks}")
@@ -282,22 +279,22 @@ class Feed:
 
     def state_after(self, batch: Batch) -> dict[str, Any]:
         """The state after a batch, as JSON of some kilobytes; `Versions.batches` continues from it as `state`. Where
-        processes share the feed, it is the same for the batches that they have at a time, and any number of processes
-        may continue from it."""
+        processes share the feed, the state is the same for the batches that they get at a time, and any number of
+        processes may continue from it."""
         epoch, number = batch.after
         return {"feed": self.recipe.record(), "epoch": int(epoch), "batch": int(number)}
 
     def seen(self, last: Batch, begin: Place = Place(0, 0)) -> dict[str, Any]:  # noqa: B008
-        """A record of exactly which rows a run has seen, from the first batch (or `begin`) to the last, for its
-        manifest: the recipe and two places, as JSON of some kilobytes. `listed_rows` lists the rows again. Where
-        processes share the feed, it is of all of them."""
+        """A record of exactly which rows a run has seen, from the first batch (or `begin`) to the last, for the
+        manifest of the run: the recipe and two places, as JSON of some kilobytes. `listed_rows` lists the rows again.
+        Where processes share the feed, the record is about all of them."""
         after = self.state_after(last)
         shared = {"ranks": self.ranks, "uneven": self.uneven} if self.ranks > 1 else {}
         return {"feed": after["feed"], "begin": list(begin), "end": [after["epoch"], after["batch"]], **shared}
 
     def torch(self, rank: int = 0, ranks: int = 1, uneven: str = "drop") -> TorchBatches:
         """An IterableDataset of whole batches, for `DataLoader(..., batch_size=None)`; see `feed.torch`. With `rank`
-        and `ranks`, of what `share` gives."""
+        and `ranks`, it contains the batches of that `share`."""
         from bgdata.training.feed.torch import TorchBatches
 
         return TorchBatches(self if (rank, ranks) == (0, 1) else self.share(rank, ranks, uneven))
@@ -307,7 +304,7 @@ class Feed:
         return self.begin.batch if epoch == self.begin.epoch else 0
 
     def _steps(self, start: int) -> int:
-        """How often every process gets a batch in an epoch, from a batch on."""
+        """The number of batches that every process gets in an epoch, from a batch on."""
         shares = list(zip(self._streams, self._shares, strict=True))
         batches = max(-(-stream.count // share) for stream, share in shares)
         if self.ranks > 1 and self.uneven == "drop":
@@ -317,16 +314,14 @@ class Feed:
         return -(-max(batches - start, 0) // self.ranks)
 
     def _after(self, epoch: int, number: int) -> Place:
-        """Where all processes go on once each has had its batch."""
+        """The place where all processes continue once each has got its batch."""
         start = self._start(epoch)
         step = (number - start) // self.ranks + 1
         return Place(epoch, start + step * self.ranks) if step < self._steps(start) else Place(epoch + 1, 0)
 
     def _open_streams(self, counts: Sequence[Counts]) -> list[tuple[Stream, Fraction]]:
-        """The streams and their weights, by name, whatever the order in which they were given.
-
-        A source that lacks a class leaves its part of that class to the others. Raises UsageError for the first source
-        without rows.
+        """The streams and their weights in the order of their names. A source that lacks a class leaves its part of
+        that class to the others. Raises UsageError for the first source without rows.
         """
         streams: list[tuple[Stream, Fraction]] = []
         names, sources = zip(*sorted(self.recipe.sources.items()), strict=True)
@@ -389,7 +384,7 @@ def open_feed(
 
 def listed_rows(warehouse: Versions, seen: Mapping[str, Any]) -> Iterator[dict[str, NDArray[np.int64]]]:
     """The rows of each batch that a run has seen, in order, from a record of `Feed.seen`: row numbers by version.
-    Raises UsageError for any other record, and what opening the feed raises."""
+    Raises UsageError for any other record, and the same exceptions as `open_feed`."""
     named = {"feed", "begin", "end"}
     if not isinstance(seen, Mapping) or set(seen) not in (named, named | {"ranks", "uneven"}):
         raise UsageError(f"expected a record with feed, begin and end, got {seen!r:.80}")

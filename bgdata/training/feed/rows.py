@@ -58,9 +58,9 @@ def open_version(warehouse: Versions, version: str, digest: str) -> Table:
 
 
 def splits_of(warehouse: Versions, table: Table) -> Table | None:
-    """The version whose array `splits` has the places of the rows in `selfplay.splits.SPLITS`: this one, or that of the
-    positions that it labels; None if neither has any. Raises MissingTableError if the version of these positions is
-    missing, because splits would differ without."""
+    """The version whose array `splits` contains the places of the rows in `selfplay.splits.SPLITS`. It is this version,
+    or the version of the positions that this one labels; None if neither has splits. Raises MissingTableError if the
+    version of these positions is missing, because splits would differ without it."""
     if any(entry.name.endswith("splits.npy") for entry in table.manifest.files):  # one, or one of each part
         return table
     source = table.manifest.inputs.get("source", "")
@@ -73,7 +73,8 @@ def splits_of(warehouse: Versions, table: Table) -> Table | None:
 
 
 def labelled_positions(warehouse: Versions, table: Table) -> Table | None:
-    """The version of the positions that a version labels; None where it has its own, or that version is missing."""
+    """The version of the positions that a version labels; None where a version contains its own positions, or the other
+    version is missing."""
     name, _, digest = table.manifest.inputs.get("source", "").partition("@")
     kind, _, variant = name.partition("/")
     versions = warehouse.versions(kind, variant) if name else ()
@@ -81,8 +82,8 @@ def labelled_positions(warehouse: Versions, table: Table) -> Table | None:
 
 
 def games_of(warehouse: Versions, table: Table) -> str:
-    """What decides the games that a version is from, but for their number: equal texts mean the same games. Empty for
-    positions that are from no game, or where it is not known."""
+    """A text that determines the games that a version is from, except their number: equal texts mean the same games.
+    The text is empty for positions that are not from games, or whose games are unknown."""
     source = labelled_positions(warehouse, table)
     if source is not None:
         return games_of(warehouse, source)
@@ -151,7 +152,8 @@ PLACES[list(PositionClass)] = [COUNTED.index(entry.file_class) for entry in Posi
 
 @kernel(inline=True)
 def counted_place(number: int) -> int:
-    """The place in COUNTED of the class with this number; 0 for a number of none, which is refused when it is read."""
+    """The place in COUNTED of the class with this number; 0 for a number without a class, whose row is refused when it
+    is read."""
     return 0 if PLACES[number] == NO_CLASS else int(PLACES[number])
 
 
@@ -188,7 +190,8 @@ class Batch(NamedTuple):
 
 
 class LabelledRows:
-    """The rows of one version, memory-mapped or read from Parquet. Another process gets the names of its files."""
+    """The rows of one version, memory-mapped or read from Parquet. Another process gets the names of the version's
+    files."""
 
     def __init__(self, table: Table, splits: Table | None, from_parquet: bool) -> None:
         self.table = table
@@ -233,7 +236,7 @@ class LabelledRows:
         )
 
     def release(self) -> None:
-        """Let go of the pages that were read: mapped ones count as memory of this process."""
+        """Release the pages that were read, because mapped pages count as memory of this process."""
         for name in () if self.from_parquet else ("boards", "chances", "classes"):
             release_pages(self.table.array(name))
         if self.splits is not None:
@@ -250,8 +253,8 @@ def check_rows(
     rows: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Raise CheckFailedError, with version and row, for boards that are not legal, of which kernels would read beyond
-    their arrays, for numbers that are not a class, and for targets that are not chances. `versions` has the places of
-    their versions among the names, `rows` their rows."""
+    their arrays, for numbers that are not a class, and for targets that are not chances. `versions` contains the places
+    of the boards' versions among the names, `rows` their rows."""
     flaws = board_flaws(boards)
     if flaws.any():
         place = int((flaws > 0).argmax())
@@ -278,8 +281,8 @@ def check_rows(
 
 @kernel()
 def _fill_fine(targets: Chances, tolerance: np.float32, is_fine: NDArray[np.bool_]) -> None:
-    """Fill is_fine[row] with whether targets[row, chance] are from 0 to 1, and none is above the one that contains it
-    by more than a tolerance; not where one is NaN."""
+    """Fill is_fine[row] with whether targets[row, chance] are from 0 to 1, and none exceeds the chance that includes it
+    by more than a tolerance. Rows with a NaN are not fine."""
     for row in range(len(targets)):
         win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = targets[row]
         fine = True

@@ -1,8 +1,9 @@
 """Streams of rows in random order, of which a pool is in memory at a time.
 
-A pool has the same share of every version, to the row, and blocks from all over each: a version is cut into windows of
-as many blocks as there are pools, and each pool gets one block of every window. So batches, which are drawn from a pool
-in random order, are mixed as if they were drawn from all rows, wherever in a version its rows of one sort are.
+A pool contains the same share of every version, to the row, and blocks from all over each version. A version is cut
+into windows of as many blocks as there are pools, and each pool gets one block of every window. So batches, which are
+drawn from a pool in random order, are mixed as if they were drawn from all rows, even if rows of one sort are close
+together in a version.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Lane(NamedTuple):
     cuts: NDArray[np.int64]  # [pools + 1] rows before each pool
 
     def parts(self, pool: int) -> list[Part]:
-        """What a pool has of these blocks."""
+        """The parts of these blocks that are in a pool."""
         begin, end = self.cuts[pool : pool + 2].tolist()
         first, last = np.searchsorted(self.ends, (begin, end - 1), side="right").tolist()
         found = []
@@ -86,7 +87,7 @@ class Lane(NamedTuple):
 
 class Stream:
     """An endless stream of rows: all chosen ones in one order, then in another, and so on; one pool of them is in
-    memory. `taken` has, by version, the chosen rows of each of its blocks."""
+    memory. `taken` contains, by version, the number of chosen rows of each block."""
 
     def __init__(
         self,
@@ -123,7 +124,7 @@ class Stream:
         self._pool, self._places = new_rows(0), np.zeros(0, np.int32)
 
     def read(self, epoch: int, begin: int, end: int) -> Rows:
-        """The rows from `begin` to before `end` of an epoch, in which the rows repeat in ever new orders. Raises
+        """The rows from `begin` to before `end` of an epoch, in which the rows repeat in a new order each time. Raises
         CheckFailedError for rows that are not legal, or not those that were counted."""
         parts = []
         while begin < end:
@@ -202,9 +203,10 @@ def fill_chosen(
     split: int, wanted: int, skipped: int,
     to_boards: Boards, to_targets: Chances, to_classes: Bytes, to_rows: NDArray[np.int64],
 ) -> int:  # fmt: skip
-    """Fill to_boards[n, slot], to_targets[n, chance] and to_classes[n] from rows of a split that are not guarded, and
-    of the class with the place `wanted`, or any for -1, but for the first ones that are skipped; to_rows[n] with the
-    numbers of these rows. Returns how many such rows there are, skipped ones and those without room among them."""
+    """Fill to_boards[n, slot], to_targets[n, chance] and to_classes[n] from rows of a split that are not guarded and
+    are of the class with the place `wanted` (-1: of any class), except the first ones, which are skipped; fill
+    to_rows[n] with the numbers of these rows. Returns the number of such rows, including skipped ones and those without
+    room."""
     count = 0
     for row in range(len(splits)):
         is_wanted = wanted < 0 or wanted == counted_place(classes[row])
@@ -238,15 +240,16 @@ def join_rows(parts: Sequence[Rows]) -> Rows:
 
 
 def spread_order(key: Sequence[int], count: int, pools: int) -> NDArray[np.int64]:
-    """int64[count]: 0 to count - 1 in an order in which each of `pools` equal parts has one of every `pools` in a row,
-    by chance."""
+    """int64[count]: 0 to count - 1 in a random order in which each of `pools` equal parts contains one of every `pools`
+    consecutive numbers."""
     windows = np.arange(count) // pools
     shuffled = np.lexsort((random_order(key, count), windows))  # within each window
     return shuffled[np.lexsort((windows, np.arange(count) % pools))]
 
 
 def random_order(key: Sequence[int], count: int) -> Places:
-    """int32[count]: 0 to count - 1 in an order that depends on the key alone; its numbers are from 0 to 2^63 - 1."""
+    """int32[count]: 0 to count - 1 in an order that depends on the key alone; the numbers of a key are from 0 to 2^63 -
+    1."""
     places = np.arange(count, dtype=np.int32)
     _fill_shuffled(np.array(key, np.uint64), places)
     return places

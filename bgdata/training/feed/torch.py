@@ -1,7 +1,8 @@
 """The feed as a PyTorch dataset. Needs the extra `torch`.
 
-It yields whole batches: use `DataLoader(dataset, batch_size=None)`. Any number of workers gives the order of the feed.
-Spawn them (`multiprocessing_context="spawn"`): compiled kernels have threads, which a forked process would lack.
+It yields whole batches: use `DataLoader(dataset, batch_size=None)`. The order of the feed is the same for any number of
+workers. Spawn them (`multiprocessing_context="spawn"`): compiled kernels have threads, which a forked process would
+lack.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class TorchBatches(IterableDataset):  # type: ignore[misc, type-arg, unused-igno
         self.feed = feed
 
     def __iter__(self) -> Iterator[Any]:
-        """The batches of this process, or of this worker of it."""
+        """The batches of this process, or of this worker of the process."""
         info = get_worker_info()
         for batch in self.feed.part(info.id, info.num_workers) if info else self.feed:
             yield tensors(batch)

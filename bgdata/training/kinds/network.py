@@ -26,7 +26,7 @@ MAX_INPUTS = 256  # upper limit of all input sets, for estimates
 
 @dataclass(frozen=True)
 class NetworkParameters(TemporalDifferenceRecipe, Parameters):
-    """A recipe of temporal-difference learning, and of its tests: a row of the learning curve every `row_games` games,
+    """A recipe of temporal-difference learning and its tests. The learning curve gets a row every `row_games` games,
     from `test_games` games against PubEval.
 
     `start` is a version of a network, or the variant of one that is part of bgdata; empty for new networks.

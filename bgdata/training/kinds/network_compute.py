@@ -63,8 +63,8 @@ class NetworkComputation(Computation[NetworkParameters]):
         return {name: float(value) for name, value in zip(names, last, strict=True)}
 
     def check_sample(self, recheck: Recheck[NetworkParameters]) -> str:
-        """Recompute the last row from the networks: their error on the bearoff positions, and up to `rows` of their
-        games against PubEval."""
+        """Recompute the last row from the networks, that is, their error on the bearoff positions and up to `rows` of
+        their games against PubEval."""
         table, parameters = recheck.table, recheck.parameters
         networks, curve = open_networks(table), np.asarray(table.array("curve"))
         rounds = [min((row + 1) * parameters.rounds_per_row, parameters.rounds) for row in range(parameters.rows)]
@@ -84,8 +84,8 @@ class NetworkComputation(Computation[NetworkParameters]):
 
 
 def play_again(networks: Networks, recheck: Recheck[Any], points: float, place: str) -> SeriesResult:
-    """Play the first test games again, up to `rows`. Raises CheckFailedError unless their points per game are near
-    `points`, those of all test games, found at this place of the version."""
+    """Play the first test games again, up to `rows`. Raises CheckFailedError unless the points per game of these games
+    are near `points`, the points of all test games at this place of the version."""
     games = recheck.parameters.test_games
     count = min(max(recheck.rows, MIN_GAMES), games)
     result = result_against_pubeval(networks, training_tables(recheck.inputs), count)
@@ -99,8 +99,8 @@ def play_again(networks: Networks, recheck: Recheck[Any], points: float, place: 
 
 
 def training_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
-    """The tables that play positions and give targets, without the two-sided table: it tests the race network against
-    exact equities."""
+    """The tables that play positions and give targets, without the two-sided table, which tests the race network
+    against exact equities."""
     return map_tables(None, inputs.get("one_sided"), inputs.get("gammon"))
 
 

@@ -1,4 +1,5 @@
-"""What the outputs of a network are, and how they learn: learning curves of the trials of October 2011."""
+"""Learning curves of the trials of October 2011, which differ in what the outputs of a network are and how they
+learn."""
 
 from __future__ import annotations
 

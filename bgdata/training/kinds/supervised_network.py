@@ -29,8 +29,8 @@ NEW = "new"  # in options: no networks to start from
 
 @dataclass(frozen=True)
 class WeightedLabels:
-    """A source of labels, one or several versions, and its weight in the batches, as in `VERSION+VERSION:3`. Without a
-    version it is the default variant, which is built first."""
+    """A source of labels, one or several versions, and the weight of the source in the batches, as in
+    `VERSION+VERSION:3`. Without a version the source is the default variant, which is built first."""
 
     versions: tuple[VersionRef, ...]
     weight: float = 1.0
@@ -171,8 +171,8 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
 
 
 def check_guard(guard: Iterable[VersionRef]) -> None:
-    """Raise InvalidParameterError for benchmarks without a version: another one may be current later, and networks
-    would learn from other positions."""
+    """Raise InvalidParameterError for benchmarks without a version, because another version may be current later, and
+    networks would learn from other positions."""
     for place in guard:
         if not place.version:
             raise InvalidParameterError(f"expected a version in guard, such as {place}/r1-0123abcd, got {place}")

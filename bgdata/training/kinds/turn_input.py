@@ -1,5 +1,5 @@
-"""Whose turn it is, as an input of a network: the chances of three arms of one training run at the starting
-position."""
+"""Whose turn it is, as an input of a network. The figures are the chances at the starting position by three arms of one
+training run."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class TurnInputParameters(Parameters):
-    """The number of games of each arm, the units of its hidden layer, the learning rate, the seed of the dice and the
-    first weights, and the games between two rows."""
+    """The number of games of each arm, the units of the arm's hidden layer, the learning rate, the seed of the dice and
+    the first weights, and the games between two rows."""
 
     games: int = 20_000
     units: int = 40

@@ -63,8 +63,8 @@ def by_network(batch: Any) -> list[Examples]:
 def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False) -> list[Examples]:
     """The first batches of an epoch with at least `most` positions, or all, by network.
 
-    With `of_each`, a network without examples in these also gets those of its first batch: files of one class may come
-    later.
+    With `of_each`, a network without examples in these batches also gets those of its first batch, because files of one
+    class may come later.
     """
     parts: list[list[Examples]] = [[] for _ in range(NETWORKS)]
     missing = set(_NETWORK_OF[np.flatnonzero(batches.class_counts)].tolist()) - {NETWORKS} if of_each else set()
@@ -106,7 +106,7 @@ def cross_entropies(boards: Boards, chances: Chances, targets: Chances) -> NDArr
 
 
 def natural_logarithms(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Natural logarithms of values above 0, within 2^-50: each is split into a power of two and a factor, whose
+    """Natural logarithms of values above 0, within 2^-50. Each value is split into a power of two and a factor, whose
     logarithm is a series of the inverse hyperbolic tangent."""
     parts, powers = np.frexp(values)
     is_small = parts < np.sqrt(0.5)

@@ -1,4 +1,4 @@
-"""Contact positions in parts, each with its own network: parts by hand, or by k-means over the inputs.
+"""Contact positions in parts, each with its own network. Parts are made by hand, or by k-means over the inputs.
 
 Parts and networks are the same on any machine and number of threads, because sums are exact or in a fixed order: inputs
 and centres are whole numbers, and their products fit float64.
@@ -42,7 +42,7 @@ _CENTRE_ROWS = 50_000  # limit of positions for k-means
 
 
 class Scheme(IntEnum):
-    """How positions are divided; its number is stored."""
+    """How positions are divided; the number of the scheme is stored."""
 
     ONE = 0
     CLASSES = 1
@@ -98,8 +98,8 @@ def nearest(values: Values, centres: Values) -> Places:
 def k_means(values: Values, count: int, seed: int) -> Values:
     """float64[part, input]: centres of k-means (Lloyd 1982), rounded to whole numbers in every round.
 
-    They begin as rows drawn by their squared distances from earlier ones (k-means++, Arthur and Vassilvitskii 2007).
-    They end when no row changes its part, or after 50 rounds. An empty part keeps its centre.
+    The first centres are rows drawn by their squared distances from earlier ones (k-means++, Arthur and Vassilvitskii
+    2007). Rounds end when no row changes its part, or after 50. An empty part keeps its centre.
     """
     centres, parts = spread_rows(values, count, seed), np.full(len(values), -1)
     for _ in range(_ROUNDS):
@@ -137,7 +137,8 @@ def new_part_networks(arms: list[Arm], units: int, seed: int) -> FloatNetworks:
 
 
 class PartsRun:
-    """The networks of all arms in training. They learn from the same batches, each from positions of its part."""
+    """The networks of all arms in training. They learn from the same batches, each network from the positions of its
+    part."""
 
     def __init__(self, recipe: SupervisedRecipe, arms: list[Arm], networks: FloatNetworks) -> None:
         self.recipe, self.arms, self.networks = recipe, arms, networks

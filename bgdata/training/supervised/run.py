@@ -1,4 +1,4 @@
-"""Supervised learning: networks learn the chances of labelled positions, each network those of its class.
+"""Supervised learning: networks learn the chances of labelled positions, each network from the positions of its class.
 
 An epoch is a number of batches of the feed. Each network learns the positions of its class in batches of the recipe.
 After each epoch the networks, or the averages of their weights, are rounded to the integers of a player and validated
@@ -31,8 +31,8 @@ RISES = 3  # epochs in a row with a larger error, after which a learning rate in
 
 
 class Cycles:
-    """The learning rate of each network in cycles: after three epochs in a row with a larger error, it is divided by
-    the root of 10. Below a thirtieth of the first rate it starts again, to leave a poor local minimum.
+    """The learning rate of each network in cycles. After three epochs in a row with a larger error, the rate is divided
+    by the root of 10. Below a thirtieth of the first rate it starts again, to leave a poor local minimum.
 
     Source: the training of gnubg by Joseph Heled, and its repetition of 2012 with learning rates about ten times
     smaller.
@@ -192,7 +192,7 @@ class SupervisedRun:
 
     def test(self) -> list[tuple[Error, Error, bool]]:
         """The errors of each network in training and in validation, and whether the latter is the lowest so far; if so,
-        its weights are kept. The first call, before any epoch, sets the errors to improve on."""
+        the network's weights are kept. The first call, before any epoch, sets the errors to improve on."""
         rounded = rounded_networks(self.tested)
         found = []
         for which in range(NETWORKS):

@@ -1,8 +1,8 @@
 """Trainers in PyTorch: dense matrix products on a processor core or a GPU. Needs the extra `torch`.
 
-The recipe, the order of positions, the losses and the optimizers are those of the kernels. Sums have another order and
-the logistic function is exact, so weights differ from those of the kernels. Two runs agree to the last bit on one
-platform (`platform_name`), with any number of threads and after a kill; PyTorch guarantees no more.
+The recipe, the order of positions, the losses and the optimizers are those of the kernels. Sums are made in another
+order and the logistic function is exact, so weights differ from those of the kernels. Two runs agree to the last bit on
+one platform (`platform_name`), with any number of threads and after a kill; PyTorch guarantees no more.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Batches(NamedTuple):
 
 
 class TorchTrainer(NetworkTrainer):
-    """Trains a network by PyTorch. Its tensors are separate from the arrays of the network; `load` and `store` copy
+    """Trains a network by PyTorch. The tensors are separate from the arrays of the network; `load` and `store` copy
     between them."""
 
     shares_threads = False
@@ -67,7 +67,8 @@ class TorchTrainer(NetworkTrainer):
 
     @contextmanager
     def settings(self) -> Iterator[None]:
-        """Deterministic sums: each product on one thread, deterministic algorithms, full float precision.
+        """Settings that make sums deterministic: each product on one thread, deterministic algorithms, full float
+        precision.
 
         On a processor, PyTorch multiplies by MKL, or with lower allowed precision by oneDNN. Both are equally exact,
         but MKL uses only half of the vector units of AMD processors. oneDNN rounds factors to bfloat16 only on
@@ -170,8 +171,8 @@ def layers_within(numbers: Tensor, shape: np.ndarray) -> list[tuple[Tensor, Tens
 
 
 def platform_name(device: str) -> str:
-    """What sums depend on: the version of PyTorch, the kind of processor, and the library that multiplies, such as
-    "2.6.0+cpu AVX2 oneDNN". Raises UsageError for a missing device."""
+    """The name of all that sums depend on: the version of PyTorch, the kind of processor, and the library that
+    multiplies, such as "2.6.0+cpu AVX2 oneDNN". Raises UsageError for a missing device."""
     version = str(torch.__version__)
     if device == "cpu":
         multiplies = "oneDNN AMX" if torch.cpu._is_amx_tile_supported() else "oneDNN"

@@ -1,5 +1,5 @@
-"""What trains one network of a run, and the trainer by kernels: gradient descent on batches of labelled positions, on
-any number of threads with the same result.
+"""The trainers of one network of a run, and the trainer by kernels, which does gradient descent on batches of labelled
+positions, with the same result on any number of threads.
 
 A batch is learned in two phases. First every sample is an item: its units forward, and their deltas backward. Then
 every block of units is an item: the gradient of each of its weights is the sum over the samples of the batch in order,
@@ -219,7 +219,7 @@ def product(values: Floats, row: Floats) -> np.float32:
 def change_block(
     learner: Learner, sparse: Sparse, number: int, size: int, begin: int, rate: np.float32, rule: Rule, gradient: Floats
 ) -> None:
-    """Updates, after batch `number`, the weights from all inputs to BLOCK units of the first layer from `begin` on,
+    """Update, after batch `number`, the weights from all inputs to BLOCK units of the first layer from `begin` on,
     those from such units of any layer to the next, and their biases. gradient[0:BLOCK] is scratch."""
     shape, values, deltas = learner.shape, learner.values, learner.deltas
     units, share = shape[SIZES], _ONE / np.float32(size) if rule.is_adam else _ONE

@@ -137,6 +137,8 @@ def _print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, for
         click.echo(f"columns of {shape.name} (variant, then)")
         for column in shape.columns:
             click.echo(f"  {column.name:<18} {column.type:<10} {column.comment}")
+        for join in shape.joins:
+            click.echo(f"  joins {join}")
     click.echo("\nflat arrays")
     for array in kind.arrays:
         click.echo(f"  {array.name:<18} {array.dtype:<10} [{array.axes}] {array.meaning}")

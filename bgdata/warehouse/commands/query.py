@@ -23,7 +23,6 @@ from bgdata.process import when_cut_off
 from bgdata.store.dataset import Dataset
 from bgdata.store.names import identifier, sql_text
 from bgdata.store.storage import storage_errors
-from bgdata.training.feed import is_labelled
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -196,6 +195,7 @@ FILLED_BY = {  # commands that fill kinds for which `bgdata build KIND` is not t
 
 VIEWS = "select view_name, sql from duckdb_views() where not internal"
 SOURCE = re.compile(r"\b(?:from|join)\s+\(*\"?(\w+)", re.IGNORECASE)  # other words may be columns
+BY_VARIANT = re.compile(r"\busing\s*\([^)]*\bvariant\b|\bnatural\b|\bvariant\s*=\s*\w+\.variant\b", re.IGNORECASE)
 UNIONS = {"labelled_boards", "benchmark_boards"}  # unions of tables that may be missing
 
 
@@ -203,7 +203,8 @@ def notes_on_empty(
     warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
 ) -> Iterator[str]:
     """Lines that explain an empty result, with the commands that fill the tables. There is a line for each empty table
-    in the query; if the query has no rows, also for views of such tables, and for labels joined with turns."""
+    in the query; if the query has no rows, also for views of such tables. Joins by variant of tables that have none in
+    common are named whatever the result: a count of no rows is a row."""
     if not (sources := SOURCE.findall(text)):
         return
     views = dict(connection.execute(VIEWS).fetchall())
@@ -216,10 +217,11 @@ def notes_on_empty(
             steps = " or ".join(dict.fromkeys(f"bgdata {filling(kind)}" for kind in kinds))
             names = ", ".join(kind.name for kind in kinds)
             yield f"{name} is empty, as nothing of {names} is here; try: {steps}"
-    if "turns" in named and not relation.limit(1).fetchall():
-        labels = [name for name in named if name in warehouse.kinds and is_labelled(warehouse.kinds[name])]
-        if labels:
-            yield f"turns have no variant of {', '.join(labels)}: theirs is the corpus, which the view lineage names"
+    if BY_VARIANT.search(text):
+        for name in filter(warehouse.kinds.__contains__, named):
+            for join in warehouse.kinds[name].joins:
+                if (table := join.partition(" ")[0]) in named:
+                    yield f"{name} and {table} have no variant in common; try: join {join}"
 
 
 def _made_from(name: str, views: Mapping[str, str]) -> set[str]:

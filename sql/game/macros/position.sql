@@ -10,23 +10,23 @@ create macro is_board(board) as
 comment on macro is_board is 'Whether a list can be a board: 26 integers, 15 checkers a side, not both on the bar against closed boards';
 
 create macro own_points(board) as
-    list_transform(range(1, 26), lambda point: greatest(board[point + 1], 0)::tinyint);
+    list_transform(board[2:26], lambda checkers: greatest(checkers, 0)::tinyint);
 comment on macro own_points is 'Checkers of the player on roll on points 1 to 24 of that side and, last, on its bar';
 
 create macro opponent_points(board) as
-    list_transform(range(1, 26), lambda point:
-        case when point = 25 then board[1] else greatest(-(board[26 - point]::integer), 0) end::tinyint);
+    list_transform(list_reverse(board[2:25]), lambda checkers: greatest(-(checkers::integer), 0)::tinyint)
+    || [board[1]::tinyint];
 comment on macro opponent_points is 'Checkers of the opponent on points 1 to 24 of that side and, last, on its bar';
 
 create macro flip(board) as
     case when is_board(board) then
-        list_transform(range(0, 26), lambda slot:
-            case when slot in (0, 25) then board[26 - slot] else -(board[26 - slot]::integer) end::tinyint) end;
+        list_transform(list_reverse(board), lambda checkers, place:
+            case when place in (1, 26) then checkers else -(checkers::integer) end::tinyint) end;
 comment on macro flip is 'The same position with the other player on roll, seen from that side; null for a list that is none';
 
 create macro pip_count(board) as
     case when len(board) = 26 and list_count(board) > 0 then
-        list_sum(list_transform(range(1, 26), lambda point: point * greatest(board[point + 1], 0)))::integer
+        list_sum(list_transform(board, lambda checkers, place: greatest(checkers, 0) * (place - 1)))::integer
     else list_sum(list_transform(board, lambda checkers, point: checkers * point))::integer end;
 comment on macro pip_count is 'Pips of the player on roll of a board of 26 integers, or to bear off a layout of up to 18 points';
 
@@ -58,25 +58,25 @@ comment on macro position_class is 'over, bearoff, race, crashed or contact, as 
 create macro base64_letters() as 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 comment on macro base64_letters is 'Letters of a Position ID by their value';
 
-create macro reversed_bytes(text) as
+create macro reversed_bytes(text, bytes := 10) as
     list_transform([text], lambda bits: list_reduce(
-        list_transform(range(0, 10), lambda byte: reverse(substr(bits, 8 * byte + 1, 8))), lambda a, b: a || b))[1];
-comment on macro reversed_bytes is '80 bits with the order of the bits in each byte turned round';
+        list_transform(range(0, bytes), lambda byte: reverse(substr(bits, 8 * byte + 1, 8))), lambda a, b: a || b))[1];
+comment on macro reversed_bytes is '80 bits, or those of so many bytes, with the order of the bits in each byte turned round';
 
 create macro unary(points) as
     list_reduce(list_transform(points, lambda checkers: repeat('1', checkers::bigint) || '0'), lambda a, b: a || b);
 comment on macro unary is 'A 1 for each checker on a point and a 0 behind each point';
 
-create macro letters_of_bits(bits) as
+create macro letters_of_bits(bits, letters := 14) as
     list_reduce(
         list_transform(
-            range(0, 14),
+            range(0, letters),
             lambda letter: substr(
                 base64_letters(),
                 1 + ('0b' || substr(bits, 6 * letter + 1, 6))::integer,
                 1)),
         lambda a, b: a || b);
-comment on macro letters_of_bits is '84 bits as 14 letters';
+comment on macro letters_of_bits is 'Bits as letters of six each, 14 unless said otherwise';
 
 create macro position_id(board) as
     case when is_board(board) then

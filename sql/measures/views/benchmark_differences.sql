@@ -42,6 +42,6 @@ comment on column benchmark_differences.benchmark is 'The set of decisions: kind
 comment on column benchmark_differences.benchmark_version is 'The version of it that both were scored on';
 comment on column benchmark_differences.decisions is 'Decisions';
 comment on column benchmark_differences.same_choices is 'Decisions on which both choose the same play: these differ by nothing, and have no noise [decisions]';
-comment on column benchmark_differences.difference is 'Error rate less that of the other player, above 0 where the other is better [thousandths of a point a decision]';
-comment on column benchmark_differences.standard_error is 'Standard error of difference, noise of the rollouts included, decisions being the observations; null for only one [thousandths of a point a decision]';
-comment on column benchmark_differences.rollout_standard_error is 'How much of standard_error the rollouts are to blame for at most; null if imported [thousandths of a point a decision]';
+comment on column benchmark_differences.difference is 'Error rate less that of the other player, above 0 where the other is better [thousandths of a point per decision]';
+comment on column benchmark_differences.standard_error is 'Standard error of difference, noise of the rollouts included, decisions being the observations; null for only one [thousandths of a point per decision]';
+comment on column benchmark_differences.rollout_standard_error is 'How much of standard_error the rollouts are to blame for at most; null if imported [thousandths of a point per decision]';

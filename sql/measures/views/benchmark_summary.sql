@@ -28,9 +28,9 @@ comment on column benchmark_summary.benchmark is 'The set of decisions: kind/var
 comment on column benchmark_summary.benchmark_version is 'The version of it that was scored on';
 comment on column benchmark_summary.class is 'Classes of its positions, such as contact';
 comment on column benchmark_summary.decisions is 'Decisions';
-comment on column benchmark_summary.error_rate is '1000 x mean loss [thousandths of a point a decision]';
-comment on column benchmark_summary.standard_error is 'Standard error of error_rate, noise of the rollouts included, decisions being the observations [thousandths of a point a decision]';
-comment on column benchmark_summary.error_rate_low is 'Lower end of the 95 % confidence interval [thousandths of a point a decision]';
-comment on column benchmark_summary.error_rate_high is 'Upper end of the 95 % confidence interval [thousandths of a point a decision]';
+comment on column benchmark_summary.error_rate is '1000 x mean loss [thousandths of a point per decision]';
+comment on column benchmark_summary.standard_error is 'Standard error of error_rate, noise of the rollouts included, decisions being the observations [thousandths of a point per decision]';
+comment on column benchmark_summary.error_rate_low is 'Lower end of the 95% confidence interval [thousandths of a point per decision]';
+comment on column benchmark_summary.error_rate_high is 'Upper end of the 95% confidence interval [thousandths of a point per decision]';
 comment on column benchmark_summary.unlisted_share is 'Share of choices that were not rolled out';
 comment on column benchmark_summary.best_share is 'Share of choices that lose nothing';

@@ -29,7 +29,7 @@ from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample, inputs_of
 from tests.reference.bearoff import layouts
 from tests.reference.match_bearoff import MatchGame
-from tests.together import each
+from tests.subtests import each
 
 PUBLISHED = "published-12"
 SMALL = MatchBearoffParameters(2, 2, met=PUBLISHED)

@@ -33,7 +33,7 @@ from bgdata.game.match_state import MatchState
 from bgdata.game.position import START, Position
 from tests.command_line import POSITION, error_of, position_id, run, succeeds
 from tests.evaluation.network_versions import random_networks, write_network
-from tests.together import each
+from tests.subtests import each
 
 START_ID, KEY = "4HPwATDgc/ABMA", "OAHDPAABDAOAHDPAABDA"
 XGID = "XGID=-b----E-C---eE---c-e----B-:0:0:1:{}:0:0:{}:0:10"  # roll, rules
@@ -97,7 +97,7 @@ def test_show_plays_and_pictures(tmp_path: Path) -> None:
     assert any(line.split() == ["24/18(2)", "13/7(2)", "4NvBwQDgc/ABMA"] for line in lines)
     assert picture.read_text().startswith("<svg")
     shown = succeeds(tmp_path, "show", "start", "--roll", "31", "--play", "6/5, 8/5", "--svg", str(picture))
-    assert "after 8/5 6/5, seen by the opponent: sGfwATDgc/ABMA" in shown
+    assert "after 8/5 6/5, for the opponent: sGfwATDgc/ABMA" in shown
     assert picture.read_text() == START.svg("8/5 6/5", "31")
 
 
@@ -182,10 +182,10 @@ def test_describe_evaluations() -> None:
         "lose  50.00 %   with a gammon   6.25 %   backgammon  3.12 %",
         "cubeless equity +0.2812",
     ]
-    said = describe_source(evaluation(AnswerSource.COMBINED, 0, "within -0.0279 to +0.0236 " * 12))
-    assert len(said.splitlines()) == 3
-    assert max(map(len, said.splitlines())) <= 118
-    assert " ".join(said.split()).count("within -0.0279 to +0.0236") == 12
+    text = describe_source(evaluation(AnswerSource.COMBINED, 0, "within -0.0279 to +0.0236 " * 12))
+    assert len(text.splitlines()) == 3
+    assert max(map(len, text.splitlines())) <= 118
+    assert " ".join(text.split()).count("within -0.0279 to +0.0236") == 12
 
 
 # ----------------------------------------------------------------- hint
@@ -236,7 +236,7 @@ def test_hint_columns(player_root: Path) -> None:
 
 
 def test_hint_with_the_cube(root: Path) -> None:
-    """It prints cubeful equity, and mwc in a match, for stakes from options or an identifier."""
+    """The command prints cubeful equity, and mwc in a match, for stakes from options or an identifier."""
     player, met = bgdata.open_player(root, "random"), find_met(bgdata.open_warehouse(root), "published-12")
     score, rules = Stakes(MatchScore(2, 4)), CubeRules(met=met)
     owned = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))

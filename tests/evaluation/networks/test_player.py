@@ -58,7 +58,7 @@ from tests.evaluation.network_versions import HIDDEN, random_networks, write_net
 from tests.evaluation.sample_networks import random_networks as sample_networks
 from tests.kept import own
 from tests.random_games import random_game_positions
-from tests.together import each
+from tests.subtests import each
 
 
 @cache
@@ -188,8 +188,8 @@ def default_network() -> Table:
 
 
 def test_default_network_has_its_measured_scores() -> None:
-    """40,000 games, as on the page of networks, and all three benchmarks, instead of the 8,000 games of its
-    training."""
+    """The scores are from 40,000 games, as on the page of networks, and all three benchmarks, instead of the 8,000
+    games of the network's training."""
     table = default_network()
     scores = {(each.measure, each.against.partition("-")[0]): each for each in shipped_scores(table)}
     games = scores["points_per_game", "pubeval"]
@@ -206,12 +206,11 @@ def test_default_network_has_its_measured_scores() -> None:
 
 def test_evaluations_quote_shipped_scores(tmp_path: Path) -> None:
     (tmp_path / "w").mkdir()
-    said = bgdata.open_player(tmp_path / "w").evaluate(START_ID).accuracy
+    accuracy = bgdata.open_player(tmp_path / "w").evaluate(START_ID).accuracy
     games = next(each for each in shipped_scores(default_network()) if each.measure == "points_per_game")
-    assert (
-        f"{games.value:+.4f} +/- {games.value_error:.4f} points per game against PubEval (40,000 games, 0-ply)" in said
-    )
-    assert re.search(r", error rate \d\.\d \+/- \d\.\d in 500 contact decisions$", said)
+    points = f"{games.value:+.4f} +/- {games.value_error:.4f} points per game"
+    assert f"{points} against PubEval (40,000 games, 0-ply)" in accuracy
+    assert re.search(r", error rate \d\.\d \+/- \d\.\d in 500 contact decisions$", accuracy)
 
 
 def test_scores_of_training_are_named_so(warehouse: Warehouse) -> None:
@@ -234,9 +233,9 @@ def test_scores_of_the_warehouse_are_quoted(warehouse: Warehouse) -> None:
     assert found["points_per_game"].sample_size == 40
     assert found["error_rate"].against == "/".join(benchmark.name.split("/")[:2])
     assert scores_in(warehouse, "tiny", "00000000") == []
-    said = bgdata.open_player(warehouse.root, "tiny").evaluate(START_ID).accuracy
-    assert "points per game against PubEval (40 games, 0-ply)" in said
-    assert "training" not in said
+    accuracy = bgdata.open_player(warehouse.root, "tiny").evaluate(START_ID).accuracy
+    assert "points per game against PubEval (40 games, 0-ply)" in accuracy
+    assert "training" not in accuracy
 
 
 def test_scores_on_a_replaced_benchmark_are_skipped(warehouse: Warehouse) -> None:
@@ -252,7 +251,7 @@ def test_scores_on_a_replaced_benchmark_are_skipped(warehouse: Warehouse) -> Non
 
 @pytest.mark.parametrize("lost", ["player", "version", "points_per_game"])
 def test_incomplete_manifests_are_skipped(warehouse: Warehouse, lost: str) -> None:
-    """A warehouse may come from a stranger: `verify` reports the problem, and evaluations work."""
+    """A warehouse may come from a stranger. `verify` reports the problem, and evaluations still work."""
     player = open_named_player("network/tiny", 0, warehouse)
     table = warehouse.build("game_scores", GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3))
     path = table.folder / "manifest.json"
@@ -326,7 +325,7 @@ def test_default_network_needs_no_warehouse(tmp_path: Path) -> None:
 
 
 def test_network_of_the_warehouse_comes_first(warehouse: Warehouse) -> None:
-    """It replaces the default network of the same name, because it is newer."""
+    """The network of the warehouse replaces the default network of the same name, because it is newer."""
     player = open_named_player("network/tiny", 0, warehouse)
     assert isinstance(player, NetworkPlayer)
     assert repr(player) == f"MappedNetwork({player.label})"

@@ -21,11 +21,11 @@ def test_torch_program_gives_our_answers(number: int) -> None:
     from bgdata.formats.onnx.torch_program import torch_bytes
 
     boards, networks = all_boards(1500, seed=23), random_networks(number)
-    said = {"name": ""}
-    program = torch.export.load(io.BytesIO(torch_bytes(networks, {"name": "mine"})), extra_files=said).module()
+    files = {"name": ""}
+    program = torch.export.load(io.BytesIO(torch_bytes(networks, {"name": "mine"})), extra_files=files).module()
     expected = NetworkPlayer(networks, BearoffEvaluator().arrays).evaluate_many(boards).chances
     for count in (0, 1, 2, len(boards)):
         found = program(torch.from_numpy(boards[:count])).numpy()
         np.testing.assert_array_equal(found, expected[:count])
         assert found.dtype == np.float32
-    assert said == {"name": "mine"}
+    assert files == {"name": "mine"}

@@ -62,15 +62,15 @@ def test_file_has_properties(table: Table, content: bytes) -> None:
 
     model = onnx.load_from_string(content)
     onnx.checker.check_model(model, full_check=True)
-    said = {each.key: each.value for each in model.metadata_props}
-    assert said["name"] == table.manifest.variant
-    assert said["version"].endswith(f"/{table.manifest.variant}/{table.folder.name}")
-    assert said["digest"] == table.manifest.digest
-    assert said["licence"] == "CC0-1.0"
-    assert said["opset"] == f"ai.onnx {model.opset_import[0].version}"
-    assert said["boards"].startswith("int8[N, 26]")
-    assert said["chances"].startswith("float32[N, 5]")
-    assert "to the last bit" in said["bound"]
+    metadata = {each.key: each.value for each in model.metadata_props}
+    assert metadata["name"] == table.manifest.variant
+    assert metadata["version"].endswith(f"/{table.manifest.variant}/{table.folder.name}")
+    assert metadata["digest"] == table.manifest.digest
+    assert metadata["licence"] == "CC0-1.0"
+    assert metadata["opset"] == f"ai.onnx {model.opset_import[0].version}"
+    assert metadata["boards"].startswith("int8[N, 26]")
+    assert metadata["chances"].startswith("float32[N, 5]")
+    assert "to the last bit" in metadata["bound"]
     assert [each.domain for each in model.opset_import] == [""]
 
 

@@ -22,7 +22,7 @@ from tests.command_line import error_of, run, succeeds
 from tests.formats import samples
 from tests.imports.importing import IMPORTED, Imports, counts, rows
 from tests.store.toy import Notes, whole_versions
-from tests.together import Together, each
+from tests.subtests import Subtests, each
 
 each_kind = each("kind", list(IMPORTED))
 START_ID, START_BOARD = START.id, list(START.board)
@@ -176,9 +176,9 @@ def test_compressed_files_give_the_same_version(memory_path: Path, kind: str) ->
     imports = Imports(memory_path)
     plain = imports.sample(kind)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
-    with Together() as together:
+    with Subtests() as subtests:
         for pack, ending in ((bz2.compress, ".bz2"), (gzip.compress, ".gz"), (bz2.compress, "")):
-            with together.case((pack.__module__, ending)):
+            with subtests.test((pack.__module__, ending)):
                 packed = imports.file(f"packed/{path.name}{ending}", pack(path.read_bytes()))
                 notes = Notes()
                 assert imports.build(kind, [packed], progress=notes).folder == plain.folder

@@ -99,13 +99,13 @@ def test_money_session_in_every_format(root: Path, name: str) -> None:
 
 
 def test_jacoby_rule_is_taken_from_the_file(root: Path) -> None:
-    """In both formats and after an import; an option overrides it, and the headline states it."""
-    silent, said, sgf = root / "session.mat", root / "said.mat", root / "session.sgf"
-    said.write_text(f'; [Jacoby "On"]\n{silent.read_text()}')
+    """The rule is read from both formats and after an import; an option overrides it, and the headline states it."""
+    silent, stating, sgf = root / "session.mat", root / "said.mat", root / "session.sgf"
+    stating.write_text(f'; [Jacoby "On"]\n{silent.read_text()}')
     with_rule, without = (rows(root, str(silent), "--ply", "0", option) for option in ("--jacoby", "--no-jacoby"))
     assert with_rule != without == rows(root, str(silent), "--ply", "0")
-    assert rows(root, str(said), "--ply", "0") == with_rule
-    assert rows(root, str(said), "--ply", "0", "--no-jacoby") == without
+    assert rows(root, str(stating), "--ply", "0") == with_rule
+    assert rows(root, str(stating), "--ply", "0", "--no-jacoby") == without
     by_rule, by_none = (rows(root, str(sgf), "--ply", "0", option) for option in ("--jacoby", "--no-jacoby"))
     assert by_rule != by_none
     for source in (str(sgf), "matches/session"):
@@ -190,7 +190,7 @@ def test_match_is_read_from_a_pipe(root: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_rows_have_position_score_and_cube(root: Path) -> None:
-    """Turns have the numbers of the table `turns`."""
+    """Turns are numbered as in the table `turns`."""
     sql = "select distinct turn, position_id from turns where variant = 'session' and action <> 'resign'"
     stored = json.loads(succeeds(root / "warehouse", "query", sql, "--format", "json"))
     found = rows(root, "matches/session")
@@ -223,7 +223,7 @@ def test_text_has_turns_sums_and_errors(root: Path) -> None:
 
 
 def test_page_and_picture_are_written(root: Path) -> None:
-    """The page is well formed, loads nothing, and has a board for every listed error."""
+    """The page is well formed, loads nothing, and shows a board for every listed error."""
     page, picture = root / "match.html", root / "match.png"
     options = ("--network", "random", "--errors", "3", "--page", page, "--plot", picture)
     succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, *options)
@@ -266,8 +266,8 @@ def test_player_names_are_escaped(root: Path) -> None:
 )
 def test_invalid_arguments_are_refused(root: Path, file: str, options: list[str], code: int, message: str) -> None:
     source = file if "/" in file else root / file
-    said = error_of(run(root / "warehouse", "analyze", source, "--network", "random", *options), code)
-    assert re.fullmatch(message, said), said
+    stderr = error_of(run(root / "warehouse", "analyze", source, "--network", "random", *options), code)
+    assert re.fullmatch(message, stderr), stderr
 
 
 @pytest.mark.parametrize(
@@ -285,16 +285,16 @@ def test_invalid_records_are_refused(root: Path, change: tuple[str, str], messag
     path = root / "bad.mat"
     path.write_text(MATCH.replace(*change))
     result = run(root / "warehouse", "analyze", path, *QUICK, "--network", "random")
-    said = error_of(result, result.exit_code)
+    stderr = error_of(result, result.exit_code)
     assert result.exit_code in (1, 2)
-    assert re.fullmatch(message, said), said
+    assert re.fullmatch(message, stderr), stderr
 
 
 def test_game_with_a_double_is_not_the_crawford_game(root: Path) -> None:
     """A record may begin after the Crawford game; a file that marks the game as such is refused."""
-    path, said = root / "later.mat", root / "said.sgf"
+    path, record = root / "later.mat", root / "said.sgf"
     path.write_text(MATCH.replace("right : 1", "right : 2"))
     succeeds(root / "warehouse", "analyze", path, *QUICK, "--network", "random")
-    said.write_text("(;FF[4]GM[6]MI[length:3][game:1][ws:0][bs:2]PW[a]PB[b]RU[Crawford:CrawfordGame];W[double])\n")
-    message = error_of(run(root / "warehouse", "analyze", said, *QUICK, "--network", "random"), 1)
+    record.write_text("(;FF[4]GM[6]MI[length:3][game:1][ws:0][bs:2]PW[a]PB[b]RU[Crawford:CrawfordGame];W[double])\n")
+    message = error_of(run(root / "warehouse", "analyze", record, *QUICK, "--network", "random"), 1)
     assert re.fullmatch(r"expected no double in the Crawford game, in line 1: a .*\(game 2 of .*\.sgf\)", message)

@@ -111,7 +111,7 @@ def test_error_rates_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path)
     given = ("compare", "network/tiny", "pubeval", "random", "--benchmarks")
     (title, heads, *lines), picture = compare_twice(warehouse, tmp_path / "rates.svg", *given)
     assert title == (
-        "error rate (thousandths of a point a decision), and difference from network/tiny:0 on the same decisions"
+        "error rate (thousandths of a point per decision), and difference from network/tiny:0 on the same decisions"
     )
     assert heads.split() == ["network/tiny:0", "pubeval:0", "random:0"]
     assert lines[::4] == ["gnubg_benchmark/contact, 1 decisions", f"{OWN_SET}, 3 decisions"]
@@ -162,7 +162,7 @@ def test_default_players_on_benchmarks_are_all_with_scores(warehouse: Warehouse)
     (only,) = {line for line in lines[1:4] if line.startswith("  error rate")}
     assert len(re.findall(r"\+/-", only)) == 1  # pubeval is the only player with a score on that set
     alone = succeeds(warehouse.root, "compare", "--on", "contact").splitlines()
-    assert alone[0] == "error rate (thousandths of a point a decision)"
+    assert alone[0] == "error rate (thousandths of a point per decision)"
     assert len(alone) == 4
 
 
@@ -180,7 +180,7 @@ def test_players_are_ordered_by_sets_then_error_rate() -> None:
 
 
 def test_missing_figures_are_blank() -> None:
-    """A set without a score, and the error of a difference on a single decision."""
+    """A set without a score, and the error of a difference on a single decision, are missing."""
     other = {"other_player": "a", "other_ply": 0, "same_choices": 7, "difference": -1.0}
     rows = [
         row_of("a", "x", 3),
@@ -237,7 +237,7 @@ def test_missing_benchmark_scores_are_refused(warehouse: Warehouse, memory_path:
 
 
 def test_older_version_of_a_benchmark_is_refused(warehouse: Warehouse, tmp_path: Path) -> None:
-    """SQL has no rows of an older version."""
+    """SQL shows no rows of an older version."""
     old = warehouse.open("gnubg_benchmark", "contact")
     kind = warehouse.kinds["gnubg_benchmark"]
     (path,) = kind.computation.write_sample(tmp_path)  # type: ignore[attr-defined]

@@ -73,12 +73,12 @@ def test_cube_ladder_leaves_out_players_without_evaluations(root: Path, tmp_path
     assert "left out of money: pubeval (0-ply): expected a player that evaluates positions" in found.stderr
     picture = (tmp_path / "a.svg").read_text()
     assert ">contact-160 0-ply<" in picture
-    assert ">wins less losses<" in picture
+    assert ">wins minus losses<" in picture
 
 
 def test_low_rating_is_written_as_a_number_in_the_picture(root: Path, tmp_path: Path) -> None:
-    said = succeeds(root, "ladder", "random", "--alone", *FEW, "--plot", tmp_path / "a.svg")
-    rating = next(line.split()[3] for line in said.splitlines() if " random " in line)
+    stdout = succeeds(root, "ladder", "random", "--alone", *FEW, "--plot", tmp_path / "a.svg")
+    rating = next(line.split()[3] for line in stdout.splitlines() if " random " in line)
     assert f">← {float(rating):.2f}" in (tmp_path / "a.svg").read_text()
 
 

@@ -30,7 +30,7 @@ def test_losses_of_players_are_printed(root: Path) -> None:
     lines = shown.splitlines()
     assert lines[0] == "random (0-ply) in 20 bearoff decisions judged by bearoff_two_sided/6x4:"
     assert re.fullmatch(
-        r"mean loss 0\.\d{6} \+/- 0\.\d{6} points a decision, \d+\.\d\d % of the choices wrong", lines[1]
+        r"mean loss 0\.\d{6} \+/- 0\.\d{6} points per decision, \d+\.\d\d % of the choices wrong", lines[1]
     )
     assert lines[2].startswith("one in 10 loses at least ")
     assert re.fullmatch(r"position +loss +played +best", lines[4])
@@ -45,7 +45,7 @@ def test_losses_of_players_are_printed(root: Path) -> None:
     (row,) = json.loads(succeeds(root, "referee", "network", "--no-tables", *FEW, "--seed", "2", "--format", "json"))
     assert (row["has_tables"], row["mean_loss"] > 0) == (False, True)
     shown = succeeds(root, "referee", "network", *FEW, "--seed", "2")
-    assert "mean loss 0.000000 +/- 0.000000 points a decision, 0.00 % of the choices wrong" in shown
+    assert "mean loss 0.000000 +/- 0.000000 points per decision, 0.00 % of the choices wrong" in shown
     assert "best" not in shown  # nothing to list
     assert ", without tables)" in succeeds(root, "referee", "network", "--no-tables", *FEW, "--seed", "2")
 

@@ -87,7 +87,7 @@ def test_every_theme_has_equally_many_positions(sample: Positions) -> None:
 
 
 def test_positions_are_distinct_undecided_and_from_all_sources(sample: Positions) -> None:
-    """No source has more than twice its share; small bearoffs and decided races are left out."""
+    """No source contributes more than twice its share; small bearoffs and decided races are left out."""
     assert len(np.unique(position_hashes(sample.boards))) == len(sample.boards)
     pairs = list(zip(sample.themes.tolist(), sample.games.tolist(), strict=True))
     assert pairs == sorted(set(pairs))
@@ -118,7 +118,7 @@ def test_positions_are_drawn_from_their_games(sample: Positions) -> None:
 
 
 def test_game_gives_one_position_of_each_theme() -> None:
-    """It is not always from the first or last turn."""
+    """The position is not always from the first or last turn."""
     games = np.arange(11 * 4 * 20)
     drawn = draw_positions(sample_sources(), SEED, games)
     pairs = list(zip(drawn.games.tolist(), drawn.themes.tolist(), strict=True))
@@ -296,20 +296,20 @@ def test_training_leaves_positions_out(small_root: Path) -> None:
 def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table, inputs, generator = small_table(warehouse), inputs_of(warehouse, DATASET, SMALL), np.random.default_rng(0)
-    said = check_sample(DATASET, table, inputs, ROWS, generator)
-    assert said == f"{ROWS} of {ROWS} positions drawn from their games again, {ROWS} rolled out again"
+    message = check_sample(DATASET, table, inputs, ROWS, generator)
+    assert message == f"{ROWS} of {ROWS} positions drawn from their games again, {ROWS} rolled out again"
     values = np.array(table.array("turns"))
     values[9] += 1
     message = "expected in row 9 of .* the position that is drawn from game .* for mutual-holding, found that of"
     with pytest.raises(CheckFailedError, match=message):
         check_sample(DATASET, Corrupted(table, "turns", values), inputs, ROWS, generator)
     monkeypatch.setattr(reference_positions, "REPLAYED_TRIALS", 0)
-    said = check_sample(DATASET, table, inputs, 5, np.random.default_rng(0))
-    assert said == f"5 of {ROWS} positions drawn from their games again, 1 rolled out again"
+    message = check_sample(DATASET, table, inputs, 5, np.random.default_rng(0))
+    assert message == f"5 of {ROWS} positions drawn from their games again, 1 rolled out again"
 
 
 def test_network_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
-    """It rolls out, and is a source."""
+    """The network rolls out, and is a source of games."""
     version, small = warehouse.open("network", "tiny").folder.name, small_table(warehouse)
     table = warehouse.build(DATASET.name, replace(SMALL, network_version=version))
     assert np.array_equal(table.array("chances"), small.array("chances"))

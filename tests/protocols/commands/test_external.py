@@ -139,11 +139,11 @@ def test_command_plays_gnubg(player_root: Path, tmp_path: Path) -> None:
     arguments = ["--once", "--ply", "1", "--jacoby", "--save", str(saved), "--record", str(record)]
     with started(player_root, *arguments) as (process, port):
         ask_gnubg(gnubg_script(port, games=3, seed=5), tmp_path)
-        printed, said = process.communicate(timeout=60)
+        printed, stderr = process.communicate(timeout=60)
         assert process.returncode == 0
     rows = [json.loads(line) for line in record.read_text().splitlines()]
     assert printed.endswith(f"\ngnubg left after {len(rows)} questions\n")
-    assert f"saved {saved}" in said.splitlines()  # a line about compilation may follow
+    assert f"saved {saved}" in stderr.splitlines()  # a line about compilation may follow
     assert {row["asked"] for row in rows} >= {"play", "turn"}
     assert not any(row["reply"].startswith("Error") for row in rows)
     (ours,), (theirs,) = parse_mat(read_bytes(saved)).matches, parse_sgf(read_bytes(tmp_path / "match.sgf")).matches

@@ -66,7 +66,7 @@ def test_lost_connection_is_made_again(root: Path) -> None:
     with FibsServer(2, faults={6: "die", 12: "half"}) as server:
         result = play(root, server, "--invite", "--length", "1", "--save", "match.mat")
     assert result.exit_code == 0, result.output
-    assert result.stderr.count("; connecting again") == 2
+    assert result.stderr.count("; reconnecting") == 2
     assert result.stdout.count(f"the match with {OPPONENT} goes on") == 2
     file = replay_file(parse_mat(read_bytes("match.mat")))
     assert not file.ledger.rejects
@@ -77,7 +77,7 @@ def test_too_many_lost_connections_end_the_command(root: Path) -> None:
     with FibsServer(2, faults={6: "die"}) as server:
         result = play(root, server, "--invite", "--length", "1", "--save", "match.mat", "--reconnect", "0")
     assert result.exit_code == 1
-    assert result.stderr.splitlines()[-1] == "error: expected localhost to go on, found it gone"
+    assert result.stderr.splitlines()[-1] == "error: expected localhost to keep the connection, found it closed"
     assert parse_mat(read_bytes("match.mat")).matches[0].games[0].turns
 
 
@@ -88,7 +88,7 @@ def test_illegal_play_of_the_server_ends_the_command(root: Path) -> None:
     last = result.stderr.splitlines()[-1]
     assert last.startswith("error: expected a legal play ")
     assert len(last) < 400
-    assert "connecting again" not in result.stderr
+    assert "reconnecting" not in result.stderr
     game = replay_file(parse_mat(read_bytes("match.mat"))).matches[0].games[-1]
     assert game.winner is None
     assert game.turns
@@ -135,7 +135,7 @@ def test_invalid_arguments_are_refused(
 
 
 def test_interrupted_match_is_saved(root: Path) -> None:
-    """Ctrl-C comes while it waits for the server."""
+    """Ctrl-C comes while the command waits for the server."""
     with FibsServer(5, faults={8: "hang"}) as server, started(root, server, "--length", "3") as process:
         wait_for(process, b"game 1")
         while server.faults:
@@ -165,8 +165,8 @@ def test_play_continues_when_saving_fails(root: Path, tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "wins the match 1-0" in result.stdout
     assert server.heard[-1] == "bye"
-    said = [line for line in result.stderr.splitlines() if "expected to write" in line]
-    assert [line.partition(": ")[0] for line in said] == ["not saved yet", "error"]
+    messages = [line for line in result.stderr.splitlines() if "expected to write" in line]
+    assert [line.partition(": ")[0] for line in messages] == ["not saved yet", "error"]
 
 
 @contextmanager

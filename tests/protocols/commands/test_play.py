@@ -30,7 +30,7 @@ from tests.conftest import SharedFolder, build_for_player
 from tests.protocols.test_external import Wild
 from tests.protocols.test_fibs import Whims
 from tests.protocols.test_session import check_replay
-from tests.together import each
+from tests.subtests import each
 
 SEED = 3  # the program begins
 MONEY, MET = Money(is_jacoby=False), "published-12"
@@ -121,8 +121,8 @@ def test_illegal_play_lists_all_legal_ones(player: LookaheadPlayer, capsys: pyte
         talked = dialogue(player, seed)
         session = talked.session
         talked.answer("24/23/22/21")
-        said, *listed = capsys.readouterr().out.splitlines()
-        assert said.startswith("illegal: "), said
+        verdict, *listed = capsys.readouterr().out.splitlines()
+        assert verdict.startswith("illegal: "), verdict
         plays = legal_plays(START, session.roll)
         head, _, listing = " ".join(listed).partition(": ")
         assert head == f"{len(plays)} legal plays of {session.roll}"
@@ -155,16 +155,16 @@ def test_whole_game_ends_with_its_result(player: LookaheadPlayer, capsys: pytest
 
 
 def test_only_play_is_made_without_asking(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    """A checker on the bar against a closed board, and one with a single legal play."""
+    """In one position a checker is on the bar against a closed board, in the other there is a single legal play."""
     closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
     forced = Position([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, *[0] * 10, -1, 0])
-    for position, said in ((closed_out, "no play"), (forced, " is the only play")):
+    for position, text in ((closed_out, "no play"), (forced, " is the only play")):
         talked = dialogue(player, 5)
         talked.session.now = Moment(position, 0, rolls=1)
         talked.take_turn()
         shown = capsys.readouterr().out
         assert f"You roll {roll_of_turn(5, 1)}: " in shown
-        assert said in shown.splitlines()[-1]
+        assert text in shown.splitlines()[-1]
         now = talked.session.now
         assert (now.rolls, now.side, talked.session.is_left, talked.session.decisions) == (2, 1, False, [])
 
@@ -248,9 +248,9 @@ def echoed(answer: Ask) -> Ask:
     """Echo answers as `playing.ask` does for a pipe."""
 
     def ask(prompt: str) -> str:
-        said = answer(prompt)
-        print(prompt + said)
-        return said
+        typed = answer(prompt)
+        print(prompt + typed)
+        return typed
 
     return ask
 
@@ -367,8 +367,8 @@ def test_program_decides_by_its_own_equity(player: LookaheadPlayer) -> None:
                 doubles = decisions.doubles(now.position, now.stakes)
                 assert (program.act(session) != "") == doubles
             else:
-                said = {"takes": "take", "passes": "pass"}[program.act(session)]
-                assert said == decisions.answer(now.position, now.stakes)
+                taken = {"takes": "take", "passes": "pass"}[program.act(session)]
+                assert taken == decisions.answer(now.position, now.stakes)
 
 
 def test_no_double_prompt_when_doubling_is_not_allowed(
@@ -428,7 +428,7 @@ def test_saved_matches_round_trip(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The file has every act of matches and money games, and `analyze` and `luck` accept it."""
+    """The file contains every act of matches and money games, and `analyze` and `luck` accept it."""
     kinds: set[TurnKind] = set()
     rules = CubeRules(met=find_met(bgdata.open_warehouse(cube_root), MET))
     for seed in range(3):
@@ -505,7 +505,7 @@ def test_turns_are_saved_however_the_session_ends(
 
 
 @each(
-    ("options", "code", "said"),
+    ("options", "code", "message"),
     [
         (("--match-length", "0"), 2, "invalid value for '--match-length': 0 is not in the range 1<=x<=64; see: .*"),
         (("--match-length", "20", "--met", MET), 2, "expected a match equity table to 20-away, got .*"),
@@ -530,17 +530,17 @@ def test_turns_are_saved_however_the_session_ends(
         (("--money", "--save", "/nowhere/x.mat"), 1, "cannot write /nowhere/x.mat: no such file or directory"),
     ],
 )
-def test_invalid_options_are_refused(cube_root: Path, options: tuple[str, ...], code: int, said: str) -> None:
-    assert re.fullmatch(said, error_of(run(cube_root, "play", "--network", "random", *options), code))
+def test_invalid_options_are_refused(cube_root: Path, options: tuple[str, ...], code: int, message: str) -> None:
+    assert re.fullmatch(message, error_of(run(cube_root, "play", "--network", "random", *options), code))
 
 
 def test_match_needs_a_match_equity_table(player_root: Path) -> None:
-    said = error_of(run(player_root, "play", "--network", "random", "--match-length", "3"), 1)
-    assert said.startswith("no match equity table is built in ")
+    message = error_of(run(player_root, "play", "--network", "random", "--match-length", "3"), 1)
+    assert message.startswith("no match equity table is built in ")
 
 
 def test_watch_command_saves_a_match(cube_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two programs with the cube."""
+    """Two programs play with the cube."""
     monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda _: LookaheadPlayer(Whims()))
     path = tmp_path / "watched.mat"
     words = f"play --network random --seed 4 --watch any.onnx --match-length 3 --met {MET} --save {path}"

@@ -93,7 +93,7 @@ def test_watched_game_is_legal_and_repeatable(player_root: Path, player: Lookahe
 
 
 def test_random_plays_depend_on_game_and_turn() -> None:
-    """Otherwise a position and roll would always have the same play, unlike in recorded games."""
+    """Otherwise a position and roll would always lead to the same play, unlike in recorded games."""
     chooser, boards, rolls = RandomPlayer().chooser, np.array([START.board], np.int8), np.array([(3, 1)], np.int8)
     plays = set()
     for game, turn in product(range(1, 4), range(5)):
@@ -115,8 +115,8 @@ def test_random_plays_depend_on_game_and_turn() -> None:
 
 @pytest.mark.parametrize("other", [PubEval(), RandomPlayer()], ids=lambda player: player.label)
 def test_player_without_evaluations_cannot_handle_the_cube(other: PubEval | RandomPlayer) -> None:
-    said = f"expected a player that evaluates positions, got {other.label}, which only chooses plays"
-    with pytest.raises(UsageError, match=said):
+    message = f"expected a player that evaluates positions, got {other.label}, which only chooses plays"
+    with pytest.raises(UsageError, match=message):
         Program.of(other, CubeRules())
     assert Program.of(other, None).decisions is None
 
@@ -143,7 +143,7 @@ def test_acts_are_executed_and_printed(player: LookaheadPlayer) -> None:
     """Both programs double whenever they may."""
     wild = Wild(player, CubeRules(has_beavers=True))
     programs = Program(player, wild), Program(player, wild)
-    said = set()
+    verbs = set()
     for seed in range(30):
         session = Session(seed, ("a", "b"), Money(is_jacoby=False), has_beavers=True)
         while not session.ending and session.now.rolls < 20:
@@ -156,19 +156,19 @@ def test_acts_are_executed_and_printed(player: LookaheadPlayer) -> None:
             else:
                 assert before.stakes
                 value = before.stakes.cube.value
-                said.add(words.split()[0])
+                verbs.add(words.split()[0])
                 last = session.record.games[0].turns[-1]
                 assert words in (f"doubles to {2 * value}", f"beavers to {4 * value}", "takes", "passes")
                 if "to" in words:
                     assert int(words.split()[-1]) == last.cube_value
-    assert said == {"doubles", "beavers", "takes"}
+    assert verbs == {"doubles", "beavers", "takes"}
 
 
 @pytest.mark.parametrize("score", [Money(is_jacoby=True), MatchScore(3, 3)], ids=str)
 def test_output_of_a_watched_session_matches_its_record(
     player: LookaheadPlayer, met: MatchEquity, score: Money | MatchScore, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Act by act, with the cube."""
+    """They match act by act, with the cube."""
     kinds = set()
     for seed in range(3):
         rules = CubeRules(met=met)
@@ -215,10 +215,10 @@ def test_value_of_a_position_is_to_side_1(player: LookaheadPlayer, met: MatchEqu
 def test_descriptions_of_scores_and_results() -> None:
     session = Session(3, ("You", "it"), MatchScore(4, 4))
     assert describe_score(session) == "game 1 to 4 points: You 0, it 0"
-    for side, size, said in ((1, 3, "You win a backgammon, 3 points"), (0, 1, "it wins a single game, 1 point")):
+    for side, size, text in ((1, 3, "You win a backgammon, 3 points"), (0, 1, "it wins a single game, 1 point")):
         session.now = Moment(START, side, session.now.stakes)
         session.resign(size)
-        assert describe_ending(session) == said
+        assert describe_ending(session) == text
         session.begin_next()
         crawford = ", Crawford game" if side else ""
         assert describe_score(session) == f"game {session.game} to 4 points: You 3, it {1 - side}{crawford}"
@@ -227,12 +227,12 @@ def test_descriptions_of_scores_and_results() -> None:
     session.pass_double()
     assert describe_ending(session) == "You win 1 point\nYou win the match 4-1"
     sizes = ("a single game, 1 point", "a gammon, 2 points", "a backgammon, 3 points")
-    for (size, words), (loser, said) in product(enumerate(sizes, 1), ((1, "{} win{}"), (0, "it wins"))):
+    for (size, words), (loser, text) in product(enumerate(sizes, 1), ((1, "{} win{}"), (0, "it wins"))):
         for you in ("You", "pubeval"):
             session = Session(3, (you, "it"))
             session.now = Moment(START, loser)
             session.resign(size)
-            assert describe_ending(session) == f"{said.format(you, 's' * (you != 'You'))} {words}"
+            assert describe_ending(session) == f"{text.format(you, 's' * (you != 'You'))} {words}"
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_watched_game_can_be_interrupted(player: LookaheadPlayer, capsys: pytest
     session = Session(3, ("engine", player.label), Money(is_jacoby=False))
     rules = CubeRules()
     watch_session(session, (Program.of(Stops(), rules), Program.of(player, rules)), player, lambda: None)
-    said = "\nleft after 1 roll; the same dice again: bgdata play --money --seed 3\n"
-    assert capsys.readouterr().out.endswith(said)
+    text = "\nleft after 1 roll; the same dice again: bgdata play --money --seed 3\n"
+    assert capsys.readouterr().out.endswith(text)
     assert session.is_left
     assert len(session.record.games[0].turns) == 1

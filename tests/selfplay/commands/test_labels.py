@@ -13,7 +13,7 @@ from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
 from tests.oracles import needs_gnubg_tool
-from tests.together import each
+from tests.subtests import each
 
 SAMPLED = f"{SAMPLE.name}/{SAMPLE.slug(SAMPLE.smallest)}"
 SLUG = SAMPLED.replace("/", "-").replace("_", "-")
@@ -38,7 +38,7 @@ def test_lookahead_labels_positions(warehouse: Warehouse) -> None:
 
 
 def test_changed_positions_are_rolled_out(warehouse: Warehouse) -> None:
-    """Labels of labels: rollouts only of positions where looking ahead matters."""
+    """Labels of labels are rollouts only of positions where looking ahead matters."""
     succeeds(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY, "--least-change", "0.3")
     kept = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply-change-0-3")
     assert 0 < kept.manifest.rows < 40

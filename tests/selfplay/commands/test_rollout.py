@@ -34,8 +34,8 @@ from bgdata.store.progress import TerminalBars
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, position_id, run, succeeds
 from tests.store.processes import bgdata_command
+from tests.subtests import each
 from tests.test_process import started
-from tests.together import each
 
 START_ID = "4HPwATDgc/ABMA"
 BEAROFF_ID = "CgAAEAEAAAAAAA"
@@ -211,7 +211,7 @@ def test_cube_decision_compares_double_and_no_double(root: Path, player: Network
 
 
 def test_until_is_in_points_with_the_cube(root: Path) -> None:
-    """In a match too, where a point of normalised equity is a few percent of the match."""
+    """This also holds in a match, where a point of normalised equity is a few percent of the match."""
     met = find_met(bgdata.open_warehouse(root), "published-12")
     point = normalised_point(Stakes(MatchScore(11, 11)), CubeRules(met=met))
     assert point < 0.1
@@ -228,7 +228,7 @@ def test_until_is_in_points_with_the_cube(root: Path) -> None:
 
 
 def test_plays_with_the_cube_are_ranked(root: Path, player: NetworkPlayer) -> None:
-    """The opponent is on roll after a play, and may double. Values are those of the player who moves."""
+    """The opponent is on roll after a play, and may double. Values are for the player who moves."""
     stakes, met = Stakes(MatchScore(3, 5)), find_met(bgdata.open_warehouse(root), "published-12")
     how = ("--away", "3-5", "--met", "published-12", "--network", "random", "--trials", "72", "--plays", "2")
     rows = json.loads(succeeds(root, "rollout", ENDING_ID, "21", *how, "--format", "json"))
@@ -315,7 +315,7 @@ def trials_kept(result: Result) -> int:
 def test_stopped_rollout_resumes(
     player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
-    """Twice, with exactly the figures of one that was never stopped."""
+    """A rollout that is stopped twice gives exactly the figures of one that was never stopped."""
     whole = json.loads(succeeds(player_root, "rollout", *arguments))
     assert [*cache.iterdir()] == [] if cache.exists() else True
     kept = 0
@@ -389,6 +389,6 @@ def test_interrupted_process_keeps_finished_trials(player_root: Path, cache: Pat
     command = bgdata_command("--warehouse", player_root, "rollout", *arguments)
     with started(command, tmp_path, cwd=tmp_path, env=environ | {"BGDATA_CHECKPOINT_SECONDS": "0"}) as run_:
         run_.wait_until(lambda: [*cache.glob("*/*.npz")])
-        (said,) = run_.stop(signal.SIGINT)
-    assert re.fullmatch(r"error: interrupted; [\d,]+ trials of this rollout are kept, the same .*", said)
+        (message,) = run_.stop(signal.SIGINT)
+    assert re.fullmatch(r"error: interrupted; [\d,]+ trials of this rollout are kept, the same .*", message)
     assert {path.name for path in tmp_path.iterdir()} == {"cache", "errors"}

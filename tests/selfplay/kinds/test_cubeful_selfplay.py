@@ -26,7 +26,7 @@ from tests.equity.samples import published_met
 from tests.imports.importing import Imports
 from tests.rechecking import check_sample, inputs_of
 from tests.store.toy import Notes
-from tests.together import each
+from tests.subtests import each
 
 MONEY = CubefulParameters(table_points=3, table_checkers=3, cube="0.2 0.5", games=20, seed=6)
 MATCH = replace(MONEY, cube="0.4 money:0.3", games=10, length=5)
@@ -99,7 +99,8 @@ def test_rows_equal_the_games(root: Path, parameters: CubefulParameters) -> None
 
 @pytest.mark.parametrize("parameters", [MONEY, MATCH, JACOBY, AHEAD], ids=["money", "match", "jacoby", "ahead"])
 def test_exported_matches_can_be_imported(root: Path, parameters: CubefulParameters, imports: Imports) -> None:
-    """Written as .mat and read again, every turn and cube action is legal, and the games and rules are the same."""
+    """When matches are written as .mat and read again, every turn and cube action is legal, and the games and rules are
+    the same."""
     table, path = table_of(root, parameters), imports.folder / "games.mat"
     write_text(table, "mat", path)
     again = imports.build("matches", [path], name="games")
@@ -158,7 +159,7 @@ def test_games_do_not_depend_on_parts_and_threads(
 
 
 def test_verify_finds_changed_turns(root: Path) -> None:
-    """In money games and games at 1-ply; the tests of all kinds cover matches."""
+    """The tables are money games and games at 1-ply; the tests of all kinds cover matches."""
     for parameters in (MONEY, AHEAD):
         table, found = table_of(root, parameters), inputs_of(bgdata.open_warehouse(root), DATASET, parameters)
         check_sample(DATASET, table, found, 4, np.random.default_rng(0))

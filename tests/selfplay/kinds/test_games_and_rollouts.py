@@ -1,5 +1,5 @@
-"""Shared by kinds of games, labels and rollouts: invalid parameters are refused, killed builds resume, and changed
-values are found."""
+"""Tests that the kinds of games, labels and rollouts share: invalid parameters are refused, killed builds resume, and
+changed values are found."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.kept import own
 from tests.rechecking import inputs_of
 from tests.store.sharing import Elsewhere, hide_from_workers
 from tests.store.toy import Notes
-from tests.together import each
+from tests.subtests import each
 
 Cases = list[tuple[dict[str, Any], str]]
 SEED = r"a seed from 0 to 2\^63 - 1, got -1$"
@@ -261,8 +261,8 @@ class CutOff(Notes):
 def test_resumed_builds_have_the_same_values(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, memory_path: Path, kind: str, step: dict[str, int]
 ) -> None:
-    """From their shards, on machines that see nothing of the warehouse; the values do not depend on how many are
-    computed at a time."""
+    """Builds resume from their shards, on machines that see nothing of the warehouse. The values do not depend on how
+    many are computed at a time."""
     expected = small(warehouse.root, all_kinds()[kind]).manifest.digest
     for name, size in step.items():
         monkeypatch.setattr(import_module(type(all_kinds()[kind].computation).__module__), name, size)
@@ -321,7 +321,7 @@ def test_rows_equal_rollouts(small_root: Path) -> None:
 
 
 def test_truncated_source_is_refused(warehouse: Warehouse) -> None:
-    """Half of its rows are a valid array of a size that differs from the manifest."""
+    """Half of the rows are a valid array, but its size differs from the manifest."""
     folder = warehouse.open("positions", "sample").folder
     boards = np.load(folder / "boards.npy")
     (folder / "boards.npy").unlink()

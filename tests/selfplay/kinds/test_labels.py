@@ -161,7 +161,7 @@ def test_missing_sources_are_refused(warehouse: Warehouse) -> None:
 
 
 def test_source_without_a_recipe_is_named_by_version(warehouse: Warehouse) -> None:
-    """Its corpus is missing; and older imports differ from the current version."""
+    """The source's corpus is missing, and older imports differ from the current version."""
     parameters = replace(SAMPLE.smallest, most=3)
     source = warehouse.build(SAMPLE.name, parameters)
     for path in (warehouse.root / "selfplay").glob("*/r*"):
@@ -180,10 +180,10 @@ def test_verify_accepts_turns_and_empty_labels(warehouse: Warehouse) -> None:
     corpus = replace(LOOKAHEAD, source=VersionRef(SELFPLAY.name, SELFPLAY.slug(SELFPLAY.smallest)))
     for parameters in (corpus, *(replace(LOOKAHEAD, least_change=least) for least in (0.05, 2.0))):
         table = warehouse.build(LOOKAHEADS.name, parameters)
-        said = check_sample(
+        message = check_sample(
             LOOKAHEADS, table, inputs_of(warehouse, LOOKAHEADS, parameters), 20, np.random.default_rng(0)
         )
-        assert "positions" in said
+        assert "positions" in message
 
 
 def test_verify_finds_missing_rows(warehouse: Warehouse) -> None:
@@ -291,7 +291,7 @@ def test_other_version_of_a_program_is_refused(warehouse: Warehouse, program: Pr
 
 
 def test_network_is_an_engine(warehouse: Warehouse) -> None:
-    """At 1-ply it equals `lookahead_labels`, on any number of threads."""
+    """At 1-ply its labels equal `lookahead_labels`, on any number of threads."""
     parameters = replace(ENGINE, source=SAMPLED, ply=1)
     table = warehouse.build(ENGINES.name, parameters)
     expected = small(warehouse.root, LOOKAHEADS)
@@ -313,7 +313,7 @@ def test_gnubg_labels_positions(small_root: Path, memory_path: Path) -> None:
 
 
 def test_bgsage_agrees_with_gnubg() -> None:
-    """Within the difference of two networks, where both are installed."""
+    """Where both are installed, they agree within the difference of two networks."""
     try:
         bgsage, gnubg = open_named_player("bgsage"), open_named_player("gnubg")
     except UnknownPlayerError as error:

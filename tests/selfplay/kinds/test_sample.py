@@ -64,7 +64,7 @@ def test_rows_equal_positions_of_the_corpus(small_root: Path) -> None:
 
 @pytest.mark.parametrize("at_once", [7, 1 << 20])
 def test_sample_has_first_rows_with_lowest_hashes(at_once: int) -> None:
-    """By plain Python: the lowest hashes of each class, each where the position comes first."""
+    """Plain Python finds the lowest hashes of each class, each where the position comes first."""
 
     def sampled(boards: Array, classes: Array, most: int) -> list[int]:
         parts = ranges(len(boards), at_once)
@@ -131,7 +131,7 @@ def network(root: Path) -> NetworkPlayer:
 
 
 def test_rows_equal_the_best_plays_of_turns(small_root: Path) -> None:
-    """Against plain Python: all plays of the roll, the opponent on roll, best first, within the window."""
+    """Plain Python lists all plays of the roll within the window, with the opponent on roll, best first."""
     table, player = small(small_root, PLAYS), network(small_root)
     corpus = bgdata.open_warehouse(small_root).open("selfplay", "pubeval-20-seed-3")
     boards, ranks, losses, games, turns = (

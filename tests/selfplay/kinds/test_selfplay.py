@@ -61,7 +61,7 @@ def few_at_a_time(monkeypatch: pytest.MonkeyPatch, games: int) -> None:
 
 @pytest.fixture(scope="module")
 def lucky(network_root: Path) -> tuple[Table, Corpus]:
-    """A corpus with luck of the network of the package, and its games."""
+    """A corpus in which the network of the package measured luck, and the games of that corpus."""
     warehouse = bgdata.open_warehouse(network_root)
     found = warehouse.find_inputs(DATASET, LUCKY)
     assert found
@@ -124,7 +124,7 @@ def test_rows_equal_games_with_luck(lucky: tuple[Table, Corpus]) -> None:
 def test_network_measures_luck_of_other_players(
     network_root: Path, memory_path: Path, lucky: tuple[Table, Corpus], name: str
 ) -> None:
-    """The network of the package measures their rolls, and does not change their games."""
+    """The network of the package measures the rolls of other players, and does not change their games."""
     shutil.copytree(network_root, memory_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
     warehouse = bgdata.open_warehouse(memory_path)
     player = open_named_player(name, 0, warehouse)
@@ -264,7 +264,7 @@ def wait_for_parts(root: Path, count: int, is_running: Callable[[], bool]) -> No
 
 
 def test_network_of_the_package_is_an_input() -> None:
-    """So the recipe contains its digest and those of its tables."""
+    """So the recipe contains the digests of the network and of its tables."""
     inputs = DATASET.inputs(SelfPlayParameters())
     assert set(inputs) == {"network", "two_sided", "one_sided", "gammon"}
     for name, parameters in inputs.values():
@@ -323,7 +323,7 @@ def test_workers_with_other_kernels_are_refused() -> None:
 
 
 def test_named_networks_use_the_best_tables(warehouse: Warehouse) -> None:
-    """The tables are part of their version."""
+    """The tables are part of the version of a player."""
     version = open_named_player("network/tiny", 0, warehouse).version
     parameters = SelfPlayParameters("network/tiny", version, 2, 5, True)
     table = warehouse.build(DATASET.name, parameters)

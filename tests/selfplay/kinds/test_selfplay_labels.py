@@ -102,7 +102,7 @@ def test_labels_equal_the_twin(small_root: Path, memory_path: Path, parameters: 
 
 
 def test_luck_adjusted_labels_equal_the_twin(network_root: Path) -> None:
-    """They have the mean of the labels and less noise."""
+    """Luck-adjusted labels have the same mean as the labels, and less noise."""
     warehouse = bgdata.open_warehouse(network_root)
     games = replace(LUCKY, games=16)  # some of them reach the table
     parameters = SelfPlayLabelParameters(**vars(games), points=6, checkers=6)
@@ -178,7 +178,7 @@ def test_inconsistent_corpus_is_refused(small_root: Path, name: str, change: Any
 
 
 def test_rescoring_figures_of_two_positions() -> None:
-    """The second is solved with an equity of -0.5 for its player, who then won."""
+    """The second position is solved with an equity of -0.5 for its player, who then won."""
     chances = np.array([[0.75, 0, 0, 0, 0], [0.25, 0, 0, 0, 0]], np.float32)
     found = rescoring_figures(np.array([-1.0, 1.0]), chances, np.array([1, 0]))
     assert found == {
@@ -191,7 +191,7 @@ def test_rescoring_figures_of_two_positions() -> None:
 
 
 def test_luck_adjusted_equities_of_two_games() -> None:
-    """One was lost by bad luck at the last roll but one; a table covers the other from the middle."""
+    """One game was lost by bad luck at the last roll but one; a table covers the other game from the middle on."""
     chances = np.zeros((5, 5), np.float32)
     chances[2:, 0] = 0.5, 0.5, 0.25
     labels = Labels(np.array([-2, 2, -1, 1, -1], np.int8), chances, np.array([-1, -1, 3, 3, 4]))
@@ -205,7 +205,7 @@ def test_luck_adjusted_equities_of_two_games() -> None:
 
 
 def test_luck_adjusted_equities_equal_the_twin() -> None:
-    """In games of all lengths: covered from some turn on, here and there, or never."""
+    """Games of all lengths are covered from some turn on, here and there, or never."""
     generator = np.random.default_rng(8)
     lengths = generator.integers(1, 60, 200)
     offsets = np.concatenate([[0], np.cumsum(lengths)])

@@ -11,7 +11,7 @@ from bgdata.errors import CorruptFileError
 from bgdata.studies.claims.definitions import DOCUMENTS, FOLDER, Claim, parse_published, part_names, read_definitions
 from bgdata.studies.claims.register import FORMULAS, READINGS, parse_call
 from bgdata.studies.kinds.claims import default_variant
-from tests.together import each
+from tests.subtests import each
 
 ONE = """
 [[group]]

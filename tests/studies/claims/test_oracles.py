@@ -21,7 +21,7 @@ from bgdata.studies.claims.register import judge
 from bgdata.studies.kinds.claims import default_variant
 from tests.kept import kept_folder
 from tests.studies.claims import oracle_answers
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.usefixtures("_more_answers")
 ORACLES = Path(__file__).parent / "oracles"

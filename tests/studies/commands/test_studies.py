@@ -12,7 +12,7 @@ from bgdata.evaluation.players import DEFAULT_NETWORK
 from bgdata.studies.commands.studies import Series, draw_study, series_to_draw
 from bgdata.studies.kinds.shared.cube_arms import NAMES
 from tests.command_line import error_of, run, succeeds
-from tests.together import each
+from tests.subtests import each
 
 
 def test_study_prints_all_settings(network_root: Path) -> None:
@@ -58,7 +58,7 @@ def test_picture_is_drawn(network_root: Path, tmp_path: Path, study: tuple[str, 
 
 
 def test_every_series_is_drawn(tmp_path: Path) -> None:
-    """Even if there are more series than colours."""
+    """Every series is drawn even if there are more series than colours."""
     names = [f"to {length} points" for length in range(3, 23)]
     series = [Series(name, [0.0, 1.0], [place, place], [0.1, 0.1], [nan, nan]) for place, name in enumerate(names)]
     draw_study("lengths", "index", "points", series, tmp_path / "x.svg")

@@ -78,8 +78,8 @@ def test_changed_figures_are_found(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     inputs = inputs_of(warehouse, DATASET, SMALL)
-    said = f"all {len(groups_of(SMALL))} rows, by the stored networks; they were not trained again"
-    assert check_sample(DATASET, table, inputs, 2, np.random.default_rng(0)) == said
+    message = f"all {len(groups_of(SMALL))} rows, by the stored networks; they were not trained again"
+    assert check_sample(DATASET, table, inputs, 2, np.random.default_rng(0)) == message
     errors = np.array(table.array("errors"))
     errors[0, 0] += 1e-9
     with pytest.raises(CheckFailedError, match=r"of one, all all in contact_parts/.*, found"):

@@ -20,7 +20,7 @@ from bgdata.studies.race_rules import NAMES, RULES, Penalties
 from bgdata.studies.race_scores import is_tested
 from bgdata.studies.race_search import STARTS, FoundRule
 from tests.reference import race_rules as twin
-from tests.together import each
+from tests.subtests import each
 
 CHECKERS = 6
 FEW = RaceRuleParameters("pubeval", "2", games=300, seed=3, checkers=CHECKERS)
@@ -123,7 +123,7 @@ def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
 
 
 def test_found_rules_are_the_best_of_their_family_in_training(rows: list[Row]) -> None:
-    """On the training half, for equal weights and in play."""
+    """They are the best on the training half, for equal weights and in play."""
     lost: defaultdict[tuple[str, str], float] = defaultdict(float)
     for rule, weighting, part, _, loss, _ in rows:
         lost[weighting, rule] += loss if part == "all" else -loss

@@ -132,7 +132,7 @@ def test_page_of_a_network_from_labels(small_root: Path, tmp_path: Path, warehou
 
 
 def test_page_has_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
-    """For a network that started from a network from labels; the command line finds the same version built."""
+    """The network started from a network from labels; the command line finds the same version built."""
     one = ("--start", "network/tiny", "--labels", "selfplay_labels")
     succeeds(warehouse.root, "train", "sl", "one", *one, *SMALL, "--average-decay", "0.5", "--no-guard")
     two = ("--start", "network/one", "--labels", "selfplay_labels:2", "--labels", "bearoff_labels")

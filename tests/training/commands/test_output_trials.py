@@ -15,9 +15,9 @@ SMALL = ("train", "output-trials", "--games", "5", "--units", "4", "--row-games"
 
 
 def test_output_trials_prints_a_line_for_each_trial(small_root: Path) -> None:
-    folder, said, _, *lines = succeeds(small_root, *SMALL).splitlines()
+    folder, heading, _, *lines = succeeds(small_root, *SMALL).splitlines()
     assert "output_trials/5-units-4-rate-0-1-seed-1/r1-" in folder
-    assert said.startswith("means from 4 games on; ")
+    assert heading.startswith("means from 4 games on; ")
     assert [line.split("  ")[0] for line in lines] == list(TRIALS)
     rows = json.loads(succeeds(small_root, *SMALL, "--format", "json"))
     assert [row["trial"] for row in rows[::3]] == list(TRIALS)
@@ -43,5 +43,5 @@ def test_picture(small_root: Path, tmp_path: Path) -> None:
 
 
 def test_wrong_numbers(tmp_path: Path) -> None:
-    said = error_of(run(tmp_path, "train", "output-trials", "--test-games", "3"), 2)
-    assert said == "expected an even number of test_games from 4 to 2^31 - 2, got 3"
+    message = error_of(run(tmp_path, "train", "output-trials", "--test-games", "3"), 2)
+    assert message == "expected an even number of test_games from 4 to 2^31 - 2, got 3"

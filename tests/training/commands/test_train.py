@@ -215,7 +215,8 @@ def test_sl_trains_and_prints_results(warehouse: Warehouse) -> None:
 
 
 def test_sl_trains_from_gnubg_training_files(warehouse: Warehouse, tmp_path: Path) -> None:
-    """Imported files of all classes; then a wider network from two kinds of labels, which starts from the first."""
+    """The first network learns from imported files of all classes. A wider one, which starts from the first, learns
+    from two kinds of labels."""
     labels = next(warehouse.versions("selfplay_labels"))
     classes, boards, chances = (np.asarray(labels.array(name)) for name in ("classes", "boards", "chances"))
     for name, numbers in (("contact", (10,)), ("crashed", (9,)), ("race", (4, 6, 8))):
@@ -264,7 +265,7 @@ def test_invalid_labels_are_refused(warehouse: Warehouse, arguments: list[str], 
 
 
 def test_sl_trains_by_pytorch(warehouse: Warehouse) -> None:
-    """Another version of the same name, whose recipe has the platform; the same command finds it built."""
+    """It is another version of the same name, whose recipe contains the platform; the same command finds it built."""
     pytest.importorskip("torch", reason="PyTorch is an extra")
     from bgdata.training.supervised.torch_trainer import platform_name
 
@@ -307,7 +308,7 @@ TURNS = ("train", "turn-input", "--games", "5", "--units", "4", "--row-games", "
 def test_turn_input_prints_a_line_for_each_row(small_root: Path) -> None:
     folder, message, head, *rows = succeeds(small_root, *TURNS).splitlines()
     assert re.search(r"turn_input/5-units-4-rate-0-1-seed-1/r1-[0-9a-f]{8}$", folder)
-    assert message == "chances at the start with the dice, in %: to win, to win a gammon, to lose a gammon"
+    assert message == "chances at the start for the player on roll, in %: to win, to win a gammon, to lose a gammon"
     assert re.split("  +", head.strip()) == ["games", "dice kept", "dice passed", "no input"]
     query = "select games, arm, win, win_gammon, lose_gammon from turn_input order by games, arm"
     figures = json.loads(succeeds(small_root, "query", query, "--format", "json"))

@@ -1,4 +1,5 @@
-"""Opening a feed: rows are counted once, what was counted is kept with a hash, and what changed since is noticed."""
+"""Opening a feed: rows are counted once, the counts are kept with a hash, and rows that have changed since are
+noticed."""
 
 from __future__ import annotations
 
@@ -169,7 +170,7 @@ def test_counts_that_cannot_be_kept_are_counted_again(
 
 @pytest.mark.usefixtures("reads")
 def test_rows_that_changed_since_they_were_counted_are_named(tmp_path: Path) -> None:
-    """Also where that is legal: a pool would have fewer rows than it must, or a row of another split."""
+    """This also holds where the rows are legal: a pool would contain too few rows, or a row of another split."""
     version = write_labels(tmp_path, CONTACT, label_boards())
     feed = small_blocks(bgdata.open_warehouse(tmp_path))
     boards = label_boards().copy()
@@ -191,7 +192,7 @@ def test_rows_that_changed_since_they_were_counted_are_named(tmp_path: Path) -> 
 def test_no_guarded_row_is_given_out_by_counts_of_another_guard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pool asks the guard again: wrong counts are an error, never a leak."""
+    """A pool asks the guard again, so wrong counts are an error, never a leak."""
     write_labels(tmp_path, CONTACT, label_boards())
     without = block_counts(labelled_rows(bgdata.open_warehouse(tmp_path)), None, 100)
     write_benchmark(tmp_path, "some", label_boards()[:500], label_boards()[:0])

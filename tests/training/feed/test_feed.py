@@ -1,4 +1,4 @@
-"""The feed: the same batches for the same seed, each row once an epoch, gone on with where it stopped."""
+"""The feed gives the same batches for the same seed, each row once per epoch, and continues where it stopped."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_batches_hold_the_values_of_their_rows(labels: Warehouse) -> None:
 
 
 def test_rows_are_shuffled_across_blocks(labels: Warehouse) -> None:
-    """A batch is from all blocks of the pool, and pools are of blocks from anywhere."""
+    """A batch contains rows from all blocks of the pool, and a pool contains blocks from anywhere."""
     rows = [batch.rows for batch in small_blocks(labels)]
     assert len(np.unique(rows[0] // 100)) >= 3
     pools = [frozenset((batch // 100).tolist()) for batch in rows]
@@ -120,7 +120,7 @@ def test_the_order_is_the_same_on_every_machine(labels: Warehouse) -> None:
 
 
 def test_nothing_depends_on_the_order_of_names(labels: Warehouse, labels_root: Path) -> None:
-    """JSON may sort them; and `some-more` comes after `some` but `some-more/` before `some/`."""
+    """JSON may sort the names, and `some-more` comes after `some`, but `some-more/` before `some/`."""
     write_labels(labels_root, "rollout_labels/some-more", label_boards()[::3])
     weights, strata = {CONTACT: 2, "rollout_labels": 1}, {"race": 1, "contact": 2}
     feed = labels.batches(weights, strata=strata, batch_size=90)
@@ -342,8 +342,8 @@ def test_games_are_split_whole_where_there_are_games(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    """Versions of unequal size, 8 % and 2 % among them, each with its classes one after another, in games of 50 rows
-    that have nearly the same chances."""
+    """Versions of unequal size, two of them with 8 % and 2 % of the rows. The classes of each come one after another,
+    in games of 50 rows with nearly the same chances."""
     root, boards = tmp_path_factory.mktemp("mixed"), np.tile(label_boards(), (20, 1))
     classes = position_classes(boards)
     for name, count in (("large", 45_000), ("medium", 45_000), ("some", 8_000), ("small", 2_000)):
@@ -356,15 +356,15 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
 
 
 def pooled(warehouse: Warehouse, order: int = FORMAT) -> Feed:
-    """A feed of all versions that has a tenth of the rows in memory."""
+    """A feed of all versions that keeps a tenth of the rows in memory."""
     recipe = warehouse.batches("gnubg_training", batch_size=512).recipe
     block_rows, pool_blocks = {1: (2000, 4), 2: (10, 800)}[order]
     return Feed(warehouse, replace(recipe, block_rows=block_rows, pool_blocks=pool_blocks, format=order))
 
 
 def deviation(feed: Feed, column: str) -> float:
-    """How far the shares in batches are from those of batches that are drawn from all rows: the standardised
-    chi-squared of all full batches, about 0 with a spread of 1 for such."""
+    """The deviation of the shares in batches from those in batches that are drawn from all rows: the standardised
+    chi-squared of all full batches, which is about 0 with a spread of 1 for the latter."""
     batches = list(feed)[:-1]
     values = np.unique(np.concatenate([getattr(batch, column) for batch in batches]))
     counts = np.array([[(getattr(batch, column) == value).sum() for value in values] for batch in batches])
@@ -467,7 +467,7 @@ def test_a_state_of_any_rank_is_one_of_all_ranks(labels: Warehouse, uneven: str,
 
 
 def test_another_number_of_ranks_goes_on_from_a_state(labels: Warehouse) -> None:
-    """With none of the batches that were seen, and all of those that were not, but for what is dropped."""
+    """It gives none of the batches that were seen, and all others except the dropped rows."""
     feed = small_blocks(labels, batch_size=100)
     whole = [batch for batch in feed if len(batch.rows) == 100]
     second = list(feed.share(1, 2))[4]
@@ -536,9 +536,9 @@ def test_versions_of_the_same_games_are_named(tmp_path: Path) -> None:
     labels = bgdata.open_warehouse(tmp_path)
     source = f"position_sample/some@{labels.open_reference(sample).manifest.digest}"
     third = write_version(tmp_path, LABELS, labelled(70), source=source)
-    said = "are of the same games: games of network/some 1 with the seed 5"
-    assert labels.batches("selfplay_labels").notes == (f"{first} and {second} {said}",)
-    assert labels.batches({"selfplay_labels/one": 1, LABELS: 1}).notes == (f"{third} and {first} {said}",)
+    note = "are of the same games: games of network/some 1 with the seed 5"
+    assert labels.batches("selfplay_labels").notes == (f"{first} and {second} {note}",)
+    assert labels.batches({"selfplay_labels/one": 1, LABELS: 1}).notes == (f"{third} and {first} {note}",)
     write_version(tmp_path, "selfplay_labels/other", labelled(91), recipe={**corpus, "seed": 6})
     write_version(tmp_path, "selfplay_labels/again", labelled(92), recipe={**corpus, "player": "pubeval"})
     assert labels.batches("selfplay_labels").notes == ()

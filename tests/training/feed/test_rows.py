@@ -44,7 +44,7 @@ from bgdata.training.feed.stream import random_order
 from bgdata.warehouse import Warehouse
 from tests.reference.position_hash import shuffled
 from tests.store.toy import Count, Toy
-from tests.together import each
+from tests.subtests import each
 from tests.training.labels import (
     CONTACT,
     LABELS,
@@ -69,7 +69,7 @@ def benchmark_boards() -> tuple[Boards, Boards]:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A warehouse whose training data has the positions of its benchmark and their flips."""
+    """A warehouse whose training data contain the positions of its benchmark and their flips."""
     write_labels(tmp_path, "gnubg_training/contact", np.concatenate([some_boards(), flip_boards(some_boards())]))
     write_benchmark(tmp_path, "contact", *benchmark_boards())
     return tmp_path
@@ -163,7 +163,7 @@ KEYS = "select dataset, variant, key from leakage"
 
 
 def plant(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
-    """Make positions those of a benchmark, the second of each two for the other side."""
+    """Replace positions by those of a benchmark, every second one from the other side's point of view."""
     positions = [Position(board) for board in boards]
     seen = [position.flip() if n % 2 else position for n, position in enumerate(positions)]
     keys = map(format_key20, seen)
@@ -203,7 +203,7 @@ def test_leakage_is_the_rows_that_the_feed_leaves_out(warehouse: Warehouse, tmp_
 
 
 class LabelledBatches(Toy):
-    """A kind with labels that nobody has heard of."""
+    """A kind with labels that bgdata does not know."""
 
     name = "lessons"
     summary = "Lessons."
@@ -316,7 +316,8 @@ def test_invalid_targets_are_refused(tmp_path: Path, wrong: tuple[float, ...]) -
 
 @each(("slot", "count"), {f"{slot} {count}": (slot, count) for slot in (0, 6, 25) for count in (-128, -16, 16, 127)})
 def test_boards_of_impossible_counts_are_refused(tmp_path: Path, slot: int, count: int) -> None:
-    """As of a damaged file: kernels would read beyond their arrays, and the numbers that come out look like any."""
+    """A damaged file may contain such boards. Kernels would read beyond their arrays, and return numbers that look
+    plausible."""
     boards = label_boards().copy()
     version = write_labels(tmp_path, CONTACT, boards)
     boards[712, slot] = count
@@ -354,7 +355,7 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, name: str, wrong: in
 
 
 def read_all(root: Path) -> None:
-    """Read the rows of every split: the board of a row decides its split."""
+    """Read the rows of every split; the board of a row decides its split."""
     for split in SPLITS:
         for _ in small_blocks(bgdata.open_warehouse(root), split=split):
             pass

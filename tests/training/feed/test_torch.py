@@ -87,7 +87,7 @@ OPTIONS: dict[str, Any] = {"seed": 1, "batch_size": 95, "features": "tesauro-196
 
 
 def learn(rank: int, folder: str, state: dict[str, Any] | None, uneven: str, workers: int) -> None:
-    """A process of two that learn together: it adds up what both have seen after every step, as gradients are, and
+    """One of two processes that learn together. It adds up what both have seen after every step, as gradients are, and
     saves its rows and its states."""
     from torch import distributed
     from torch.utils.data import DataLoader
@@ -127,7 +127,8 @@ def both(folder: Path, state: dict[str, Any] | None, uneven: str, workers: int) 
 @pytest.mark.slow
 @pytest.mark.parametrize(("uneven", "workers"), [("drop", 0), ("fill", 0), ("drop", 2)])
 def test_two_processes_learn_together(tmp_path: Path, uneven: str, workers: int) -> None:
-    """By gloo: as many batches each, all rows of an epoch but for what is dropped, and one state for both."""
+    """With gloo each gets equally many batches, together all rows of an epoch except the dropped ones, and both have
+    one state."""
     pytest.importorskip("torch.distributed")
     write_labels(tmp_path / "warehouse", "gnubg_training/contact", sample_boards(20))
     feed = bgdata.open_warehouse(tmp_path / "warehouse").batches("gnubg_training", **OPTIONS)

@@ -34,7 +34,7 @@ from bgdata.training.kinds.network_compute import open_network_version
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
-from tests.together import each
+from tests.subtests import each
 
 TINY = DATASET.smallest
 COLUMNS = [column.name for column in DATASET.columns]
@@ -83,7 +83,7 @@ class Killer(Silence):
 
 
 def test_run_of_another_recipe_starts_anew(untrained: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even under the same name, each recipe gives its own network."""
+    """Even under the same name, each recipe makes a network of its own."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     other, progress = TINY.with_changes({"seed": 2}), Killer(rounds=99)
     with pytest.raises(KeyboardInterrupt):

@@ -37,7 +37,8 @@ def test_digest_on_one_thread_and_after_a_kill(memory_path: Path, monkeypatch: p
 
 
 def test_rows_are_those_of_the_networks(small_root: Path) -> None:
-    """Games of self-play and tests of the last row, which follows fewer games; each row is tested with its own dice."""
+    """The test repeats the games of self-play and the tests of the last row, which follows fewer games; each row is
+    tested with dice of its own."""
     rows = bgdata.open_warehouse(small_root).rows("from output_trials where games = 5")
     networks, totals = new_trial_networks(SMALL.units, SMALL.seed), np.zeros((len(TRIALS), 3), np.int64)
     train_trials(networks, SMALL.learning_rate, SMALL.seed, 0, 4, totals)
@@ -53,8 +54,8 @@ def test_rows_are_those_of_the_networks(small_root: Path) -> None:
 
 def test_verify_finds_a_damaged_row(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
-    said = "the first 2 of 3 rows of every trial, trained again"
-    assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == said
+    message = "the first 2 of 3 rows of every trial, trained again"
+    assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == message
     curve = np.array(table.array("curve"))
     curve[3, 1, 0] += 1e-6
     with pytest.raises(CheckFailedError, match=r"after 4 games of the trial weighted after in output_trials/.*, found"):

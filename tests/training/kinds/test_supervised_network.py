@@ -44,7 +44,7 @@ from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.imports.killer import Killer
 from tests.rechecking import check_sample, inputs_of
-from tests.together import each
+from tests.subtests import each
 
 TINY = DATASET.smallest
 _BAD_NAME = "expected a variant named by small letters, digits and single -"
@@ -58,7 +58,7 @@ def opened(root: Path) -> tuple[Table, dict[str, Table]]:
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
-    """It changes if any supervised network changes: then raise the revision."""
+    """The digest changes if any supervised network changes; then raise the revision."""
     assert opened(small_root)[0].manifest.digest == DIGEST
 
 
@@ -105,7 +105,7 @@ def test_labels_of_the_same_games_are_named(untaught: Warehouse) -> None:
 
 
 def test_each_network_keeps_its_best_epoch(untaught: Warehouse) -> None:
-    """At a rate that is too high: the kept weights have the lowest errors, also when a player evaluates again."""
+    """The rate is too high. The kept weights have the lowest errors, also when a player evaluates again."""
     table = untaught.build(DATASET.name, TINY.with_changes({"learning_rate": 0.1, "schedule": "constant", "epochs": 4}))
     curve = np.asarray(table.array("curve"))
     kept = [best_epoch(curve, which) for which in range(3)]
@@ -186,12 +186,12 @@ def test_verify_without_the_start_checks_the_rest(untaught: Warehouse) -> None:
     name = "/".join(start.folder.parts[-3:])
     table = untaught.build(DATASET.name, TINY.with_texts({"start": name}))
     inputs = inputs_of(untaught, DATASET, DATASET.recipe_of(table.manifest))
-    said = check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
-    assert said == "20 of 20 test games; it was not trained again"
+    message = check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
+    assert message == "20 of 20 test games; it was not trained again"
     shutil.rmtree(start.folder)
     assert (
         check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
-        == f"{said}, and {name}, where it began, is not here"
+        == f"{message}, and {name}, where it began, is not here"
     )
     tests = np.array(table.array("tests"))
     tests[1, 0] += 0.5
@@ -200,7 +200,7 @@ def test_verify_without_the_start_checks_the_rest(untaught: Warehouse) -> None:
 
 
 def test_labels_of_one_class_train_one_network(untaught: Warehouse, memory_path: Path) -> None:
-    """gnubg's training files have one class each: the other networks are unchanged, and a note says so."""
+    """gnubg's training files contain one class each. The other networks are unchanged, and a note says so."""
     labels = next(untaught.versions("selfplay_labels"))
 
     rows = np.asarray(labels.array("classes")) == 10
@@ -328,7 +328,7 @@ def test_features_of_another_revision_are_refused(untaught: Warehouse, monkeypat
 
 
 def test_empty_split_is_refused(untaught: Warehouse, memory_path: Path) -> None:
-    """The sample file has a single position."""
+    """The sample file contains a single position."""
     kind = bgdata.all_kinds()["gnubg_training"]
     untaught.build(kind.name, kind.smallest, files=kind.computation.write_sample(memory_path))  # type: ignore[attr-defined]
     check_refused(
@@ -409,7 +409,7 @@ def test_pytorch_learns_as_well_as_kernels(untaught: Warehouse, loss: str, avera
 
 def test_averages_are_tested_and_kept(untaught: Warehouse) -> None:
     """At a rate where contact weights oscillate, their averages do better; averages that keep next to nothing equal the
-    weights. The player has the tested averages."""
+    weights. The player uses the tested averages."""
     labels = {source.name: source.weight for source in LONGER.labels}
     last = {}
     for average in (0.0, 1e-9, 0.9):

@@ -39,7 +39,7 @@ def test_digest_is_the_same_on_one_thread_and_after_a_kill(memory_path: Path, mo
 
 
 def test_rows_equal_the_networks(small_root: Path) -> None:
-    """The last row has fewer games."""
+    """The last row follows fewer games."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         names = ", ".join(column.name for column in FIGURES)
         rows = connection.sql(f"select arm, games, {names} from turn_input order by games, arm").fetchall()

@@ -27,7 +27,7 @@ from tests.evaluation.sample_networks import random_floats
 from tests.random_games import random_game_positions
 from tests.reference.networks import unpacked
 from tests.reference.supervised import gradients, matrices, total_loss, trained, trained_averages
-from tests.together import each
+from tests.subtests import each
 
 WITH_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is an extra")
 # allowed errors of sums as a share of the largest change: kernels approximate the logistic function
@@ -99,7 +99,7 @@ def test_sparse_inputs_equal_the_input_set(input_set: InputSet, batch: int) -> N
 
 
 def full_house() -> Boards:
-    """A position with the most inputs: checkers on as many points as possible."""
+    """A position with the most inputs, because checkers are on as many points as possible."""
     board = np.zeros((1, 26), np.int8)
     board[0, 1:16], board[0, 24:15:-1], board[0, 0] = 1, -1, 6
     return board
@@ -187,7 +187,7 @@ def test_weights_are_limited_to_the_range_of_players(trainer: str, tolerance: fl
 @each_trainer
 @each("keep", [0.5, 0.7, 0.9])
 def test_averages_equal_plain_means_at_first(trainer: str, tolerance: float, keep: float) -> None:
-    """Six batches: the plain mean of the first two or of all; averages change no weights."""
+    """Over six batches the averages are the plain mean of the first two or of all; averages change no weights."""
     recipe = SupervisedRecipe(trainer=trainer, batch_size=7, optimizer="sgd", learning_rate=0.05, average_decay=keep)
     for which in range(3):
         before, networks, averages, plain = (random_floats(1, size=3) for _ in range(4))
@@ -208,7 +208,7 @@ def test_averages_equal_plain_means_at_first(trainer: str, tolerance: float, kee
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_results_do_not_depend_on_threads(optimizer: str) -> None:
-    """To the last bit, the state of Adam included, with more units than a block has."""
+    """They are equal to the last bit, including the state of Adam, with more units than fit in a block."""
     recipe = SupervisedRecipe(batch_size=16, optimizer=optimizer, learning_rate=0.01)
     results = []
     for count in (1, 2):

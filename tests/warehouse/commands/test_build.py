@@ -20,7 +20,7 @@ from bgdata.store.progress import progress_bars
 from bgdata.warehouse.commands import build
 from bgdata.warehouse.commands.build import COMPUTED, SIZED, sizes_of
 from tests.command_line import error_of, run, succeeds
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 
@@ -73,8 +73,8 @@ def test_build_in_another_directory_is_linked(tmp_path: Path) -> None:
     arguments = ("build", "bearoff_gammon", "--points", "2", "--directory", disk)
     result = run(root, *arguments)
     (table,) = bgdata.open_warehouse(root).versions()
-    said = rf"bearoff_gammon/2x15: built {table.folder.name}, 16 rows in .* s, in {disk}/bearoff_gammon/2x15\n"
-    assert re.fullmatch(said, result.stderr)
+    message = rf"bearoff_gammon/2x15: built {table.folder.name}, 16 rows in .* s, in {disk}/bearoff_gammon/2x15\n"
+    assert re.fullmatch(message, result.stderr)
     assert run(root, *arguments).stderr == f"bearoff_gammon/2x15: already built ({table.folder.name})\n"
     assert succeeds(root, "query", "select count(*) from bearoff_gammon_2x15", "--format", "csv").split()[1] == "16"
     assert succeeds(root, "use", table.name) == f"{table.name} is current already\n"
@@ -168,7 +168,7 @@ def test_build_of_kinds_made_by_other_commands_is_refused(tmp_path: Path, name: 
 
 @pytest.mark.parametrize("command", ["build", "rebuild", "verify"])
 def test_empty_kind_is_refused(small_root: Path, tmp_path: Path, command: str) -> None:
-    """For example from an unset variable of a script."""
+    """It may come from an unset variable of a script."""
     root = small_root if command == "verify" else tmp_path
     assert error_of(run(root, command, ""), 2).startswith("expected a kind of dataset, got ''")
 
@@ -187,7 +187,7 @@ def test_large_builds_ask_first(
 
 
 def test_notes_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """Even for an input of many tables."""
+    """This holds even for an input of many tables."""
     for _ in range(2):
         with progress_bars() as progress:
             for text in ("one: already built", "two: built", "one: already built"):
@@ -198,7 +198,7 @@ def test_notes_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
 def test_large_builds_report_their_size(tmp_path: Path) -> None:
     result = run(tmp_path, "build", "bearoff_two_sided", "--points", "18", "--checkers", "15", "--yes")
     assert result.exit_code == 1
-    said = (
+    message = (
         r"bearoff_two_sided/18x15: .* rows, about .* TB on disk, .* TB while it is built, and .* TB of memory\nerror: "
     )
-    assert re.match(said, result.stderr)
+    assert re.match(message, result.stderr)

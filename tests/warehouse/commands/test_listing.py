@@ -91,9 +91,9 @@ def test_explain_works_without_a_warehouse(tmp_path: Path) -> None:
     ids=lambda text: text[:20],
 )
 def test_similar_names_are_suggested(small_root: Path, name: str, near: str) -> None:
-    said = error_of(run(small_root, "explain", name), 2)
-    assert near in said
-    assert len(said) < 400
+    message = error_of(run(small_root, "explain", name), 2)
+    assert near in message
+    assert len(message) < 400
 
 
 def test_completed_names_are_explained(small_root: Path) -> None:

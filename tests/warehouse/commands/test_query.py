@@ -21,7 +21,7 @@ from bgdata.warehouse.commands.query import FILLED_BY, filling
 from tests.command_line import error_of, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.store import processes
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 
@@ -43,7 +43,7 @@ def test_query_as_a_table_csv_and_json(small_root: Path) -> None:
 @each("form", ["csv", "json", "parquet"])
 @each("is_named", [False, True])
 def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str, is_named: bool) -> None:
-    """In the given format, or by the ending of the file's name."""
+    """The result is written in the given format, or by the ending of the file's name."""
     path = tmp_path / f"it's.{form}"
     path.write_text("before")
     assert succeeds(small_root, "query", QUERY, *(("--format", form) if is_named else ()), "-o", path) == ""
@@ -56,8 +56,8 @@ def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str, is_named: 
 def test_output_format_by_file_ending(small_root: Path, tmp_path: Path) -> None:
     for name in ("rows.json.gz", "rows.csv.zst"):
         result = run(small_root, "query", "select 1 as a", "-o", tmp_path / name)
-        said = f"expected a file that is not compressed, got {tmp_path / name}; try: csv"
-        assert error_of(result, 2).startswith(said)
+        message = f"expected a file that is not compressed, got {tmp_path / name}; try: csv"
+        assert error_of(result, 2).startswith(message)
     assert not list(tmp_path.iterdir())
     for name in ("x", "x.txt", "x.parquet.d"):
         succeeds(small_root, "query", "select 1 as one", "-o", tmp_path / name)
@@ -70,7 +70,7 @@ def test_output_format_by_file_ending(small_root: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_query_that_fails_late_keeps_the_old_file(small_root: Path, tmp_path: Path, form: str) -> None:
-    """Run in a separate process, as DuckDB sometimes hangs in such a COPY."""
+    """The test runs in a separate process, because DuckDB sometimes hangs in such a COPY."""
     path = tmp_path / "x"
     path.write_text("before")
     sql = "select case when range = 9000 then error('late') else range end from range(10000)"
@@ -167,7 +167,7 @@ def test_devices_and_pipes_are_not_replaced(small_root: Path, tmp_path: Path) ->
 
 
 def test_queries_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither in a folder without a warehouse nor in the current folder."""
+    """They leave none, neither in a folder without a warehouse nor in the current folder."""
     place = tmp_path / "empty"
     place.mkdir()
     monkeypatch.chdir(place)
@@ -210,7 +210,7 @@ def test_columns_with_equal_names_keep_their_values(small_root: Path, options: t
 
 
 def test_non_ascii_letters_in_queries(small_root: Path) -> None:
-    """At the end of a query, and after a semicolon."""
+    """The letters are at the end of a query, and after a semicolon."""
     texts = ("select 'ő' as a", "select 'Müller; ő' as a;", "select 'x' as \"ő\"; -- ő;;")
     for sql in (*texts, " -- ő\nselect 'é' as a; ; "):
         (row,) = json.loads(succeeds(small_root, "query", sql, "--format", "json"))
@@ -235,11 +235,20 @@ def one_table(memory_path: Path) -> Path:
         "a view": ("from benchmark_losses", "benchmark_losses is empty, as nothing of benchmark_scores, "),
         "labels and turns": (
             "from selfplay_labels join turns using (variant, game, turn)",
-            "turns have no variant of selfplay_labels: theirs is the corpus, which the view lineage names",
+            "selfplay_labels and turns have no variant in common; try: join turns using (corpus, game, turn)",
+        ),
+        "a count of labels and turns": (
+            "select count(*) from turns t join selfplay_labels l on t.variant = l.variant and t.game = l.game",
+            "selfplay_labels and turns have no variant in common; try: join turns using (corpus, game, turn)",
+        ),
+        "a natural join": (
+            "select count(*) from games natural join position_sample",
+            "position_sample and games have no variant in common; try: join games using (corpus, game)",
         ),
         "a column of that name": ("select count(*) as positions, 1 as scores from bearoff_gammon", ""),
         "no rows of a full one": ("from bearoff_gammon where false", ""),
         "a view with rows": ("select count(*) from versions", ""),
+        "games and turns by variant": ("select * from versions v join versions w using (variant)", ""),
         "no table": ("select 1", ""),
     },
 )

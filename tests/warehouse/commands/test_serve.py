@@ -22,8 +22,8 @@ def test_invalid_addresses_are_refused(small_root: Path, tmp_path: Path) -> None
     assert error_of(run(tmp_path / "none", "serve"), 1).startswith("expected a warehouse in ")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        said = error_of(run(small_root, "serve", "--port", port), 1)
-        assert said.startswith(f"expected an address to listen on, got 127.0.0.1:{port}: ")
+        message = error_of(run(small_root, "serve", "--port", port), 1)
+        assert message.startswith(f"expected an address to listen on, got 127.0.0.1:{port}: ")
     assert "expected an address to listen on, got nowhere.invalid" in error_of(
         run(small_root, "serve", "--host", "nowhere.invalid"), 1
     )
@@ -45,7 +45,7 @@ def test_answers_are_sent_without_delay() -> None:
 
 @pytest.mark.parametrize(("host", "warns"), [("127.0.0.1", False), ("0.0.0.0", True)])
 def test_server_answers_and_stops(small_root: Path, host: str, warns: bool) -> None:
-    """It prints its address, warns if others can reach it, answers, and ends when interrupted."""
+    """The server prints its address, warns if others can reach it, answers, and ends when interrupted."""
     command = [sys.executable, "-m", "bgdata", "serve", "--host", host, "--port", "0", "--warehouse", str(small_root)]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}

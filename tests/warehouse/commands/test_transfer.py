@@ -1,4 +1,4 @@
-"""`bgdata push` and `bgdata pull`: what they say, and their one-line errors."""
+"""`bgdata push` and `bgdata pull`: their output, and their one-line errors."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_catalog_is_written_once(root: Path, memory_path: Path, monkeypatch:
 
 
 def test_errors_are_one_line(root: Path) -> None:
-    for words, code, said in (
+    for words, code, message in (
         (("pull", STORE), 1, f"expected versions in {STORE}, found none"),
         (("push", "nope://user:secret@x"), 2, "expected an address of a scheme that is known"),
         (("push", "https://user:secret@host/x"), 2, "expected a folder or a store to push to, got https://host/x, "),
@@ -82,6 +82,6 @@ def test_errors_are_one_line(root: Path) -> None:
         (("push",), 2, "missing argument 'ADDRESS'"),
     ):
         error = error_of(run(root, *words), code)
-        assert error.startswith(said)
+        assert error.startswith(message)
         assert "secret" not in error
     assert error_of(run(root / "nothing", "push", STORE), 1).startswith("expected a warehouse in ")

@@ -37,31 +37,31 @@ def test_verify_checks_every_version(warehouse: Warehouse) -> None:
     assert result.stdout.splitlines() == [summary, f"made by this code: {count}"]
     assert result.stderr.count("ok     ") == count
     assert result.stderr.count(": recomputing skipped: nothing that ") == imported
-    said = r"ok     bearoff_two_sided/3x3/\S+: 20 rows drawn of 400: finds 1 bad one in 4 with 99%, if"
-    assert re.search(said, result.stderr)
-    said = "2 versions: 14 checks passed, 2 skipped, 0 failed\nmade by this code: 2\n"
-    assert succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0") == said
+    expected = r"ok     bearoff_two_sided/3x3/\S+: 20 rows drawn of 400: finds 1 bad one in 4 with 99%, if"
+    assert re.search(expected, result.stderr)
+    expected = "2 versions: 14 checks passed, 2 skipped, 0 failed\nmade by this code: 2\n"
+    assert succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0") == expected
     result = run(warehouse.root, "verify", "bearoff_gammon")
     assert len(re.findall(r"ok     bearoff_gammon/\S+: all [0-9,]+ rows", result.stderr)) == 2
 
 
 def test_verify_reports_the_code_that_made_a_version(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By this code, by other code and recomputed here, or only hashes were checked."""
+    """A version was made by this code, or by other code and recomputed here, or only its hashes were checked."""
     powers = open_toys(memory_path / "warehouse")
     table = powers.build("powers", Seeded(10, 0))
     sources = table.manifest.software["sources"]
     assert sources == closure_fingerprint(Path(inspect.getfile(type(powers.kind("powers").computation))))
 
-    def said(sample: int) -> str:
+    def summary(sample: int) -> str:
         rows = StringIO()
         with redirect_stdout(rows):
             assert verify_warehouse(powers, "powers", sample, 0, repair=False)
         return rows.getvalue().splitlines()[1]
 
-    assert said(0) == said(5) == "made by this code: 1"
+    assert summary(0) == summary(5) == "made by this code: 1"
     monkeypatch.setattr("bgdata.store.verify.sources_here", lambda _kind: "0123456789ab")
-    assert said(5) == "by other code, recomputed here: 1"
-    assert said(0) == "copied, hashes only: 1"
+    assert summary(5) == "by other code, recomputed here: 1"
+    assert summary(0) == "copied, hashes only: 1"
 
 
 @pytest.mark.slow
@@ -269,7 +269,7 @@ def test_verify_of_a_variant_or_version(warehouse: Warehouse, tmp_path: Path) ->
 
 
 def test_rebuild_of_one_variant(warehouse: Warehouse) -> None:
-    """With its own parameters if it is not a default."""
+    """The variant is rebuilt with its own parameters if it is not a default."""
     created = {table.name: table.manifest.created for table in warehouse.versions("bearoff_gammon")}
     (row,) = json.loads(succeeds(warehouse.root, "rebuild", "bearoff_gammon/3x15", "--format", "json"))
     assert (row["variant"], row["is_rebuilt"]) == ("3x15", True)

@@ -1,4 +1,4 @@
-"""The tables of decisions with rolled-out plays, for imported files and for sets made here."""
+"""The tables of decisions with rolled-out plays, for imported files and for sets that bgdata makes."""
 
 from __future__ import annotations
 

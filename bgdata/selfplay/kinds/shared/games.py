@@ -1,9 +1,16 @@
-"""The tables of games and turns: the same for imported matches and for games played here."""
+"""The tables of games and turns, which are the same for imported matches and for self-play."""
 
 from __future__ import annotations
 
 from bgdata.errors import InvalidParameterError
-from bgdata.kinds.columns import CLASS_COLUMN, POSITION_COLUMNS
+from bgdata.kinds.columns import (
+    CLASS_COLUMN,
+    CORPUS_COLUMN,
+    JOINS_GAMES,
+    JOINS_TURNS,
+    PIP_COLUMNS,
+    POSITION_COLUMNS,
+)
 from bgdata.store.dataset import Column, FlatArray, TableShape
 
 ACTIONS = ("play", "roll", "double", "beaver", "take", "pass", "resign")
@@ -15,6 +22,7 @@ GAMES = TableShape(
     file="table.parquet",
     summary="Games, imported or played here: who, at which score, and what came out.",
     columns=(
+        CORPUS_COLUMN,
         GAME,
         Column("match", "INTEGER", "", "Number of the match or session in its version, from 0"),
         Column("game_number", "SMALLINT", "", "Number of the game in its match, from 1"),
@@ -33,18 +41,21 @@ GAMES = TableShape(
     ),
     key=("game",),
     shared=True,
+    joins=(JOINS_TURNS.replace(", turn)", ")"),),
 )
 TURNS = TableShape(
     name="turns",
     file="turns.parquet",
     summary="Turns of the games in `games`, in order: plays and cube actions, with the position before each.",
     columns=(
+        CORPUS_COLUMN,
         GAME,
         Column("turn", "INTEGER", "", "Number of the turn in its game, from 0"),
         Column("player", "TINYINT", "", "Who acts: 0 or 1"),
         Column("action", "VARCHAR", "", "play, roll (not played any more), double, beaver, take, pass or resign"),
         *POSITION_COLUMNS,
         CLASS_COLUMN,
+        *PIP_COLUMNS,
         Column("on_roll", "TINYINT", "", "Whose position it is: 0 or 1; at a take or pass the one who doubled"),
         Column("die1", "TINYINT", "", "First die as written, null without a roll"),
         Column("die2", "TINYINT", "", "Second die as written, null without a roll"),
@@ -56,6 +67,7 @@ TURNS = TableShape(
     ),
     key=("game", "turn"),
     shared=True,
+    joins=(JOINS_GAMES,),
 )
 GAME_ARRAYS = (
     FlatArray(
@@ -81,6 +93,6 @@ def check_count(games: int) -> None:
 
 
 def check_seed(seed: int) -> None:
-    """Raise InvalidParameterError for a seed that dice cannot have."""
+    """Raise InvalidParameterError for a seed out of range for dice."""
     if not 0 <= seed < 1 << 63:
         raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {seed}")

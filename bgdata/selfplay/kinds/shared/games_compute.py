@@ -20,12 +20,14 @@ from bgdata.kinds.column_values import (
     class_column,
     constant,
     null_columns,
+    pip_columns,
     position_columns,
 )
+from bgdata.selfplay.kinds.shared.corpora import corpus_name
 from bgdata.selfplay.kinds.shared.games import ACTIONS, GAMES, TURNS
 from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed
+from bgdata.store.dataset import Build, Computation, Computed, Dataset
 from bgdata.store.handed import Settings
 from bgdata.store.job import Job
 from bgdata.store.parameters import Parameters
@@ -41,8 +43,8 @@ MAY_BE_UNKNOWN = {"seed", "luck_0", "hedged_points", "cubeless_equity", "luck"}
 
 
 def game_columns(first: int, records: Array, n_turns: Array, names: tuple[pa.Array, pa.Array]) -> dict[str, pa.Array]:
-    """The columns of `games` that all kinds store, from the number of the first row, records[games, 8] as in
-    GAME_ARRAYS, and the names of player 0 and player 1."""
+    """The columns of `games` that all kinds store, without `corpus`, from the number of the first row,
+    records[games, 8] as in GAME_ARRAYS, and the names of player 0 and player 1."""
     match, number, length, score_0, score_1, crawford, winner, points = records.T
     return {
         "game": np.arange(first, first + len(match), dtype=np.int32),
@@ -64,8 +66,8 @@ def game_columns(first: int, records: Array, n_turns: Array, names: tuple[pa.Arr
 def turn_columns(
     games: Array, turns: Array, records: Array, boards: Array, classes: Array, plays: pa.Array
 ) -> dict[str, pa.Array]:
-    """The columns of `turns` that all kinds store, from turns of games, records[turns, 7] as in TURN_ARRAYS, and plays
-    as text."""
+    """The columns of `turns` that all kinds store, without `corpus`, from turns of games, records[turns, 7] as in
+    TURN_ARRAYS, and plays as text."""
     player, action, on_roll, die1, die2, cube, owner = records.T
     return {
         "game": games.astype(np.int32),
@@ -74,6 +76,7 @@ def turn_columns(
         "action": chosen_texts(pa.array(ACTIONS), action),
         **position_columns(boards),
         "class": class_column(classes),
+        **pip_columns(boards),
         "on_roll": on_roll.astype(np.int8),
         "die1": pa.array(die1.astype(np.int8), mask=die1 == 0),
         "die2": pa.array(die2.astype(np.int8), mask=die2 == 0),
@@ -82,6 +85,12 @@ def turn_columns(
         "cube_owner": chosen_texts(pa.array(OWNERS), owner),
         **null_columns(TURNS.columns, MAY_BE_UNKNOWN, len(player)),
     }
+
+
+def corpus_column(kind: Dataset[P], parameters: P, count: int) -> dict[str, pa.Array]:
+    """The column `corpus` of some rows of a variant; null without games."""
+    corpus = corpus_name(kind, parameters)
+    return {"corpus": constant(corpus, "VARCHAR", count) if corpus else pa.nulls(count, pa.string())}
 
 
 def turn_places(first_turns: Array, rows: slice) -> tuple[Array, Array]:
@@ -126,7 +135,7 @@ def distinct_places(source: Table, part: range) -> Places:
     """The distinct positions of some rows of a table, each at its first row. Finished games are included; they teach
     nothing.
 
-    Splits are those of the source where it has them, else by its games and its seed, else by the position.
+    Splits come from the source where it has them, else from its games and seed, else from the position.
     """
 
     def array(name: str) -> Array | None:
@@ -159,11 +168,16 @@ class RowsComputation(Computation[P]):
     def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
         texts = {name: np.asarray(arrays[name]).tobytes().decode() for name in TEXTS if name in arrays}
+        declared = {column.name for column in self.kind.columns}
         for rows in slices(len(arrays["boards"]), self.kind.row_group_rows):
             found = {name: np.asarray(values[rows]) for name, values in arrays.items() if name not in texts}
             whole = slice(computed.first_row + rows.start, computed.first_row + rows.stop)
             columns = shared_columns(found, whole) | self.own_columns(found, computed)
             columns |= {name: constant(text, "VARCHAR", len(found["boards"])) for name, text in texts.items()}
+            if "corpus" in declared:
+                columns |= corpus_column(self.kind, computed.parameters, len(found["boards"]))
+            if "pips" in declared:
+                columns |= pip_columns(found["boards"])
             yield pa.record_batch(columns)
 
     def own_columns(self, _found: Mapping[str, Array], _computed: Computed[P]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Shared by kinds of rollouts: the network, the settings, and the source of the positions."""
+"""What several kinds of rollouts share: the network, the settings, and the source of the positions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTab
 from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
 from bgdata.imports.kinds.shared.imports import POSITION_ARRAYS
 from bgdata.kinds import all_kinds
-from bgdata.kinds.columns import CLASS_COLUMN, POSITION_COLUMNS, TURN_COLUMN
+from bgdata.kinds.columns import CLASS_COLUMN, CORPUS_COLUMN, PIP_COLUMNS, POSITION_COLUMNS, TURN_COLUMN
 from bgdata.store.dataset import Column, Dataset, FlatArray, Input
 from bgdata.store.parameters import Given, Parameters, VersionRef, to_json
 from bgdata.store.versions import VERSION
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 UNNAMED = VersionRef("positions", "unnamed")
 MAX_ROWS = 1 << 31  # limit of the column `row`
-# labels and turns have different variants, so a join of both by variant has no rows
-CORPUS = "its turns have the variant of the corpus, which the view lineage names"
 PLACE_COLUMNS = (
     Column("row", "INTEGER", "", "Row of the source, from 0: the first that has the position"),
-    Column("game", "INTEGER", "", f"Number of the game that this row is from, null where there is none; {CORPUS}"),
+    CORPUS_COLUMN,
+    Column("game", "INTEGER", "", "Number of the game that this row is from, null where there is none"),
     TURN_COLUMN,
     *POSITION_COLUMNS,
     CLASS_COLUMN,
+    *PIP_COLUMNS,
 )
 SPLIT_COLUMN = Column("split", "VARCHAR", "", "train, validation or test: by the game, without one by the position")
 PLACE_ARRAYS = (
@@ -47,8 +47,8 @@ SAMPLE = ", which holds turns of games; try: a position_sample of it, or --engin
 
 
 def source_input(source: VersionRef, recipe: Given, *, turns: bool = True) -> Input:
-    """The input for a source of positions: its version, or a variant, for which `recipe` has the parameters unless it
-    is imported or a default. Raises InvalidParameterError for a source without positions; turns of games count unless
+    """The input for a source of positions: its version, or a variant, whose parameters `recipe` contains unless it is
+    imported or a default. Raises InvalidParameterError for a source without positions; turns of games count unless
     `turns` is false."""
     kind = all_kinds().get(source.kind)
     arrays = [array.name for array in kind.arrays] if kind else []
@@ -59,15 +59,15 @@ def source_input(source: VersionRef, recipe: Given, *, turns: bool = True) -> In
 
 
 def check_splits(source: VersionRef) -> None:
-    """Raise InvalidParameterError for rollouts as a source of labels: they have no splits, and splits by position would
-    separate positions of one game."""
+    """Raise InvalidParameterError for rollouts as a source of labels. Rollouts record no splits, and splits by position
+    would separate positions of one game."""
     if source.kind == "rollout_labels":
         raise InvalidParameterError(f"expected the table whose positions {source} rolled out, got {source} itself")
 
 
 def variant_input(kind: Dataset[Any], variant: str, recipe: Given) -> tuple[str, Parameters]:
-    """(kind, parameters) of a variant; `recipe` has the parameters unless the variant is imported or a default. Raises
-    InvalidParameterError."""
+    """(kind, parameters) of a variant; `recipe` contains the parameters unless the variant is imported or a default.
+    Raises InvalidParameterError."""
     if recipe.values:
         try:
             parameters: Parameters = kind.parameters.from_manifest(to_json(recipe))
@@ -177,8 +177,8 @@ class NetworkChoice(Parameters):
             raise InvalidParameterError(f"expected the name of a network, got {self.network!r}")
 
     def check_determined(self) -> None:
-        """Raise InvalidParameterError without the version of a network that is not part of bgdata: it may be trained
-        again."""
+        """Raise InvalidParameterError if the version of a network that is not part of bgdata is missing: the network
+        may be trained again."""
         comes_along = known_network(self.network) is not None or (SHIPPED / self.network).is_dir()
         if not (self.network_version or comes_along):
             raise InvalidParameterError(

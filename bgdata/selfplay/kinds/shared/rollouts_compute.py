@@ -37,7 +37,7 @@ def played_tables(context: Context[NetworkChoice]) -> dict[str, Table]:
 
 
 def player_tables(name: str, warehouse: Versions, *, has_tables: bool = True) -> list[Table]:
-    """The versions that a player by name plays by: those that `open_named_player` opens."""
+    """The versions that a player by name plays by, which are those that `open_named_player` opens."""
     if name.partition("/")[0] != NETWORK:
         return []
     found = [find_network(name, warehouse)]
@@ -49,7 +49,7 @@ def player_tables(name: str, warehouse: Versions, *, has_tables: bool = True) ->
 
 
 def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
-    """The network and the rules in a worker: settings have folders by role, `length` and `jacoby`."""
+    """The network and the rules in a worker, from settings with folders by role, `length` and `jacoby`."""
     *_, chooser = open_seat("network", settings)
     met = first_met(Table(Path(str(settings[MET]))).arrays()) if MET in settings else None
     return chooser, CubefulRules(int(settings["length"]), bool(settings["jacoby"]), met)

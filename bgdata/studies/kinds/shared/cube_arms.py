@@ -79,7 +79,7 @@ OWN_MET, OWN_MET_CUBEFUL = "match-own", "match-own-cubeful"
 FIRST = "first-"  # prefix of studies with the first, withdrawn version of Janowski's model
 FIRST_PLAYER = "contact-160"
 """The default network of these studies, which reproduce figures of Player 3.3 from March 2012. It is about as strong:
-+0.600 points a game against PubEval, where Player 3.3 had +0.595."""
++0.600 points per game against PubEval, where Player 3.3 had +0.595."""
 NAMES = {  # title of each study
     "statistics": "cube statistics of a cube life index against itself",
     "index": "a cube life index against 0.7",

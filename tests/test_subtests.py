@@ -1,4 +1,4 @@
-"""Many cases in one test: all are run, and each failure is named."""
+"""Many cases in one test. All are run, and each failure is named."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.together import Together, each
+from tests.subtests import Subtests, each
 
 
 def test_every_failure_is_named() -> None:
-    together = Together()
+    subtests = Subtests()
     for name in ("one", "two", "three", "four"):
-        with together.case(name):
+        with subtests.test(name):
             assert name == "two", f"{name} is another"
     with pytest.raises(pytest.fail.Exception) as failed:
-        together.report()
-    said = str(failed.value)
-    assert said.startswith("3 of 4 cases failed")
-    assert all(f"\n{name}: " in said and f"{name} is another" in said for name in ("one", "three", "four"))
+        subtests.report()
+    message = str(failed.value)
+    assert message.startswith("3 of 4 cases failed")
+    assert all(f"\n{name}: " in message and f"{name} is another" in message for name in ("one", "three", "four"))
 
 
 def test_empty_cases_fail() -> None:

@@ -1,4 +1,4 @@
-"""Many cases in one test: each is run, and all failures are reported by name."""
+"""Many cases in one test. Each case is run, and all failures are reported by name."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ Refused: TypeAlias = Iterable[tuple[Callable[[], object], str]]  # calls, and a 
 Cases: TypeAlias = Mapping[Any, Any] | Iterable[Any]
 
 
-class Together:
-    """Runs cases one after the other and finally fails with every failure by name.
-    with Together() as together:
+class Subtests:
+    """Runs cases one after the other, and finally fails with every failure by name:
+
+    with Subtests() as subtests:
         for name in names:
-            with together.case(name):
+            with subtests.test(name):
                 assert holds(name)
     """
 
@@ -30,7 +31,7 @@ class Together:
         self.failures: list[str] = []
 
     @contextmanager
-    def case(self, name: object) -> Iterator[None]:
+    def test(self, name: object) -> Iterator[None]:
         """Run one case; an exception is kept with its name, and the next case runs."""
         self.names.append(str(name))
         try:
@@ -58,9 +59,9 @@ class Together:
 
 def all_raise(kind: type[Exception], cases: Refused) -> None:
     """Check that each call raises an error of this kind with a message that matches its pattern."""
-    with Together() as together:
+    with Subtests() as subtests:
         for number, (call, pattern) in enumerate(cases, start=1):
-            with together.case(f"{number}: {pattern}"), pytest.raises(kind, match=pattern):
+            with subtests.test(f"{number}: {pattern}"), pytest.raises(kind, match=pattern):
                 call()
 
 
@@ -71,23 +72,23 @@ def each(names: str | Sequence[str], cases: Cases | Callable[[], Cases]) -> Call
     folder in `tmp_path` and `memory_path`, and its `monkeypatch` is undone afterwards.
     """
 
-    def together(test: Test) -> Test:
+    def decorate(test: Test) -> Test:
         signature, given = inspect.signature(test), (names,) if isinstance(names, str) else tuple(names)
 
         @functools.wraps(test)
         def run_all(**fixtures: Any) -> None:
             found = cases() if callable(cases) else cases
-            with Together() as together:
+            with Subtests() as subtests:
                 for name, values in found.items() if isinstance(found, Mapping) else ((each, each) for each in found):
                     case = dict(zip(given, (values,) if isinstance(names, str) else values, strict=True))
-                    with together.case(str(name)[:200]), own(fixtures, len(together.names)) as owned:
+                    with subtests.test(str(name)[:200]), own(fixtures, len(subtests.names)) as owned:
                         test(**owned, **case)
 
         others = [each for each in signature.parameters.values() if each.name not in given]
         run_all.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
         return run_all
 
-    return together
+    return decorate
 
 
 @contextmanager

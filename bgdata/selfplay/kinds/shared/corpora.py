@@ -1,0 +1,46 @@
+"""The corpus of a table: the games with turns that its rows are from. It joins labels with turns and games."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from bgdata.kinds import all_kinds
+from bgdata.kinds.columns import DERIVED_PIPS
+from bgdata.store.dataset import Dataset
+from bgdata.store.names import sql_text
+from bgdata.store.parameters import Parameters, VersionRef
+
+P = TypeVar("P", bound=Parameters)
+TABLES = {"turns", "training_games"}  # with a row for each turn of games
+
+
+class RowsOfGames(Dataset[P]):
+    """Base of kinds with the columns `corpus`, `pips` and `opponent_pips`, which files of older versions lack."""
+
+    def derived_columns(self, parameters: P) -> Mapping[str, str]:
+        return derived_columns(self, parameters)
+
+
+def derived_columns(kind: Dataset[P], parameters: P) -> dict[str, str]:
+    """The SQL of `corpus`, `pips` and `opponent_pips`; see `Dataset.derived_columns`."""
+    found = corpus_name(kind, parameters)
+    corpus = sql_text(found) if found else "null"
+    return {"corpus": f"concat({sql_text(kind.name)}, '/', variant)" if has_games(kind) else corpus, **DERIVED_PIPS}
+
+
+def has_games(kind: Dataset[Any]) -> bool:
+    """Whether a kind has games of its own."""
+    return any(shape.name in TABLES for shape in kind.tables)
+
+
+def corpus_name(kind: Dataset[P], parameters: P) -> str:
+    """KIND/VARIANT of the games that the rows of a variant are from. Empty if there are none, or if the recipe of the
+    source between them is not known but only its version."""
+    if has_games(kind):
+        return f"{kind.name}/{kind.slug(parameters)}"
+    inputs = kind.inputs(parameters)
+    source = inputs.get("games") or inputs.get("source")
+    if isinstance(source, VersionRef):
+        return source.title if has_games(all_kinds()[source.kind]) else ""
+    return corpus_name(all_kinds()[source[0]], source[1]) if source else ""
