@@ -57,6 +57,7 @@ class PublishedTable:
     table: str  # its name in SQL
     splits: tuple[Split, ...]
     part_rows: tuple[int, ...]  # of each part of the version, in its order of rows
+    once: str = ""  # column each value of which is in one split: `game`, or else `position_id`
     row_order: str = ""  # array with the split of each row of the version, by number; empty for a single split
 
     @property
@@ -181,8 +182,11 @@ def _table(data: Any) -> PublishedTable:
         raise ValueError(data["table"])
     if data["row_order"] and not is_name("file", data["row_order"]):
         raise ValueError(data["row_order"])
+    if data["once"] and not is_name("kind", data["once"]):
+        raise ValueError(data["once"])
     splits = tuple(Split(_checked(_SPLIT, each["name"]), _files(each["files"])) for each in data["splits"])
-    return PublishedTable(str(data["config"]), data["table"], splits, tuple(data["part_rows"]), data["row_order"])
+    part_rows = tuple(data["part_rows"])
+    return PublishedTable(str(data["config"]), data["table"], splits, part_rows, data["once"], data["row_order"])
 
 
 def _files(data: Any) -> tuple[File, ...]:

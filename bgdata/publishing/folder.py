@@ -31,7 +31,7 @@ from bgdata.publishing.published_arrays import part_number
 from bgdata.publishing.pull import PublishedPull
 from bgdata.publishing.recovery import PublishedRows, find_recipe
 from bgdata.publishing.shards import missing_columns, row_counts, write_splits
-from bgdata.publishing.splits import split_source
+from bgdata.publishing.splits import column_in_one_split, split_source
 from bgdata.store.arrays import Array, map_array
 from bgdata.store.build import footer
 from bgdata.store.dataset import Dataset, TableShape
@@ -241,11 +241,12 @@ def _publish_table(
     _begin(working)
     splits = write_splits(source, working, home, about, progress)
     _move(working, folder / home)
-    order = ""
+    once = order = ""
     if source.codes is not None:
+        once = column_in_one_split(shape)
         order = f"split_of_{shape.name}.npy"
         packed[order] = source.codes
-    return PublishedTable(config, shape.name, splits, tuple(row_counts(paths)), order)
+    return PublishedTable(config, shape.name, splits, tuple(row_counts(paths)), once, order)
 
 
 def config_name(kind: Dataset[Any], shape: TableShape, variant: str) -> str:

@@ -35,7 +35,6 @@ from bgdata.store.storage import sha256_file
 from bgdata.store.verify import Check, Finding, finding_of
 
 _SUM = re.compile(r"([0-9a-f]{64})  ([^\n]+)")
-GAME, POSITION = "game", "position_id"
 
 
 def verify_published(folder: Path, kinds: Kinds, progress: Progress) -> Iterator[Finding]:
@@ -130,11 +129,8 @@ def check_splits(folder: Path, version: PublishedVersion) -> str:
     CheckFailedError, and CheckSkippedError without splits."""
     compared = []
     for table in version.tables:
-        if len(table.splits) < 2:
-            continue
-        names = pq.read_schema(folder / table.files[0].name).names
-        column = GAME if names[0] == GAME else POSITION
-        if column not in names:
+        column = table.once
+        if len(table.splits) < 2 or not column:
             continue
         values = [
             pc.unique(pa.chunked_array([chunk for group in groups(paths, [column]) for chunk in group[column].chunks]))
