@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -19,7 +19,7 @@ import click
 
 from bgdata.cli.completion import complete_scopes
 from bgdata.cli.options import format_option, seed_option, threads_option
-from bgdata.cli.output import build_version, show_rows, write_rows
+from bgdata.cli.output import build_version, write_rows
 from bgdata.errors import (
     BgdataError,
     CorruptFileError,
@@ -30,7 +30,7 @@ from bgdata.errors import (
     cite,
 )
 from bgdata.process import keeping_nothing, when_cut_off
-from bgdata.rows import COUNT, Column, Quantity, Row, table_lines
+from bgdata.rows import Row
 from bgdata.store.build import mend_catalog, refresh_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import DAMAGED
@@ -138,11 +138,13 @@ def rebuild(
       bgdata rebuild --plan player-33 --dry-run
     """
     if from_nothing or plan:
+        from bgdata.warehouse.commands.plans import run_plan
+
         if kind or check or is_all or (from_nothing and plan):
             raise UsageError(
                 "expected --from-nothing or --plan without KIND, --check and --all, got several; try: --part PART"
             )
-        if not _run_plan(warehouse, plan, parts, form, is_dry=dry_run):
+        if not run_plan(warehouse, plan, parts, form, is_dry=dry_run):
             sys.exit(1)
         return
     if dry_run or parts:
@@ -412,63 +414,6 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
         if current and current.folder.name != table.folder.name:
             warehouse.use(current)
     click.echo(f"repaired {built.name}; the damaged files are in {aside}", err=True)
-
-
-PLAN_COLUMNS = (
-    Column("part"),
-    Column("minutes", COUNT),
-    Column("makes"),
-    Column("needs"),
-    Column("version"),
-    Column("digest"),
-)
-
-
-FIGURE_COLUMNS = (
-    Column("part"),
-    Column("figure"),
-    Column("ours", Quantity(4), error="standard_error"),
-    Column("published", Quantity(4)),
-)
-
-
-def _run_plan(warehouse: Warehouse, plan: str | None, names: Sequence[str], form: str, *, is_dry: bool) -> bool:
-    """Run or print a plan, by default that of what comes with the package, and return whether all digests are equal and
-    no version of the package lacks a part. Published figures follow each part on standard error, and all at the end."""
-    from bgdata.warehouse.commands.from_nothing import (
-        chosen_parts,
-        compare,
-        figures_of,
-        finished_parts,
-        missing_versions,
-        plan_path,
-        read_plan,
-        run_parts,
-    )
-
-    whole = read_plan(plan_path(plan)) if plan else read_plan()
-    parts, rows, figures = chosen_parts(whole, names), list[Row](), list[Row]()
-    made = finished_parts(warehouse, parts) if is_dry and warehouse.root.is_dir() else {}
-    done = ((part, made.get(part.name)) for part in parts) if is_dry else run_parts(warehouse, parts)
-    for part, table in done:
-        digest, found = (compare(warehouse, part, table), figures_of(warehouse, part, table)) if table else ("", [])
-        row = {"part": part.name, "minutes": part.minutes, "makes": part.makes, "needs": ", ".join(part.all_needs)}
-        row |= {"version": table.folder.name if table else "", "digest": digest, "command": part.command}
-        rows.append(row | ({"figures": found} if plan and form == "json" else {}))
-        if not is_dry and table:
-            click.echo(f"{part.name}: {table.name} {digest}".rstrip(), err=True)
-            click.echo("".join(f"{line}\n" for line in table_lines(FIGURE_COLUMNS, found) if found), err=True, nl=False)
-        figures += found
-    lines = list(table_lines(PLAN_COLUMNS, rows))
-    show_rows(rows, form, lines + (["", *table_lines(FIGURE_COLUMNS, figures)] if figures else []))
-    missing = [] if names or plan else missing_versions(warehouse, whole)
-    hours = sum(part.minutes for part in parts) / 60
-    click.echo(f"{len(parts)} parts, {hours:.1f} hours of two cores", err=form != "table")
-    if missing:
-        kinds = Counter(title.partition("/")[0] for title in missing)
-        named = ", ".join(f"{count} of {kind}" for kind, count in kinds.items())
-        click.echo(f"no part makes {len(missing)} versions that come with the package: {named}", err=True)
-    return not missing and not any(row["digest"].startswith("DIFFERS") for row in rows)
 
 
 def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> bool:
