@@ -112,8 +112,8 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Analysed:
-    """One game with its luck. Each roll has its number among all turns of the game, cube actions included, as in the
-    table `turns`, and its play in the usual notation, "" if no checker could move."""
+    """One game with its luck. Each roll is given with its number among all turns of the game, cube actions included, as
+    in the table `turns`, and its play in the usual notation, "" if no checker could move."""
 
     number: int  # number of the match in the file or variant, from 0
     match: Match
