@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -60,10 +61,11 @@ def publish_command(
     warehouse: Warehouse = context.obj
     if pack and kind:
         raise UsageError(f"expected no KIND with --pack, got {cite(kind[0])}")
-    explorer = None
+    explorer: Callable[[Warehouse, Path], object] | None = None
     if with_explorer:
         with needing("web", "for the site"):
-            from bgdata.web.static_site import write_static as explorer
+            from bgdata.web.static_site import write_static
+        explorer = write_static
     with progress_bars() as progress:
         if pack:
             from bgdata.publishing import pack as the_pack  # loads the kinds of all tables
