@@ -24,7 +24,8 @@ from bgdata.publishing.contents import (
     read_contents,
     visible_files,
 )
-from bgdata.publishing.describe import Described, describe
+from bgdata.publishing.described import Described
+from bgdata.publishing.descriptions import describe
 from bgdata.publishing.licences import UnknownLicenceError, licence_of
 from bgdata.publishing.packed import ARRAYS, pack_arrays
 from bgdata.publishing.published_arrays import part_number
