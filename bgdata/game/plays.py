@@ -129,7 +129,7 @@ def _ways(board: Board, dice: tuple[int, ...]) -> Iterator[tuple[tuple[CheckerMo
 
 
 def after_move(board: Board, move: CheckerMove) -> Board:
-    """The board after a legal move of one checker, seen by the same player."""
+    """The board after a legal move of one checker, for the same player."""
     after = list(board)
     after[move.start] -= 1
     if move.is_hit:

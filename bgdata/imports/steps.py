@@ -36,7 +36,7 @@ from bgdata.warehouse import Warehouse
 
 RAW = "raw"  # folder of downloads in the warehouse
 SUMS = "SHA256SUMS"  # hashes of the first downloads into a folder
-LOGIN_CODES = (401, 403)  # of a server that wants to know who asks
+LOGIN_CODES = (401, 403)  # codes of a server that wants to know who asks
 STANDARD_INPUT = "/dev/stdin"  # the path of `-`
 
 
