@@ -3,7 +3,7 @@
 The values of the 21 rolls of a position, with the cube, give the worth of every cube action. Plays are evaluated
 statically, and the cube model and the stakes convert their chances to values. For each roll the best play, of equals
 the one with the highest cubeless equity, is evaluated `ply` rolls ahead. The mean over the rolls is the worth of
-rolling. The luck of a roll is its value minus this mean; it averages to zero exactly, since all rolls are treated
+rolling. The luck of a roll is its value minus this mean. Luck averages to zero exactly, since all rolls are treated
 alike.
 
 The first roll decides who begins: its luck is its value minus the mean over both players and their rolls.
@@ -82,7 +82,7 @@ class RollValues(NamedTuple):
 class Analyst:
     """Computes values of positions from a player's chances, `player.ply` rolls ahead, and the cube model of `rules`.
 
-    Exact tables with the cube are used if the player has them.
+    Exact tables with the cube are used if the player has any.
     """
 
     def __init__(self, player: LookaheadPlayer, rules: CubeRules) -> None:
@@ -136,7 +136,8 @@ class Analyst:
         return seen_by_other(found, stakes)
 
     def _exact(self, board: Boards, stakes: Stakes) -> float | None:
-        """The worth in the first table that has it; None with beavers, which tables lack, or if rules exclude them."""
+        """The value in the first table that contains the position; None with beavers, which tables lack, or if the
+        rules exclude tables."""
         if self.rules.has_beavers or self.rules.by_model:
             return None
         found = self.player.exact_worth(Position(board.tolist()), stakes, self.rules)

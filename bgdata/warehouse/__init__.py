@@ -227,7 +227,8 @@ class RemoteWarehouse(Warehouse):
         return MirroredTable(folder, kind, self.mirror)
 
     def open(self, kind: str, variant: str, version: str | None = None) -> Table:
-        """Open a version; the current one unless named. Raises as `Versions.open`, and what `Mirror.open` raises."""
+        """Open a version, the current one unless named. Raises the same exceptions as `Versions.open` and
+        `Mirror.open`."""
         self.checked_kind(kind)
         try:
             if "contents" not in vars(self.mirror):
@@ -260,7 +261,8 @@ class RemoteWarehouse(Warehouse):
 
     def connect(self, *, for_query: str = "", **options: Any) -> duckdb.DuckDBPyConnection:
         """A connection as that of a warehouse in a folder, in the same cage: Parquet files that the query names are
-        fetched first, with their hashes checked, and no others can be read. Raises as `Mirror.file` does."""
+        fetched first, with their hashes checked, and no others can be read. Raises the same exceptions as
+        `Mirror.file`."""
         self._fetch_tables(for_query)
         with self.mirror.fetching_nothing():
             return super().connect(for_query=for_query, **{**options, "mend": False})

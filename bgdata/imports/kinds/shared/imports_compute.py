@@ -45,6 +45,10 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         check_is_text(content, path.name)
         return Source(self.raw_file(path, facts), content)
 
+    def holds(self, _path: Path) -> bool:
+        """Whether a file of a folder is of this kind, for kinds that are told by content."""
+        return True
+
     def raw_file(self, path: Path, facts: FileFacts) -> RawFile:
         """What is recorded of a file."""
         address = self.kind.address if self.is_published(facts.content_sha256) else ""
