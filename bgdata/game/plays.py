@@ -183,8 +183,8 @@ def parse_play(text: str, position: Position, roll: RollLike | None = None) -> P
 
 
 def judge_play(text: str, position: Position, roll: RollLike | None = None) -> Verdict:
-    """Judge whether a text is a legal play of a roll, or of any roll without one. The verdict has all legal plays, and
-    the broken rule of an illegal play. `find_play` describes the notation. Raises InvalidRollError.
+    """Judge whether a text is a legal play of a roll, or of any roll without one. The verdict lists all legal plays,
+    and names the broken rule of an illegal play. `find_play` describes the notation. Raises InvalidRollError.
 
     >>> from bgdata import Position
     >>> print(judge_play("13/11, 24-18", Position("4HPwATDgc/ABMA"), "62"))
