@@ -169,10 +169,10 @@ class Warehouse(Versions):
         features: inputs of a network beside the boards, such as tesauro-196 or contact, or contact@1 to insist on a
             revision; float32.
         strata: classes of which every batch contains equally many rows, or shares by class: {"contact": 2, "race": 1}.
-        guard: leave out of train and validation the positions of this warehouse's benchmarks, from either side's point
-        of view. epochs: the number of epochs, counted from the first; None continues without end. state: a state of
-        `Feed.state_after`, to continue after a batch as if there had been no interruption. from_parquet: read the
-        columns from Parquet rather than from the mapped arrays, which gives the same batches more slowly.
+        guard: leave out of train and validation the positions of this warehouse's benchmarks, for either side.
+        epochs: the number of epochs, counted from the first; None continues without end.
+        state: a state of `Feed.state_after`, to continue after a batch as if there had been no interruption.
+        from_parquet: read the columns from Parquet instead of the mapped arrays: the same batches, more slowly.
 
         Raises UsageError for what cannot be followed and for a state of other data, UnknownKindError,
         UnknownInputSetError, MissingTableError, and CheckFailedError for targets that are not chances.
