@@ -108,7 +108,7 @@ class Commands(click.Group):
             if isinstance(error, click.ClickException):
                 fail_as_click(error)
             if isinstance(error, BgdataError) and not context.params.get("debug"):
-                fail(said_of(context.obj, error), 2 if isinstance(error, UsageError) else 1)
+                fail(error_message(context.obj, error), 2 if isinstance(error, UsageError) else 1)
             if isinstance(error, UnicodeEncodeError):
                 letter, encoding = error.object[error.start], error.encoding
                 step = "try: PYTHONIOENCODING=utf-8, or --format json"
@@ -127,7 +127,7 @@ class Commands(click.Group):
         return super().resolve_command(context, args)
 
 
-def said_of(warehouse: Any, error: BgdataError) -> str:
+def error_message(warehouse: Any, error: BgdataError) -> str:
     """The message of an error. For a warehouse at an address, it names the address instead of the folder of fetched
     files."""
     address = getattr(warehouse, "address", "")
