@@ -107,7 +107,7 @@ COMPILE = $(firstword $(wildcard $(BIN)/uv) uv) pip compile --quiet --universal 
 
 lock:  ## resolve the requirements*.lock files anew (needs uv)
 	@$(COMPILE) --group install --extra flows --extra web pyproject.toml -o $(LOCK)
-	@$(COMPILE) --group install --group dev --extra dask --extra dask-flows --extra flows --extra onnx --extra plots --extra remote --extra web pyproject.toml -c $(LOCK) -o $(DEV_LOCK)
+	@$(COMPILE) --group install --group dev --extra dask --extra dask-flows --extra flows --extra matches --extra onnx --extra plots --extra remote --extra web pyproject.toml -c $(LOCK) -o $(DEV_LOCK)
 	@$(COMPILE) --group install --group docs --extra flows --extra web pyproject.toml -c $(LOCK) -o $(DOCS_LOCK)
 	@echo "uv==$(UV_VERSION)" | $(COMPILE) - -o requirements-uv.lock
 

@@ -288,7 +288,7 @@ def position_values(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRu
     return np.asarray(stakes.cube.value * equities)
 
 
-def seen_by_other(value: Value, stakes: Stakes) -> Value:
+def for_other_side(value: Value, stakes: Stakes) -> Value:
     """A value for one side, turned into that for the other: mwc of both sum to 1, points to 0."""
     return -value if isinstance(stakes.score, Money) else 1 - value
 

@@ -36,7 +36,7 @@ _LINE_FEED, _CARRIAGE_RETURN = 10, 13
 _ROW, _COMMENT, _FIRST_REASON = 0, 1, 2  # verdicts
 _PROGRAMS = (  # first bytes of binary files of matches or positions, and their programs
     (re.compile(rb"RGMH"), "eXtreme Gammon"),
-    (re.compile(rb'\{"version":"[^"]*","compression"'), "BGBlitz"),
+    (re.compile(rb'\{"(?:format":"BGF"|version":"[^"]*","compression")'), "BGBlitz"),
     (re.compile(rb"OGXM"), "OpenGammon (OGXM)"),
 )
 

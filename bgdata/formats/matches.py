@@ -40,6 +40,39 @@ class RecordedMove(NamedTuple):
     is_hit: bool | None = None
 
 
+class Choice(NamedTuple):
+    """A play or cube action, and what a file says of it: `equity` to the player on roll, and five cumulative chances
+    after it; None where the file has no value. A play has `moves`, if they are known, else its text. `level` is how
+    deep the program looked, where that is not as for the other choices."""
+
+    text: str
+    equity: float | None
+    chances: tuple[float, ...] | None = None
+    is_made: bool | None = None
+    moves: tuple[RecordedMove, ...] | None = None
+    level: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What a file says of a turn: of the choice of a `play`, of the `cube` before it, of the `luck` of the roll (one
+    choice, without a text), or a `comment` (one choice, without values).
+
+    `analyst` is the program, as far as it is known, and `level` how deep it looked, in its own words. Values are points
+    of normalised equity, or mwc if `is_mwc`.
+    """
+
+    subject: str
+    analyst: str
+    level: str
+    choices: tuple[Choice, ...]
+    is_mwc: bool = False
+
+
+SUBJECTS = ("play", "cube", "luck", "comment")
+CUBE_CHOICES = ("no double", "double, take", "double, pass")
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One act of one player.
@@ -47,7 +80,7 @@ class Turn:
     `dice` of a PLAY or ROLL, in the order written. `checker_moves` in the order written, which has no meaning; they may
     join several steps of one checker. Without moves there was no legal play, or in .mat files perhaps a resignation
     after the roll. `cube_value` is the stake that a DOUBLE or BEAVER offers, if known; `text` is the rest of the text;
-    `line` counts from 1.
+    `line` counts from 1. `analyses` is what the file says of the turn.
     """
 
     player: int
@@ -57,6 +90,7 @@ class Turn:
     cube_value: int | None = None
     text: str = ""
     line: int = field(default=0, compare=False)
+    analyses: tuple[Analysis, ...] = field(default=(), compare=False)
 
 
 class Flaw(NamedTuple):
@@ -114,12 +148,13 @@ VARIATION = "Variation"  # as in info lines of gnubg
 @dataclass(frozen=True, slots=True)
 class Match:
     """Games of the same two players; `length` 0 is a money session. `info` has (name, value) pairs as written, and
-    `JACOBY` if the file gives that rule in another way."""
+    `JACOBY` if the file gives that rule in another way. `form` is the format of the file, such as mat or xg."""
 
     players: tuple[str, str]
     length: int
     games: tuple[Game, ...] = ()
     info: tuple[tuple[str, str], ...] = ()
+    form: str = field(default="", compare=False)
 
     @property
     def is_jacoby(self) -> bool:

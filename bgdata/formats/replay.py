@@ -14,6 +14,7 @@ from bgdata.formats.matches import (
     Match,
     MatchFile,
     Note,
+    RecordedMove,
     Turn,
     TurnKind,
     score_after,
@@ -21,7 +22,7 @@ from bgdata.formats.matches import (
 from bgdata.game.classes import game_outcome, is_over
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.match import Cube, CubeOwner
-from bgdata.game.plays import Play, find_play, legal_plays
+from bgdata.game.plays import Play, after_move, checker_moves, find_play, legal_plays
 from bgdata.game.position import START, Position
 
 MAX_CUBE = 1 << 20  # larger cubes are errors
@@ -189,7 +190,10 @@ class _State:
     def play(self, turn: Turn) -> Play | None:
         """Make the checker moves of a roll. An only legal play may be left out; with several legal plays the result is
         None, and the game must end there."""
-        plays = legal_plays(self.position, self.roll(turn))
+        roll = self.roll(turn)
+        if (direct := _direct_play(self.position, roll, turn.checker_moves)) and not turn.text:
+            return self.after(turn, direct)
+        plays = legal_plays(self.position, roll)
         says_no_move = any(letter.isalpha() for letter in turn.text)  # except `????`
         if not turn.checker_moves and len(plays) > 1:
             self.unplayed = turn
@@ -204,6 +208,10 @@ class _State:
             raise self.error(turn, str(error)) from error
         if turn.text and turn.checker_moves:
             self.note(turn, f"says {cite(turn.text)}, but the play is legal")
+        return self.after(turn, play)
+
+    def after(self, turn: Turn, play: Play) -> Play:
+        """Make a legal play."""
         self.position = play.next_position
         self.on_roll = 1 - turn.player
         self.cube = self.cube.flip()
@@ -295,6 +303,26 @@ class _State:
         """The error for a rule broken by a turn."""
         self.line = turn.line
         return InvalidGameError(f"{reason}, in line {turn.line}: {self.match.players[turn.player]} {turn.kind}")
+
+
+def _direct_play(position: Position, roll: Roll, moves: tuple[RecordedMove, ...]) -> Play | None:
+    """The play of moves that use every die, one each, from the highest point down: such a play is legal. None for other
+    moves, of which all legal plays have to be known."""
+    dice = list(roll.dice)
+    if len(moves) != len(dice):
+        return None
+    board, made = position.board, []
+    for move in sorted(moves, reverse=True):
+        for die in dict.fromkeys(dice):
+            found = [each for each in checker_moves(board, die) if each[:2] == move[:2]]
+            if found and move.is_hit in (None, found[0].is_hit):
+                break
+        else:
+            return None
+        dice.remove(die)
+        board = after_move(board, found[0])
+        made.append(found[0])
+    return Play(tuple(made), position.with_board(board))
 
 
 def _moves_text(turn: Turn) -> str:

@@ -2,14 +2,15 @@
 
 White is player 0, black player 1. A turn is a property `W` or `B`: dice and letter pairs such as `42qusu` (from, to),
 `double`, `take` or `drop`. Letters are points, `a` white's 1-point, `x` white's 24-point, `y` the bar, `z` off. A
-`double` that answers a double is a beaver; only the result shows a resignation. Analysis is left out; `parse_sgf_nodes`
-returns it. Source: files that gnubg 1.07 saves, and their description; no program text was used.
+`double` that answers a double is a beaver; only the result shows a resignation. `sgf_analysis` reads the analysis.
+Source: files that gnubg 1.07 saves, and their description; no program text was used.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -26,8 +27,7 @@ from bgdata.formats.matches import (
     Turn,
     TurnKind,
 )
-
-Node = dict[str, list[str]]  # by property: its values in order, unescaped
+from bgdata.formats.sgf_analysis import Node, analyses_of
 
 _VALUE = rb"\[(?:[^\]\\]|\\.)*+\]"
 _PIECE = re.compile(rb"(?P<value>" + _VALUE + rb")|(?P<other>[^()\[\s]++)|[()\[]", re.DOTALL)
@@ -144,7 +144,7 @@ def _match(nodes: list[Node], index: int, line: int) -> Match:
         raise ValueError("expected a game of backgammon, GM[6]")
     numbers = dict(value.partition(":")[::2] for value in root.get("MI", []))
     length, number, white, black = (_integer(numbers.get(name, "0")) for name in ("length", "game", "ws", "bs"))
-    turns = _Turns(line)
+    turns = _Turns(line, length)
     turns.cube_value = first_cube = _integer(root.get("CV", ["1"])[0])
     for node in nodes:
         turns.add(node, is_root=node is root)
@@ -173,9 +173,9 @@ def _integer(text: str) -> int:
 class _Turns:
     """The turns of a game, collected node by node; `cube_value` and `offered` are the stakes so far."""
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, line: int, length: int) -> None:
         self.turns: list[Turn] = []
-        self.line = line
+        self.line, self.length = line, length
         self.cube_value = 1
         self.offered: int | None = None  # by an unanswered double
 
@@ -183,7 +183,9 @@ class _Turns:
         """Add the turn of a node, if it has one."""
         for name in ("W", "B"):
             for value in node.get(name, []):
-                self.turns.append(replace(self._turn(_PLAYERS[name], value), line=self.line))
+                player = _PLAYERS[name]
+                said = analyses_of(node, partial(checker_moves, player), is_match=self.length > 0)
+                self.turns.append(replace(self._turn(player, value), line=self.line, analyses=said))
         setup = {name: node[name] for name in _SETUP if name in node and not (is_root and name == "CV")}
         if not setup:
             return
@@ -198,7 +200,7 @@ class _Turns:
 
     def _turn(self, player: int, value: str) -> Turn:
         if found := _PLAY.fullmatch(value):
-            return Turn(player, TurnKind.PLAY, (int(found[1]), int(found[2])), _checker_moves(player, found[3]))
+            return Turn(player, TurnKind.PLAY, (int(found[1]), int(found[2])), checker_moves(player, found[3]))
         if value == "double":
             kind = TurnKind.DOUBLE if self.offered is None else TurnKind.BEAVER
             self.offered = 2 * (self.offered or self.cube_value)
@@ -223,7 +225,7 @@ class _Turns:
         return winner, int(found[2]) if found else None
 
 
-def _checker_moves(player: int, letters: str) -> tuple[RecordedMove, ...]:
+def checker_moves(player: int, letters: str) -> tuple[RecordedMove, ...]:
     """Checker moves from letter pairs, in the points of the player."""
     ends, places = {"y": BAR_POINT, "z": OFF_POINT}, [ord(letter) - ord("a") for letter in letters]
     points = [

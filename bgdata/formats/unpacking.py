@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
+from zipfile import BadZipFile, ZipFile
 
 from bgdata.errors import BgdataError, CorruptFileError, StorageError, TooLargeError, UsageError
 
@@ -28,10 +29,11 @@ MAX_RATIO = 200  # ratio of content to file; published files have 3 to 10
 BYTES_VARIABLE, RATIO_VARIABLE = "BGDATA_MOST_UNPACKED_BYTES", "BGDATA_MOST_UNPACKED_RATIO"
 HEAD_BYTES = 512  # enough to recognize archives
 
+_ZIP = b"PK\x03\x04"
 _GZIP, _BZIP2 = "gzip", "bzip2"
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # after the level: a block, or the end of an empty file
 _ARCHIVES = (  # (offset, bytes, format): text never has these bytes there
-    (0, b"PK\x03\x04", "a zip archive"),
+    (0, _ZIP, "a zip archive"),
     (0, b"PK\x05\x06", "an empty zip archive"),
     (257, b"ustar", "a tar archive"),
     (0, b"\xfd7zXZ\0", "xz"),
@@ -205,3 +207,49 @@ def limit(variable: str, default: int) -> int:
 def cause(error: Exception) -> str:
     """The message of an error of the system or a library, in lower case."""
     return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file is a zip archive. A pipe is none: it can be read only once."""
+    if not path.is_file():
+        return False
+    with _reading(path), path.open("rb") as file:
+        return file.read(4) == _ZIP
+
+
+def unpack_archive(path: Path, into: Path) -> list[Path]:
+    """Unpack the files of a zip archive into a new folder in `into`, and return them in the order of their names.
+    Hidden files are left out; an archive in the archive stays as it is.
+
+    Raises CorruptFileError for a damaged archive, an encrypted one, or one with a name outside its folder, and
+    TooLargeError beyond the limits of content.
+    """
+    folder = into / str(len(list(into.iterdir()))) / path.name
+    folder.mkdir(parents=True)
+    most, ratio, count, found = limit(BYTES_VARIABLE, MAX_BYTES), limit(RATIO_VARIABLE, MAX_RATIO), 0, []
+    most = min(most, max(FREE_BYTES, ratio * path.stat().st_size))
+    try:
+        with _reading(path), ZipFile(path) as archive:
+            for member in sorted(archive.infolist(), key=lambda each: each.filename):
+                parts = PurePosixPath(member.filename.replace("\\", "/")).parts
+                if member.is_dir() or any(part.startswith((".", "__MACOSX")) for part in parts if part != ".."):
+                    continue
+                if not parts or ".." in parts or parts[0] == "/" or ":" in parts[0]:
+                    raise CorruptFileError(f"expected names inside the archive {path}, found {member.filename[:100]!r}")
+                target = folder.joinpath(*parts)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(member) as packed, target.open("wb") as file:
+                    while piece := packed.read(CHUNK_BYTES):
+                        count += len(piece)
+                        if count > most:
+                            raise TooLargeError(
+                                f"expected at most {most:,} bytes of content in {path}, found more; to allow it, set "
+                                f"{BYTES_VARIABLE} or {RATIO_VARIABLE} to a larger number"
+                            )
+                        file.write(piece)
+                found.append(target)
+    except (BadZipFile, RuntimeError, NotImplementedError, EOFError, zlib.error) as error:  # RuntimeError: encrypted
+        if isinstance(error, BgdataError):
+            raise
+        raise CorruptFileError(f"expected a whole zip archive in {path}, found: {cause(error)}") from error
+    return found

@@ -124,11 +124,12 @@ def _ways(board: Board, dice: tuple[int, ...]) -> Iterator[tuple[tuple[CheckerMo
     if not moves:
         yield (), board
     for move in moves:
-        for later, after in _ways(_after_move(board, move), dice[1:]):
+        for later, after in _ways(after_move(board, move), dice[1:]):
             yield (move, *later), after
 
 
-def _after_move(board: Board, move: CheckerMove) -> Board:
+def after_move(board: Board, move: CheckerMove) -> Board:
+    """The board after a legal move of one checker, for the same player."""
     after = list(board)
     after[move.start] -= 1
     if move.is_hit:
@@ -182,8 +183,8 @@ def parse_play(text: str, position: Position, roll: RollLike | None = None) -> P
 
 
 def judge_play(text: str, position: Position, roll: RollLike | None = None) -> Verdict:
-    """Judge whether a text is a legal play of a roll, or of any roll without one. The verdict has all legal plays, and
-    the broken rule of an illegal play. `find_play` describes the notation. Raises InvalidRollError.
+    """Judge whether a text is a legal play of a roll, or of any roll without one. The verdict lists all legal plays,
+    and names the broken rule of an illegal play. `find_play` describes the notation. Raises InvalidRollError.
 
     >>> from bgdata import Position
     >>> print(judge_play("13/11, 24-18", Position("4HPwATDgc/ABMA"), "62"))
@@ -220,7 +221,7 @@ def check_play(play: Play, position: Position, roll: RollLike | None = None) -> 
             raise IllegalPlayError(f"expected a legal play of {to_roll(roll)} ({_some(plays)}), got {cite(str(play))}")
     board = position.board
     for move in play.moves:
-        board = _after_move(board, move)
+        board = after_move(board, move)
     if board != play.after_play.board:
         raise IllegalPlayError(f"expected a play of position {position.id}, got {cite(str(play))} of another one")
     return play

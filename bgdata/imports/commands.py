@@ -34,6 +34,7 @@ def import_(
 
     KIND is gnubg_training, gnubg_benchmark, wildbg_training, bgsage_rollouts, positions, matches or met_xml; FILES may
     be compressed with gzip or bzip2, folders, which are read with their subfolders, pipes, or - for standard input.
+    Matches may be in zip archives too.
 
     Lines that break a rule go to the table `quarantine`. A file without a single good line is not imported. What was
     repaired or read leniently in matches is in the table `game_notes`.
@@ -129,6 +130,7 @@ def _about(source: Source) -> list[str]:
 
 
 NOTES, FIRST_NOTES = "notes", 5  # the statistic that counts notes, and how many are printed
+MATCHES, DUPLICATES = "matches", "duplicates"  # the statistics that count matches, and files with one of them again
 REASON = "quarantined: "  # prefix of the statistics that count reasons
 
 
@@ -169,6 +171,9 @@ def print_report(table: Table, form: str = "table", *, err: bool = False) -> Non
         click.echo(f"  {count:>10,}  {reason}", err=err)
     if reasons:
         click.echo('  see them: bgdata query "from quarantine"', err=err)
+    if DUPLICATES in counts:
+        others = f", and {counts[DUPLICATES]:,} times again" if counts[DUPLICATES] else ""
+        click.echo(f"{counts[MATCHES]:,} match{'es' * (counts[MATCHES] != 1)}{others}", err=err)
     if counts.get(NOTES):
         from bgdata.matches.kinds.matches_compute import note_texts
 

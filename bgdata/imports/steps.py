@@ -8,6 +8,7 @@ import shlex
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from bgdata.errors import (
@@ -17,10 +18,11 @@ from bgdata.errors import (
     DownloadError,
     ManifestFormatError,
     MissingFileError,
+    StorageError,
     UsageError,
     cite,
 )
-from bgdata.formats.unpacking import unpack
+from bgdata.formats.unpacking import cause, is_archive, unpack, unpack_archive
 from bgdata.imports.sources import Source, SourceFile, load_sources
 from bgdata.rows import Row
 from bgdata.store.dataset import ImportedDataset
@@ -34,7 +36,7 @@ from bgdata.warehouse import Warehouse
 
 RAW = "raw"  # folder of downloads in the warehouse
 SUMS = "SHA256SUMS"  # hashes of the first downloads into a folder
-LOGIN_CODES = (401, 403)  # of a server that wants to know who asks
+LOGIN_CODES = (401, 403)  # codes of a server that wants to know who asks
 STANDARD_INPUT = "/dev/stdin"  # the path of `-`
 
 
@@ -66,9 +68,9 @@ def wanted_files(source: Source, names: Sequence[str]) -> list[SourceFile]:
 def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progress) -> Path:
     """Download a file into a folder, unless it is there, and check its hash.
 
-    The folder's SHA256SUMS has the hash of the first download, so that a later one is compared with it even if none is
-    published. Raises DownloadError, StorageError, CorruptFileError for a file that is not packed as its name says or is
-    a web page, DigestMismatchError for an unexpected hash, and ManifestFormatError for a damaged SHA256SUMS.
+    The folder's SHA256SUMS records the hash of the first download, so that a later one is compared with it even if none
+    is published. Raises DownloadError, StorageError, CorruptFileError for a file that is not packed as its name says or
+    is a web page, DigestMismatchError for an unexpected hash, and ManifestFormatError for a damaged SHA256SUMS.
     """
     path = folder / file.name
     known = read_sums(folder / SUMS).get(file.name, "")
@@ -96,8 +98,8 @@ def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progres
 
 
 def _check_file(file: SourceFile, known: str, path: Path, step: str) -> None:
-    """Raise CorruptFileError or DigestMismatchError, with the next step, if a path has other content than a published
-    file. `known` is the hash of an earlier download, or empty."""
+    """Raise CorruptFileError or DigestMismatchError, with the next step, if the content of a path differs from that of
+    a published file. `known` is the hash of an earlier download, or empty."""
     if file.name.endswith(".bz2"):
         content_sha256 = _unpacked_hash(file, path, step)
         if file.content_sha256 and content_sha256 != file.content_sha256:
@@ -186,8 +188,9 @@ def import_files(
     """Import files, and all files in folders, as one version of a kind. Raises UsageError for a computed kind,
     MissingFileError, NoRowsError, and errors of `Warehouse.build`."""
     parameters = import_parameters(warehouse, kind, files, name)
-    found = collect_files(warehouse, kind, files, progress)
-    return warehouse.build(kind, parameters, files=found, progress=progress, strict=strict, force=force)
+    with TemporaryDirectory() as folder:
+        found = collect_files(warehouse, kind, files, progress, Path(folder))
+        return warehouse.build(kind, parameters, files=found, progress=progress, strict=strict, force=force)
 
 
 def import_parameters(warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None = None) -> Any:
@@ -203,37 +206,68 @@ def import_parameters(warehouse: Warehouse, kind: str, files: Sequence[Path], na
 
 
 def input_path(path: Path) -> Path:
-    """The path itself; for `-`, that of standard input."""
+    """The path itself; for `-`, the path of standard input."""
     return Path(STANDARD_INPUT) if str(path) == "-" else path
 
 
-def collect_files(warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: Progress) -> list[Path]:
-    """The given files, and the files in given folders and their subfolders with an ending of the kind. Skips hidden
-    files and those of the warehouse. Raises MissingFileError for a folder without such files."""
-    endings: tuple[str, ...] = getattr(warehouse.kind(kind), "endings", ())
+def collect_files(
+    warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: Progress, unpacked: Path
+) -> list[Path]:
+    """The given files, and the files of the kind in given folders and their subfolders. Hidden files and those of the
+    warehouse are skipped. Archives of a kind that is told by content are unpacked into `unpacked`.
+
+    Raises MissingFileError for a folder or archive without such files, and the errors of `unpack_archive`.
+    """
+    declared: Any = warehouse.kind(kind)
     found: list[Path] = []
     for path in map(input_path, paths):
-        if not path.is_dir():
+        archives = _is_told_by_content(declared) and is_archive(path)
+        if not path.is_dir() and not archives:
             found.append(path)
             continue
-        inside = [
-            each
-            for each in sorted(path.rglob("*"))
-            if each.is_file()
-            and not any(part.startswith(".") for part in each.relative_to(path).parts)
-            and not each.resolve().is_relative_to(warehouse.root.resolve())
-        ]
-        wanted = [each for each in inside if unpacked_name(each.name.lower()).endswith(endings or "")]
+        inside = unpack_archive(path, unpacked) if archives else _files_in(warehouse, path)
+        if _is_told_by_content(declared):
+            packed = [each for each in inside if is_archive(each)]
+            inside = [each for each in inside if each not in packed]
+            inside += [member for each in packed for member in unpack_archive(each, unpacked)]
+        wanted = [each for each in inside if _is_wanted(declared, each)]
         if not wanted:
-            what = f"files that end in {', '.join(endings)}" if endings else "a file"
-            raise MissingFileError(f"expected {what} in {path}, found none")
+            raise MissingFileError(f"expected {_what(declared)} in {path}, found none in {len(inside):,} files")
         if len(wanted) < len(inside):
-            left_out = len(inside) - len(wanted)
-            progress.note(
-                f"{path}: left out {left_out} of {len(inside)} files: they do not end in {', '.join(endings)}"
-            )
+            progress.note(f"{path}: left out {len(inside) - len(wanted)} of {len(inside)} files: not {_what(declared)}")
         found += wanted
     return found
+
+
+def _is_told_by_content(kind: Any) -> bool:
+    return bool(getattr(kind, "is_told_by_content", False))
+
+
+def _files_in(warehouse: Warehouse, folder: Path) -> list[Path]:
+    return [
+        each
+        for each in sorted(folder.rglob("*"))
+        if each.is_file()
+        and not any(part.startswith(".") for part in each.relative_to(folder).parts)
+        and not each.resolve().is_relative_to(warehouse.root.resolve())
+    ]
+
+
+def _is_wanted(kind: Any, path: Path) -> bool:
+    """Whether a file of a folder is imported. Raises StorageError for one that cannot be read."""
+    if not _is_told_by_content(kind):
+        return unpacked_name(path.name.lower()).endswith(getattr(kind, "endings", None) or "")
+    try:
+        return bool(kind.computation.holds(path))
+    except OSError as error:
+        raise StorageError(f"expected to read {path}, found: {cause(error)}") from error
+
+
+def _what(kind: Any) -> str:
+    if _is_told_by_content(kind):
+        return f"files with {kind.name}"
+    endings = getattr(kind, "endings", ())
+    return f"files that end in {', '.join(endings)}" if endings else "a file"
 
 
 def check_version(warehouse: Warehouse, version: str, progress: Progress, *, seed: int = 0) -> list[str]:

@@ -53,7 +53,8 @@ class AnalysedGame:
 def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
     """The matches of a file, of standard input for `-`, or of an imported version. Raises InvalidGameError for a file
     with bad lines, and the errors of `read_matches`."""
-    from bgdata.matches.kinds.matches_compute import matches_of, read_matches
+    from bgdata.formats.match_files import read_matches
+    from bgdata.matches.kinds.matches_compute import matches_of
 
     kind, _, variant = source.partition("/")
     path = Path(source)

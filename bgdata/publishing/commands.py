@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from bgdata.cli.completion import complete_scopes
 from bgdata.cli.options import format_option
 from bgdata.cli.output import show_rows
+from bgdata.errors import UsageError, cite, needing
 from bgdata.publishing import TITLE, publish
 from bgdata.publishing.contents import Contents
 from bgdata.rows import COUNT, Column, Row, table_lines
@@ -21,10 +24,21 @@ from bgdata.warehouse.commands.transfer import count_text
 @click.command(name="publish")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("kind", nargs=-1, shell_complete=complete_scopes)
+@click.option("--pack", is_flag=True, help="What an author of an engine wants; what is missing is built first.")
 @click.option("--title", default=TITLE, show_default=True, metavar="TEXT", help="Name of the dataset on its card.")
+@click.option("--explorer", "with_explorer", is_flag=True, help="Add the pages of `bgdata serve --static` about them.")
 @format_option
-@click.pass_obj
-def publish_command(warehouse: Warehouse, folder: Path, kind: tuple[str, ...], title: str, form: str) -> None:
+@click.pass_context
+def publish_command(
+    context: click.Context,
+    /,
+    folder: Path,
+    kind: tuple[str, ...],
+    pack: bool,
+    title: str,
+    with_explorer: bool,
+    form: str,
+) -> None:
     """Publish tables as one folder for hubs and colleagues.
 
     DIR is a dataset of Hugging Face: README.md says what the tables are, how they were made and what proves them, and
@@ -36,12 +50,31 @@ def publish_command(warehouse: Warehouse, folder: Path, kind: tuple[str, ...], t
     from other people's data carry their licence, or are left out with the reason. The same command goes on where
     another one stopped; the same versions give the same bytes.
 
+    With --pack it is a fixed choice, 210 MB: exact bearoffs and small endgames, decisions and positions to measure an
+    engine by, the opening book, match equity tables, and a million labelled positions.
+
     \b
       bgdata publish backgammon
       bgdata publish bearoffs bearoff_two_sided/6x6 bearoff_one_sided
+      bgdata publish pack --pack
     """
+    warehouse: Warehouse = context.obj
+    if pack and kind:
+        raise UsageError(f"expected no KIND with --pack, got {cite(kind[0])}")
+    explorer: Callable[[Warehouse, Path], object] | None = None
+    if with_explorer:
+        with needing("web", "for the site"):
+            from bgdata.web.static_site import write_static
+        explorer = write_static
     with progress_bars() as progress:
-        contents = publish(warehouse, folder, kind, title=title, progress=progress)
+        if pack:
+            from bgdata.publishing import pack as the_pack  # loads the kinds of all tables
+
+            is_named = context.get_parameter_source("title") is ParameterSource.COMMANDLINE
+            named = title if is_named else the_pack.TITLE
+            contents = the_pack.publish_pack(warehouse, folder, title=named, explorer=explorer, progress=progress)
+        else:
+            contents = publish(warehouse, folder, kind, title=title, explorer=explorer, progress=progress)
     rows = table_rows(contents)
     columns = (
         Column("config"),

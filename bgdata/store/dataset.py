@@ -194,7 +194,7 @@ class Dataset(ABC, Generic[P]):
     made_again: ClassVar[str] = ANYWHERE  # whether the same code computes equal values again
     columns: ClassVar[tuple[Column, ...]]  # columns of the main table, which is named like the kind; see TableShape
     key: ClassVar[tuple[str, ...]]
-    joins: ClassVar[tuple[str, ...]] = ()  # of the main table; see TableShape
+    joins: ClassVar[tuple[str, ...]] = ()  # joins of the main table; see TableShape
     main_table: ClassVar[str] = ""  # name of the main table; empty for that of the kind
     side_tables: ClassVar[tuple[TableShape, ...]] = ()
     arrays: ClassVar[tuple[FlatArray, ...]]

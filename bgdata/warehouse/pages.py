@@ -1,4 +1,4 @@
-"""Pages of kinds and versions: description, proof and origin of tables."""
+"""Pages of kinds and versions, with the description, proof and origin of tables."""
 
 from __future__ import annotations
 

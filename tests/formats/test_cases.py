@@ -8,11 +8,11 @@ import pytest
 
 from bgdata.errors import CorruptFileError
 from bgdata.formats.lines import read_bytes
+from bgdata.formats.match_files import parse_matches
 from bgdata.formats.matches import breaks
 from bgdata.formats.met_files import parse_met
 from bgdata.formats.position_files import parse_position_list
 from bgdata.formats.replay import replay_file
-from bgdata.matches.kinds.matches_compute import parse_matches
 from tests.formats.samples import SHARED
 from tests.subtests import each
 
@@ -113,9 +113,9 @@ def test_roll_before_a_resignation_in_both_formats() -> None:
         ("f15-file-is-not-what-its-name-says/match.ogxm", "OpenGammon"),
     ],
 )
-def test_binary_files_are_refused(name: str, program: str) -> None:
+def test_damaged_binary_files_are_named(name: str, program: str) -> None:
     path = case_file(name)
-    with pytest.raises(CorruptFileError, match=f"found a file of {program}"):
+    with pytest.raises(CorruptFileError, match=f"expected a whole file of {program} in {path.name}, found damage"):
         parse_matches(path.name, path.read_bytes())
 
 

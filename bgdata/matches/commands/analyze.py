@@ -56,14 +56,14 @@ def analyze(
 ) -> None:
     """Judge the luck, plays and cube actions of a MATCH.
 
-    MATCH is a .mat or .sgf file, - for standard input, or matches/NAME of the warehouse. Values are match winning
-    chances (mwc), or points in money play, with the cube: chances by the network, --ply rolls ahead, then Janowski's
-    model of the cube. The luck of a roll is its value minus the mean over all rolls. The performance rating is what
-    decisions lost, in thousandths of a point of normalised equity; plays count unless they are forced, cube actions if
-    they are close or taken.
+    MATCH is a file (.mat, .sgf, .xg, .bgf, .ogxm), - for standard input, or matches/NAME of the warehouse. Values are
+    match winning chances (mwc), or points in money play, with the cube: chances by the network, --ply rolls ahead, then
+    Janowski's model of the cube. The luck of a roll is its value minus the mean over all rolls. The performance rating
+    is what decisions lost, in thousandths of a point of normalised equity; plays count unless they are forced, cube
+    actions if they are close or taken.
 
-    What was repaired in a record, and what is missing of a match, is said on standard error, and in the column notes of
-    games and players.
+    Repairs of a record, and missing parts of a match, are reported on standard error, and in the column notes of games
+    and players.
 
     Money play is judged by the Jacoby rule where the record says so (RU[Jacoby] in .sgf, ; [Jacoby "On"] in .mat), and
     with beavers where somebody beavers; --jacoby, --beavers and their opposites count for more.

@@ -28,16 +28,67 @@ GAME_NOTES = TableShape(
     ),
     key=("game", "note"),
 )
+MATCH = Column("match", "INTEGER", "", "Number of the match or session in its version, from 0")
+IMPORTED_MATCHES = TableShape(
+    name="imported_matches",
+    file="imported_matches.parquet",
+    summary="Imported matches and money sessions: where they are from, and what their files say of them.",
+    columns=(
+        MATCH,
+        Column("source", "VARCHAR", "", "Name of the file"),
+        Column("format", "VARCHAR", "", "Format of the file: mat, sgf, xg, bgf or ogxm"),
+        Column("player_0", "VARCHAR", "", "Name of player 0"),
+        Column("player_1", "VARCHAR", "", "Name of player 1"),
+        Column("match_length", "SMALLINT", "points", "Points that win the match, 0 for money"),
+        Column("n_games", "INTEGER", "games", "Its games in `games`"),
+        Column("date", "VARCHAR", "", "Date as the file says it, null where it does not"),
+        Column("event", "VARCHAR", "", "Event as the file says it, null where it does not"),
+        Column("place", "VARCHAR", "", "Place as the file says it, null where it does not"),
+        Column("info", "VARCHAR", "", "All that the file says of the match: a list of names and values, as JSON"),
+        Column("played", "VARCHAR", "", "Hash of the rolls, plays and cube actions: the same in all formats"),
+        Column("n_files", "INTEGER", "files", "Files with this match; only the first is in `games`"),
+    ),
+    key=("match",),
+)
+FOREIGN_ANALYSIS = TableShape(
+    name="foreign_analysis",
+    file="foreign_analysis.parquet",
+    summary="What imported files say of turns: plays and cube actions as other programs judged them, luck, comments.",
+    columns=(
+        GAME,
+        Column("turn", "INTEGER", "", "Number of the turn in its game, from 0"),
+        Column("subject", "VARCHAR", "", "play, cube (of the player on roll), luck (of the roll), or comment"),
+        Column("analyst", "VARCHAR", "", "Program that said it, or author of a comment; empty if unknown"),
+        Column("choice", "SMALLINT", "", "Number of the choice in its order in the file, from 0"),
+        Column("level", "VARCHAR", "", "How deep the program looked, in its own words"),
+        Column("text", "VARCHAR", "", "Play, cube action or comment"),
+        Column("is_made", "BOOLEAN", "", "Whether this is the play that was made, null for other subjects"),
+        Column("value", "FLOAT", "", "Equity with the cube to the player on roll, or luck; null for comments"),
+        Column("unit", "VARCHAR", "", "points (of normalised equity) or mwc; empty for comments"),
+        Column("win", "FLOAT", "", "Chance to win after the choice, null if unknown"),
+        Column("win_gammon", "FLOAT", "", "Chance to win a gammon or backgammon"),
+        Column("win_backgammon", "FLOAT", "", "Chance to win a backgammon"),
+        Column("lose_gammon", "FLOAT", "", "Chance to lose a gammon or backgammon"),
+        Column("lose_backgammon", "FLOAT", "", "Chance to lose a backgammon"),
+    ),
+    key=("game", "turn", "subject", "analyst", "choice"),
+)
+SAID_ARRAYS = (
+    FlatArray("said", "int32", "statement, (turn, subject, analyst, choice, made, mwc)", "Indexes; made -1: unknown"),
+    FlatArray("said_values", "float32", "statement, (value, five chances)", "NaN where the file has none"),
+    *text_declarations("said_texts", "statement", "Plays, cube actions and comments"),
+    *text_declarations("analysts", "analyst", "Programs and how deep they looked, as JSON"),
+)
 
 
 class Matches(FileImport):
     """Games keep the order of the files."""
 
     name = "matches"
-    revision = 5  # 5: files as more programs write them, with notes; rolls that were not played are no dances
+    revision = 6  # 6: binary files, what files say of themselves, and every match once
     summary = "Matches and money sessions recorded by other programs, every game replayed from the start position."
-    endings = (".mat", ".sgf", ".txt")
-    source = "Imported from .mat (Jellyfish format) and .sgf files as gnubg and others write them"
+    is_told_by_content = True
+    source = "Imported from .mat (Jellyfish format), .sgf, .xg, .bgf and .ogxm files as gnubg and others write them"
     licence = "as of the files"
     columns = GAMES.columns
     key = GAMES.key
@@ -47,11 +98,15 @@ class Matches(FileImport):
         *TURN_ARRAYS,
         *text_declarations("plays", "turn", "Checker moves in the usual notation, empty without"),
         *text_declarations("infos", "match", "What else the file says of the match, as JSON"),
+        *text_declarations("forms", "match", "Format of the file"),
+        *text_declarations("played", "match", "Hash of the rolls, plays and cube actions"),
+        FlatArray("match_sources", "int32", "match, (file, number of files)", "Index in `sources`, and all its files"),
         *text_declarations("sources", "file", "Names of the files"),
         FlatArray("note_games", "int32", "note", "Index of the note's game"),
         FlatArray("note_sources", "uint16", "note", "Index of the note's file in `sources`"),
         FlatArray("note_lines", "int32", "note", "Line of the file, from 1"),
         *text_declarations("notes", "note", "What was repaired or read leniently, or is missing"),
+        *SAID_ARRAYS,
         *QUARANTINE_ARRAYS,
     )
 
@@ -60,7 +115,7 @@ class Matches(FileImport):
 
     @property
     def tables(self) -> tuple[TableShape, ...]:
-        return GAMES, TURNS, GAME_NOTES, QUARANTINE
+        return GAMES, TURNS, GAME_NOTES, IMPORTED_MATCHES, FOREIGN_ANALYSIS, QUARANTINE
 
 
 DATASET = Matches()

@@ -1,11 +1,9 @@
-"""Replays recorded matches, and quarantines games that break a rule."""
+"""Replays recorded matches, quarantines games that break a rule, and keeps every match once."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -14,26 +12,27 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.errors import CorruptFileError
-from bgdata.formats.lines import check_is_text, plain_text, read_bytes
-from bgdata.formats.mat import parse_mat
-from bgdata.formats.matches import Game, Match, MatchFile, Note, RecordedMove, Turn, TurnKind, breaks
-from bgdata.formats.replay import ReplayedFile, ReplayedTurn, replay_file
-from bgdata.formats.sgf import parse_sgf
+from bgdata.formats.lines import Ledger, split_lines
+from bgdata.formats.match_files import holds_matches, parse_matches
+from bgdata.formats.matches import SUBJECTS, Game, Match, MatchFile, RecordedMove, Turn, TurnKind
+from bgdata.formats.replay import replay_file
+from bgdata.formats.unpacking import read_content
 from bgdata.game.board_kernels import position_classes
 from bgdata.imports.kinds.shared.imports import QUARANTINE, ImportParameters
 from bgdata.imports.kinds.shared.imports_compute import WholeFilesComputation
-from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
-from bgdata.matches.kinds.matches import GAME_NOTES
+from bgdata.kinds.column_values import CHANCES, chosen_texts, text_arrays, text_column
+from bgdata.matches.kinds.matches import FOREIGN_ANALYSIS, GAME_NOTES, IMPORTED_MATCHES
+from bgdata.matches.kinds.shared.match_rows import MatchRows, MatchRowsFile, Said, rows_of_file
 from bgdata.selfplay.kinds.shared.games import ACTIONS
-from bgdata.selfplay.kinds.shared.games_compute import OWNERS, corpus_column, game_columns, turn_columns, turn_places
+from bgdata.selfplay.kinds.shared.games_compute import corpus_column, game_columns, turn_columns, turn_places
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Computed
 from bgdata.store.manifest import Source, unpacked_name
 
-MAX_MOVES = 4
 OFFERED = {"double": 2, "beaver": 4}  # factor of the cube before the turn
-NO_MOVE = (-1, -1, -1)
-NOTES = "notes"  # the statistic that counts them
+NOTES, MATCHES, DUPLICATES = "notes", "matches", "duplicates"  # the statistics that count them
+UNITS = ("points", "mwc")
+DATES, EVENTS, PLACES = ("eventdate", "dt", "date"), ("event", "ev"), ("site", "place", "pc", "city")  # names in files
 CUBE_COLUMN = 5  # column of the array `turns`: the cube before the turn
 SAMPLE = """ 1 point match
 
@@ -44,85 +43,33 @@ SAMPLE = """ 1 point match
 """
 
 
-@dataclass
-class Collected:
-    """The rows of all games, in lists."""
-
-    players: list[tuple[str, str]] = field(default_factory=list)
-    games: list[tuple[int, ...]] = field(default_factory=list)
-    first_turns: list[int] = field(default_factory=lambda: [0])
-    boards: list[tuple[int, ...]] = field(default_factory=list)
-    turns: list[tuple[int, ...]] = field(default_factory=list)
-    moves: list[list[tuple[int, int, int]]] = field(default_factory=list)  # as written
-    plays: list[str] = field(default_factory=list)
-    notes: list[tuple[int, int, Note]] = field(default_factory=list)  # (game, file, note)
-
-    def add_notes(self, source: int, notes: Sequence[Note]) -> None:
-        """Append the notes on the game that was added last."""
-        self.notes += [(len(self.games) - 1, source, note) for note in notes]
-
-    def add(self, number: int, match: Match, game: Game, replayed: list[ReplayedTurn]) -> None:
-        """Append the rows of one game."""
-        for entry in replayed:
-            die1, die2 = entry.turn.dice or (0, 0)
-            action, owner = ACTIONS.index(entry.turn.kind), OWNERS.index(entry.cube.owner)
-            self.boards.append(entry.position.board)
-            moves = moves_of(entry)
-            self.moves.append([*moves, *[NO_MOVE] * (MAX_MOVES - len(moves))])
-            self.turns.append((entry.turn.player, action, entry.on_roll, die1, die2, entry.cube.value, owner))
-            self.plays.append(str(entry.play) if entry.play else "")
-        winner = None if game.points is None else game.winner  # a winner is stored only with its points
-        unknown = [-1 if value is None else int(value) for value in (game.is_crawford, winner, game.points)]
-        self.games.append((number, game.number, match.length, *game.score, *unknown))
-        self.players.append(match.players)
-        self.first_turns.append(len(self.turns))
-
-
-def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
-    """The checker moves of a turn as written, with hits from the board if the format lacks them."""
-    unhit = set(entry.play.hit_points if entry.play else ())
-    moves = []
-    for move in entry.turn.checker_moves:
-        is_hit = move.to_point in unhit if move.is_hit is None else move.is_hit
-        unhit.discard(move.to_point)
-        moves.append((move.from_point, move.to_point, int(is_hit)))
-    return moves
-
-
 class MatchesComputation(WholeFilesComputation):
     """Computation of `matches`."""
 
     sample = ("sample.mat", SAMPLE)
 
-    def parse(self, source: Source) -> ReplayedFile:
-        return replay_file(parse_matches(source.file.name, source.content))
+    def holds(self, path: Path) -> bool:
+        """Whether a file of a folder is to be read."""
+        return holds_matches(path)
+
+    def read_file(self, path: Path) -> Source:
+        content, facts = read_content(path)
+        return Source(self.raw_file(path, facts), content)
+
+    def parse(self, source: Source) -> MatchRowsFile:
+        try:
+            file = parse_matches(source.file.name, source.content)
+        except CorruptFileError as error:  # the file is binary; others may be whole
+            ledger = Ledger(split_lines(source.content[:16].replace(b"\n", b" ")))
+            ledger.reject([0], str(error))
+            file = MatchFile(ledger, ())
+        return rows_of_file(replay_file(file), unpacked_name(source.file.name))
 
     def has_rows(self, intake: Any) -> bool:
-        return any(match.games for match in intake.matches)
+        return bool(intake.matches)
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
-        rows = Collected()
-        matches = [(source, match) for source, intake in enumerate(intakes) for match in intake.matches]
-        for number, (source, match) in enumerate(matches):
-            for game, missing in zip(match.games, breaks(match), strict=True):
-                rows.add(number, match, game, intakes[source].replays[game.units.start])
-                rows.add_notes(source, (*game.notes, *missing))
-        boards = np.array(rows.boards, np.int8).reshape(-1, 26)
-        return {
-            "games": np.array(rows.games, np.int32).reshape(-1, 8),
-            "first_turns": np.array(rows.first_turns, np.int64),
-            "turn_boards": boards,
-            "turn_classes": position_classes(boards).astype(np.uint8),
-            "turn_moves": np.array(rows.moves, np.int8).reshape(-1, MAX_MOVES, 3),
-            "turns": np.array(rows.turns, np.int32).reshape(-1, 7),
-            **text_arrays("players", [name for names in rows.players for name in names]),
-            **text_arrays("plays", rows.plays),
-            **text_arrays("infos", [json.dumps(match.info) for _, match in matches]),
-            "note_games": np.array([game for game, _, _ in rows.notes], np.int32),
-            "note_sources": np.array([source for _, source, _ in rows.notes], np.uint16),
-            "note_lines": np.array([note.line for _, _, note in rows.notes], np.int32),
-            **text_arrays("notes", [note.text for _, _, note in rows.notes]),
-        }
+        return match_arrays(distinct_matches(intakes))
 
     def batches(self, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
@@ -135,33 +82,83 @@ class MatchesComputation(WholeFilesComputation):
     def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         if name == QUARANTINE.name:
             return super().side_batches(name, computed)
-        if name == GAME_NOTES.name:
-            return note_rows(computed.arrays)
+        rows = {GAME_NOTES.name: note_rows, IMPORTED_MATCHES.name: imported_rows, FOREIGN_ANALYSIS.name: said_rows}
+        if name in rows:
+            return rows[name](computed.arrays)
         corpus = corpus_column(self.kind, computed.parameters, len(computed.arrays["turns"]))
         return iter([pa.record_batch(turn_rows(computed.arrays) | corpus)])
 
     def statistics(self, computed: Computed[ImportParameters]) -> Mapping[str, float]:
-        return {**super().statistics(computed), NOTES: len(computed.arrays["note_games"])}
+        files = computed.arrays["match_sources"][:, 1]
+        counts = {MATCHES: len(files), DUPLICATES: int((files - 1).sum()), NOTES: len(computed.arrays["note_games"])}
+        return {**super().statistics(computed), **counts}
 
 
-def read_matches(path: Path) -> MatchFile:
-    """The matches of a .mat or .sgf file as written, not replayed. Raises the errors of `lines.read_bytes`, and
-    CorruptFileError for a binary file of another program."""
-    return parse_matches(path.name, read_bytes(path))
+def distinct_matches(intakes: Sequence[MatchRowsFile]) -> list[tuple[int, MatchRows]]:
+    """(index of the file, match) of every match once: the first that was read, with what other files say of it."""
+    found: dict[str, tuple[int, MatchRows]] = {}
+    for source, intake in enumerate(intakes):
+        for match in intake.matches:
+            if match.played in found:
+                found[match.played][1].add(match, intake.name)
+            else:
+                found[match.played] = source, match
+    return list(found.values())
 
 
-def parse_matches(name: str, content: bytes) -> MatchFile:
-    """The matches in the content of a file, as written. Content is .sgf if it begins like it, or has such a name and a
-    game tree; else .mat. Raises CorruptFileError for a binary file of another program."""
-    check_is_text(content, name)
-    is_called_sgf = unpacked_name(name.lower()).endswith(".sgf")
-    text = plain_text(content)
-    is_sgf = _SGF.match(text) or (is_called_sgf and _TREE.search(text))
-    return parse_sgf(text) if is_sgf else parse_mat(text)
+def match_arrays(found: Sequence[tuple[int, MatchRows]]) -> dict[str, Array]:
+    """The arrays of matches, each with the index of its file."""
+    matches = [match for _, match in found]
+    games = [(number, *game) for number, match in enumerate(matches) for game in match.games]
+    n_turns = [n for match in matches for n in np.diff([0, *match.ends])]
+    first_game = np.cumsum([0, *(len(match.games) for match in matches)])
+    notes = [
+        (first_game[number] + game, source, note)
+        for number, (source, match) in enumerate(found)
+        for game, note in match.notes
+    ]
+    boards = np.concatenate([np.zeros((0, 26), np.int8), *(match.boards for match in matches)])
+    return {
+        "games": np.array(games, np.int32).reshape(-1, 8),
+        "first_turns": np.cumsum([0, *n_turns]).astype(np.int64),
+        "turn_boards": boards,
+        "turn_classes": position_classes(boards).astype(np.uint8),
+        "turn_moves": np.concatenate([np.zeros((0, 4, 3), np.int8), *(match.moves for match in matches)]),
+        "turns": np.concatenate([np.zeros((0, 7), np.int32), *(match.turns for match in matches)]),
+        **text_arrays("players", [name for match in matches for _ in match.games for name in match.match.players]),
+        **text_arrays("plays", [play for match in matches for play in match.plays]),
+        **text_arrays("infos", [json.dumps(match.match.info) for match in matches]),
+        **text_arrays("forms", [match.match.form for match in matches]),
+        **text_arrays("played", [match.played for match in matches]),
+        "match_sources": np.array([(source, match.files) for source, match in found], np.int32).reshape(-1, 2),
+        "note_games": np.array([game for game, _, _ in notes], np.int32),
+        "note_sources": np.array([source for _, source, _ in notes], np.uint16),
+        "note_lines": np.array([note.line for _, _, note in notes], np.int32),
+        **text_arrays("notes", [note.text for _, _, note in notes]),
+        **said_arrays(matches),
+    }
 
 
-_TREE = re.compile(rb"\(\s*;")
-_SGF = re.compile(rb"(?:\xef\xbb\xbf)?\s*" + _TREE.pattern)
+def said_arrays(matches: Sequence[MatchRows]) -> dict[str, Array]:
+    """The arrays of what files say of turns, in order of turns."""
+    first, said = 0, list[tuple[int, Said]]()
+    for match in matches:
+        said += sorted((first + each.turn, each) for each in match.said)
+        first += len(match.turns)
+    analysts: dict[str, int] = {}
+    rows = [
+        (
+            turn, each.subject, analysts.setdefault(json.dumps([each.analyst, each.level]), len(analysts)), each.choice,
+            -1 if each.is_made is None else int(each.is_made), int(each.is_mwc),
+        )
+        for turn, each in said
+    ]  # fmt: skip
+    return {
+        "said": np.array(rows, np.int32).reshape(-1, 6),
+        "said_values": np.array([each.values for _, each in said], np.float32).reshape(-1, 6),
+        **text_arrays("said_texts", [each.text for _, each in said]),
+        **text_arrays("analysts", list(analysts)),
+    }
 
 
 def note_texts(arrays: Mapping[str, Array]) -> list[str]:
@@ -181,6 +178,66 @@ def note_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
         "text": text_column(arrays, "notes"),
     }
     yield pa.record_batch(columns)
+
+
+def imported_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """The rows of the table `imported_matches`."""
+    infos = match_infos(arrays)
+    games = np.asarray(arrays["games"])
+    first = np.searchsorted(games[:, 0], np.arange(len(infos)))
+    names = text_column(arrays, "players").to_pylist()
+    said = [{name.lower(): value for name, value in reversed(info)} for info in infos]
+    columns = {
+        "match": pa.array(np.arange(len(infos), dtype=np.int32)),
+        "source": chosen_texts(text_column(arrays, "sources"), np.asarray(arrays["match_sources"])[:, 0]),
+        "format": text_column(arrays, "forms"),
+        "player_0": pa.array([names[2 * game] for game in first], pa.string()),
+        "player_1": pa.array([names[2 * game + 1] for game in first], pa.string()),
+        "match_length": pa.array(games[first, 2].astype(np.int16)),
+        "n_games": pa.array(np.bincount(games[:, 0], minlength=len(infos)).astype(np.int32)),
+        "date": pa.array([_first_of(each, DATES) for each in said], pa.string()),
+        "event": pa.array([_first_of(each, EVENTS) for each in said], pa.string()),
+        "place": pa.array([_first_of(each, PLACES) for each in said], pa.string()),
+        "info": text_column(arrays, "infos"),
+        "played": text_column(arrays, "played"),
+        "n_files": pa.array(np.ascontiguousarray(np.asarray(arrays["match_sources"])[:, 1])),
+    }
+    yield pa.record_batch(columns)
+
+
+def _first_of(said: Mapping[str, str], names: Sequence[str]) -> str | None:
+    return next((said[name] for name in names if said.get(name)), None)
+
+
+def said_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+    """The rows of the table `foreign_analysis`."""
+    turns, subjects, analysts, choices, made, is_mwc = np.asarray(arrays["said"]).T
+    games = np.searchsorted(arrays["first_turns"], turns, side="right") - 1
+    try:
+        by = [tuple(map(str, json.loads(text))) for text in text_column(arrays, "analysts").to_pylist()]
+        named = pa.array([name for name, _ in by], pa.string()), pa.array([level for _, level in by], pa.string())
+    except (TypeError, ValueError) as error:
+        raise CorruptFileError(f"expected pairs in JSON in analysts.npy, found others: {error}") from None
+    values = np.asarray(arrays["said_values"])
+    units = np.where(subjects == SUBJECTS.index("comment"), 2, is_mwc)
+    columns = {
+        "game": pa.array(games.astype(np.int32)),
+        "turn": pa.array((turns - np.asarray(arrays["first_turns"])[games]).astype(np.int32)),
+        "subject": chosen_texts(pa.array(SUBJECTS), subjects),
+        "analyst": chosen_texts(named[0], analysts),
+        "choice": pa.array(choices.astype(np.int16)),
+        "level": chosen_texts(named[1], analysts),
+        "text": text_column(arrays, "said_texts"),
+        "is_made": pa.array(made == 1, mask=made < 0),
+        "value": _known(values[:, 0]),
+        "unit": chosen_texts(pa.array([*UNITS, ""]), units),
+        **{name: _known(values[:, number]) for number, name in enumerate(CHANCES, 1)},
+    }
+    yield pa.record_batch(columns)
+
+
+def _known(values: Array) -> pa.Array:
+    return pa.array(np.ascontiguousarray(values), mask=np.isnan(values))
 
 
 def turn_rows(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:

@@ -42,6 +42,19 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
         Corruption("delete from turns where dataset = 'selfplay' and game = 3 and turn = 7", {"game": 3}),
         Corruption("delete from turns where dataset = 'matches' and game = 0", {"game": 0, "found": None}),
     ],
+    "foreign_analysis__made_plays_are_those_of_the_turns": [
+        Corruption(
+            "insert into foreign_analysis by name select variant, game, turn, 'play' as subject, 'it' as analyst, "
+            f"0 as choice, {text} as text, true as is_made from turns "
+            "where dataset = 'matches' and game = 0 and turn = 0",
+            {"game": 0, "turn": 0, "analyst": "it"},
+        )
+        for text in ("'24/20'", "null")
+    ],
+    "imported_matches__games_are_counted": [
+        changed("imported_matches", change, match=0)
+        for change in ("n_games = n_games + 1", "n_games = null", "n_files = 0", "n_files = null")
+    ],
     "play_sample__games_have_one_split": [
         Corruption(
             "update play_sample set split = if(split = 'test', 'train', 'test') where (game, turn, rank) in "

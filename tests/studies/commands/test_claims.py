@@ -115,7 +115,7 @@ def test_missing_register_is_reported(root: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_claims_are_computed_only_with_recompute(root: Path, tmp_path: Path) -> None:
-    """Without it the command builds nothing."""
+    """Without --recompute the command builds nothing."""
     before = succeeds(root, "claims")
     assert succeeds(root, "claims", "--recompute") == before
     assert error_of(run(tmp_path / "other", "claims"), 1).startswith("expected a warehouse in ")

@@ -1,7 +1,7 @@
 """What imported kinds share: their source files, the quarantine, and rows with one position each.
 
-Arrays hold everything, as in computed kinds, and the Parquet files are made from them. Each row has its file (an index
-into `sources`) and its line.
+Arrays hold everything, as in computed kinds, and the Parquet files are made from them. Each row records its file (an
+index into `sources`) and its line.
 """
 
 from __future__ import annotations
@@ -117,6 +117,7 @@ class FileImport(ImportedDataset[ImportParameters]):
 
     address: ClassVar[str] = ""  # where the files are published
     endings: ClassVar[tuple[str, ...]] = ()  # endings of the files read from folders; empty: all files
+    is_told_by_content = False  # whether files of folders, and of zip archives, are chosen by what they hold
     side_tables: ClassVar[tuple[TableShape, ...]] = (QUARANTINE,)
     parameters = ImportParameters
     defaults: tuple[ImportParameters, ...] = ()

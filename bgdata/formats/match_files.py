@@ -1,0 +1,60 @@
+"""Match files of every format: a file is what it holds, whatever its name says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from bgdata.formats.gammonview import form_of, parse_document
+from bgdata.formats.lines import plain_text, read_bytes
+from bgdata.formats.mat import parse_mat
+from bgdata.formats.matches import MatchFile
+from bgdata.formats.sgf import parse_sgf
+from bgdata.formats.unpacking import packing_of
+
+HEAD_BYTES = 1 << 16  # enough to tell what a file holds
+SGF, MAT = "sgf", "mat"
+_TREE = re.compile(rb"\(\s*;")
+_SGF = re.compile(rb"(?:\xef\xbb\xbf)?\s*" + _TREE.pattern)
+_CALLED_SGF = re.compile(r"\.sgf(?:\.gz|\.bz2)?\Z", re.IGNORECASE)
+_MAT = re.compile(rb"^\s*(?:\d{1,5}\s+points?\s+match|match\s+(?:of|to)\s+\d{1,5}\s+points?)\s*$", re.IGNORECASE | re.M)
+
+
+def match_form(content: bytes) -> str | None:
+    """What kind of match file this is the content, or the beginning, of: xg, bgf, ogxm, sgf or mat; None for none."""
+    if form := form_of(content):
+        return form
+    text = plain_text(content)
+    if _SGF.match(text):
+        return SGF
+    return MAT if _MAT.search(text) else None
+
+
+def holds_matches(path: Path) -> bool:
+    """Whether the first bytes of a file are of matches, or packed. Raises OSError."""
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    return packing_of(head) is not None or match_form(head) is not None
+
+
+def read_matches(path: Path) -> MatchFile:
+    """The matches of a file as written, not replayed. Raises the errors of `lines.read_bytes` and `parse_matches`."""
+    return parse_matches(path.name, read_bytes(path))
+
+
+def parse_matches(name: str, content: bytes) -> MatchFile:
+    """The matches in the content of a file, as written. Text without a mark of its format is .sgf if its name says so
+    and it has a game tree, else .mat.
+
+    Raises CorruptFileError for a damaged binary file, and MissingExtraError if the package that reads it is missing.
+    """
+    form = match_form(content)
+    if form not in (None, SGF, MAT):
+        return parse_document(content, name)
+    text = plain_text(content)
+    if form is None and _CALLED_SGF.search(name) and _TREE.search(text):
+        form = SGF
+    found = parse_sgf(text) if form == SGF else parse_mat(text)
+    named = tuple(replace(match, form=form or MAT) for match in found.matches)
+    return replace(found, matches=named)

@@ -1,0 +1,209 @@
+"""The rows of one replayed match, and how the same match is known again in another file."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from bgdata.formats.lines import Intake
+from bgdata.formats.matches import BAR_POINT, SUBJECTS, Choice, Game, Match, Note, RecordedMove, TurnKind, breaks
+from bgdata.formats.replay import ReplayedFile, ReplayedTurn
+from bgdata.game.dice import roll_of
+from bgdata.game.plays import Play, legal_plays
+from bgdata.selfplay.kinds.shared.games import ACTIONS
+from bgdata.selfplay.kinds.shared.games_compute import OWNERS
+from bgdata.store.arrays import Array
+
+MAX_MOVES = 4
+NO_MOVE = (-1, -1, -1)
+FEW_ROLLS = 10  # with fewer, matches are the same only between players of the same names
+PLAYED = (TurnKind.PLAY, TurnKind.DOUBLE)  # what every format records in the same way
+NAN = math.nan
+
+
+class Said(NamedTuple):
+    """A row of what a file says of a turn, the index of the turn in its match; `values` are the value and five chances,
+    NaN where unknown."""
+
+    turn: int
+    subject: int
+    analyst: str
+    level: str
+    choice: int
+    text: str
+    is_made: bool | None
+    values: tuple[float, ...]
+    is_mwc: bool
+
+
+@dataclass
+class MatchRows:
+    """The rows of one match. `match` has no games any more; `games` have no number of their match yet."""
+
+    match: Match
+    played: str
+    games: list[tuple[int, ...]] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)  # turns up to the end of each game
+    boards: Array = field(default_factory=lambda: np.zeros((0, 26), np.int8))
+    turns: Array = field(default_factory=lambda: np.zeros((0, 7), np.int32))
+    moves: Array = field(default_factory=lambda: np.zeros((0, MAX_MOVES, 3), np.int8))
+    plays: list[str] = field(default_factory=list)
+    notes: list[tuple[int, Note]] = field(default_factory=list)  # (game, note)
+    said: list[Said] = field(default_factory=list)
+    files: int = 1  # in which the match is
+
+    def add(self, other: MatchRows, source: str) -> None:
+        """Take over what another file says of the same match."""
+        self.files += 1
+        self.notes.append((0, Note(1, f"the same match is in {source}")))
+        if not other.said:
+            return
+        places = {key: turn for turn, key in enumerate(self.turn_keys())}
+        moved = [places.get(key) for key in other.turn_keys()]
+        known = {(each.turn, each.subject, each.analyst, each.choice) for each in self.said}
+        for each in other.said:
+            turn = moved[each.turn]
+            if turn is not None and (turn, each.subject, each.analyst, each.choice) not in known:
+                self.said.append(each._replace(turn=turn))
+
+    def turn_keys(self) -> Iterator[tuple[object, ...]]:
+        """What tells the turns apart in every format."""
+        begin = 0
+        for game, end in enumerate(self.ends):
+            for turn in range(begin, end):
+                _, action, _, *dice, _, _ = self.turns[turn].tolist()
+                yield game, action, self.boards[turn].tobytes(), tuple(sorted(dice))
+            begin = end
+
+
+@dataclass(frozen=True)
+class MatchRowsFile(Intake):
+    """The rows of the matches of a file of this name."""
+
+    name: str
+    matches: tuple[MatchRows, ...]
+
+
+def rows_of_file(file: ReplayedFile, name: str) -> MatchRowsFile:
+    """The rows of all matches of a replayed file that have games."""
+    found = (
+        match_rows(match, [file.replays[game.units.start] for game in match.games])
+        for match in file.matches
+        if match.games
+    )
+    return MatchRowsFile(file.ledger, name, tuple(found))
+
+
+def match_rows(match: Match, replays: Sequence[Sequence[ReplayedTurn]]) -> MatchRows:
+    """The rows of a match with the turns of its games."""
+    found = MatchRows(replace(match, games=()), played_hash(match, replays))
+    entries = [entry for replayed in replays for entry in replayed]
+    for number, (game, missing, replayed) in enumerate(zip(match.games, breaks(match), replays, strict=True)):
+        found.games.append(_game_row(match, game))
+        found.ends.append((found.ends[-1] if found.ends else 0) + len(replayed))
+        found.notes += [(number, note) for note in (*game.notes, *missing)]
+    found.boards = np.array([entry.position.board for entry in entries], np.int8).reshape(-1, 26)
+    found.turns = np.array([_turn_row(entry) for entry in entries], np.int32).reshape(-1, 7)
+    moves = [moves_of(entry) for entry in entries]
+    padded = [[*each, *[NO_MOVE] * (MAX_MOVES - len(each))] for each in moves]
+    found.moves = np.array(padded, np.int8).reshape(-1, MAX_MOVES, 3)
+    found.plays = [sys.intern(str(entry.play)) if entry.play else "" for entry in entries]
+    found.said = [each for turn, entry in enumerate(entries) for each in said_of(turn, entry)]
+    return found
+
+
+def _game_row(match: Match, game: Game) -> tuple[int, ...]:
+    winner = None if game.points is None else game.winner  # a winner is stored only with its points
+    unknown = [-1 if value is None else int(value) for value in (game.is_crawford, winner, game.points)]
+    return (game.number, match.length, *game.score, *unknown)
+
+
+def _turn_row(entry: ReplayedTurn) -> tuple[int, ...]:
+    die1, die2 = entry.turn.dice or (0, 0)
+    action, owner = ACTIONS.index(entry.turn.kind), OWNERS.index(entry.cube.owner)
+    return (entry.turn.player, action, entry.on_roll, die1, die2, entry.cube.value, owner)
+
+
+def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
+    """The checker moves of a turn as written, with hits from the board if the format lacks them."""
+    unhit = set(entry.play.hit_points if entry.play else ())
+    moves = []
+    for move in entry.turn.checker_moves:
+        is_hit = move.to_point in unhit if move.is_hit is None else move.is_hit
+        unhit.discard(move.to_point)
+        moves.append((move.from_point, move.to_point, int(is_hit)))
+    return moves
+
+
+def played_hash(match: Match, replays: Iterable[Sequence[ReplayedTurn]]) -> str:
+    """32 hexadecimal digits that depend on the rolls with their plays, the doubles and the length alone, not on names,
+    columns, or what only some formats record, such as resignations. With few rolls, on names too."""
+    found, rolls, first = hashlib.sha256(str(match.length).encode()), 0, None
+    for replayed in replays:
+        found.update(b"game")
+        for entry in replayed:
+            turn = entry.turn
+            if turn.kind not in PLAYED or (turn.kind is TurnKind.PLAY and entry.play is None):
+                continue
+            first = turn.player if first is None else first
+            after = entry.play.after_play if entry.play else entry.position
+            dice = sorted(turn.dice or ())
+            rolls += bool(dice)
+            found.update(bytes([turn.player ^ first, *dice]) + np.array(after.board, np.int8).tobytes())
+    if rolls < FEW_ROLLS:
+        found.update("\0".join(sorted(match.players)).encode(errors="replace"))
+    return found.hexdigest()[:32]
+
+
+def said_of(turn: int, entry: ReplayedTurn) -> Iterator[Said]:
+    """The rows of what a file says of a turn; plays get their usual notation."""
+    for analysis in entry.turn.analyses:
+        texts = [choice.text for choice in analysis.choices]
+        if analysis.subject == "play" and entry.turn.dice:
+            texts = play_texts(entry, analysis.choices)
+        for number, (text, choice) in enumerate(zip(texts, analysis.choices, strict=True)):
+            found = (choice.equity, *(choice.chances or (None,) * 5))
+            values = tuple(NAN if value is None else value for value in found)
+            by = (SUBJECTS.index(analysis.subject), analysis.analyst, choice.level or analysis.level)
+            yield Said(turn, *by, number, text, choice.is_made, values, analysis.is_mwc)
+
+
+def play_texts(entry: ReplayedTurn, choices: Sequence[Choice]) -> list[str]:
+    """The plays of an analysis in the usual notation; one that is not legal as the file has it."""
+    by_change: dict[tuple[tuple[int, int], ...], list[Play]] = {}
+    for play in legal_plays(entry.position, roll_of(*entry.turn.dice or (1, 1))):
+        by_change.setdefault(_change((move.start, move.end) for move in play.moves), []).append(play)
+    texts = []
+    for choice in choices:
+        moves = choice.moves or ()
+        fitting = by_change.get(_change((move.from_point, move.to_point) for move in moves), [])
+        landings = {move.to_point for move in moves}
+        best = max(fitting, key=partial(_agreement, landings), default=None)
+        texts.append(str(best) if best and choice.moves is not None else choice.text or written(moves))
+    return texts
+
+
+def _agreement(landings: set[int], play: Play) -> int:
+    """How well the hits of a play agree with the points that its moves land on."""
+    return len(play.hit_points & landings) - len(play.hit_points - landings)
+
+
+def _change(moves: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    counts: dict[int, int] = {}
+    for start, end in moves:
+        counts[start] = counts.get(start, 0) - 1
+        counts[end] = counts.get(end, 0) + 1
+    return tuple(sorted((point, count) for point, count in counts.items() if count))
+
+
+def written(moves: Sequence[RecordedMove]) -> str:
+    """Moves as text, for plays that are not legal."""
+    names = {BAR_POINT: "bar", 0: "off"}
+    return " ".join("/".join(names.get(point, str(point)) for point in move[:2]) for move in moves)

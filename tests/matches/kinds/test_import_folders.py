@@ -1,0 +1,145 @@
+"""Tests of importing folders and archives of matches: every match once, and what its files say of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from bgdata.errors import CorruptFileError, MissingFileError, TooLargeError
+from bgdata.formats.unpacking import is_archive, unpack_archive
+from bgdata.imports.steps import import_files
+from bgdata.store.progress import Progress
+from bgdata.store.table import Table
+from tests.formats import sessions
+from tests.imports.importing import Imports, rows
+
+pytest.importorskip("gvformat", reason="the extra matches is not installed")
+BINARY = Path(__file__).parents[2] / "formats/binary"
+TEXT = (BINARY / "session.mat").read_bytes()
+
+
+def imported(imports: Imports, *paths: Path) -> Table:
+    return import_files(imports.warehouse, "matches", paths, Progress(), name="mine")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two sessions in five files, two of them in an archive in a subfolder, and files without matches."""
+    (tmp_path / "mine/2025").mkdir(parents=True)
+    for form in ("xg", "bgf"):
+        (tmp_path / f"mine/any-{form}.dat").write_bytes((BINARY / f"session.{form}").read_bytes())
+    with ZipFile(tmp_path / "mine/2025/old.zip", "w") as archive:
+        archive.writestr("a/session.mat", TEXT)
+        archive.writestr("b/session.mat", sessions.MAT)
+        archive.writestr("b/readme.txt", "Nothing")
+        archive.writestr("__MACOSX/session.mat", b"\0")
+    (tmp_path / "mine/notes.txt").write_text("To be done\n")
+    (tmp_path / "mine/.hidden.mat").write_bytes(TEXT)
+    return tmp_path / "mine"
+
+
+def test_folder_with_archives(folder: Path, imports: Imports) -> None:
+    table = imported(imports, folder)
+    found = rows(table, "imported_matches")
+    assert [(row["source"], row["format"], row["n_games"], row["n_files"]) for row in found] == [
+        ("any-bgf.dat", "bgf", 3, 3), ("b:session.mat", "mat", 8, 1),
+    ]  # fmt: skip
+    assert (found[0]["date"], found[0]["place"]) == ("2026.01.04", "SampleServer")
+    assert (table.manifest.statistics["matches"], table.manifest.statistics["duplicates"]) == (2, 2)
+    notes = {(row["source"], row["text"]) for row in rows(table, "game_notes") if "the same match" in row["text"]}
+    others = ("any-xg.dat", "a:session.mat")
+    assert notes == {("any-bgf.dat", f"the same match is in {other}") for other in others}
+
+
+def test_same_match_is_known_in_every_order(folder: Path, imports: Imports) -> None:
+    played = {rows(imported(imports, BINARY / f"session.{form}"), "imported_matches")[0]["played"] for form in
+              ("mat", "xg", "bgf", "ogxm")}  # fmt: skip
+    assert len(played) == 1
+    assert played <= {row["played"] for row in rows(imported(imports, folder), "imported_matches")}
+
+
+def test_other_rolls_and_lengths_are_other_matches(tmp_path: Path, imports: Imports) -> None:
+    text = TEXT.decode()
+    assert text.count("0 point match") == 1
+    for name, other in (
+        ("length", text.replace("0 point match", "25 point match")),
+        ("less", text[: text.rindex("Game 3")]),
+    ):
+        (tmp_path / f"{name}.mat").write_text(other)
+    (tmp_path / "names.mat").write_text(text.replace("Fox", "Wolf"))
+    (tmp_path / "as.mat").write_text(text)
+    found = rows(imported(imports, tmp_path), "imported_matches")
+    assert sorted(row["n_files"] for row in found) == [1, 1, 2]
+
+
+def test_few_rolls_are_the_same_only_between_the_same_players(tmp_path: Path, imports: Imports) -> None:
+    short = " 1 point match\n\n Game 1\n {} : 0       bob : 0\n  1) 31: 8/5 6/5\n      Wins 1 point\n"
+    for number, name in enumerate(("ann", "eve", "ann")):
+        (tmp_path / f"{number}.mat").write_text(short.format(name))
+    found = rows(imported(imports, tmp_path), "imported_matches")
+    assert [(row["player_0"], row["n_files"]) for row in found] == [("ann", 2), ("eve", 1)]
+
+
+def test_foreign_analysis_of_two_programs(folder: Path, imports: Imports) -> None:
+    table = imported(imports, folder)
+    said = rows(table, "foreign_analysis")
+    assert {row["analyst"] for row in said} == {"xg", "bgblitz"}
+    keys = [(row["game"], row["turn"], row["subject"], row["analyst"], row["choice"]) for row in said]
+    assert len(set(keys)) == len(keys)
+    turns = {(row["game"], row["turn"]): row for row in rows(table, "turns")}
+    for analyst in ("xg", "bgblitz"):
+        made = [row for row in said if row["is_made"] and row["analyst"] == analyst]
+        assert len(made) == sum(row["action"] == "play" for row in turns.values() if row["game"] < 3)
+        assert all(row["text"] == turns[row["game"], row["turn"]]["play"] for row in made)
+    first = [row for row in said if (row["game"], row["turn"], row["subject"], row["choice"]) == (0, 0, "play", 0)]
+    assert [(row["analyst"], round(row["value"], 4), row["unit"], row["level"]) for row in first] == [
+        ("bgblitz", 0.0434, "points", "3ply"), ("xg", 0.0269, "points", "database"),
+    ]  # fmt: skip
+    luck = next(row for row in said if row["subject"] == "luck")
+    assert (luck["text"], luck["win"], luck["is_made"]) == ("", None, None)
+
+
+def test_damaged_file_among_others(folder: Path, imports: Imports) -> None:
+    (folder / "bad.xg").write_bytes((BINARY / "session.xg").read_bytes()[:9000])
+    found = list(rows(imported(imports, folder), "quarantine"))
+    assert [(row["source"], row["line"]) for row in found] == [("bad.xg", 1)]
+    assert "expected a whole file of eXtreme Gammon in bad.xg, found damage" in found[0]["reason"]
+
+
+def test_folders_and_archives_without_matches(tmp_path: Path, imports: Imports) -> None:
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none/readme.txt").write_text("Nothing")
+    with ZipFile(tmp_path / "none.zip", "w") as archive:
+        archive.writestr("readme.txt", "Nothing")
+    for name in ("none", "none.zip"):
+        with pytest.raises(MissingFileError, match=rf"expected files with matches in .*{name}, found none in 1 files"):
+            imported(imports, tmp_path / name)
+
+
+def test_archives_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    into = tmp_path / "into"
+    into.mkdir()
+    for name in ("../a.mat", "/a.mat", "C:/a.mat", "..\\a.mat"):
+        with ZipFile(tmp_path / "x.zip", "w") as archive:
+            archive.writestr(name, TEXT)
+        with pytest.raises(CorruptFileError, match="expected names inside the archive"):
+            unpack_archive(tmp_path / "x.zip", into)
+    with ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("a.mat", TEXT)
+    whole = (tmp_path / "x.zip").read_bytes()
+    assert is_archive(tmp_path / "x.zip")
+    (tmp_path / "x.zip").write_bytes(whole[:-30])
+    with pytest.raises(CorruptFileError, match="expected a whole zip archive"):
+        unpack_archive(tmp_path / "x.zip", into)
+    damaged = bytearray(whole)
+    damaged[60] ^= 1
+    (tmp_path / "x.zip").write_bytes(damaged)
+    with pytest.raises(CorruptFileError, match="expected a whole zip archive"):
+        unpack_archive(tmp_path / "x.zip", into)
+    (tmp_path / "x.zip").write_bytes(whole)
+    monkeypatch.setenv("BGDATA_MOST_UNPACKED_BYTES", "100")
+    with pytest.raises(TooLargeError, match="expected at most 100 bytes of content"):
+        unpack_archive(tmp_path / "x.zip", into)
+    assert not is_archive(tmp_path)

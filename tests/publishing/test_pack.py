@@ -1,0 +1,194 @@
+"""The pack: one command publishes it, and the scripts of the documentation need nothing else."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from itertools import combinations_with_replacement
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bgdata
+from bgdata import Position
+from bgdata.bearoff.layouts import fill_layouts
+from bgdata.game.dice import roll_of
+from bgdata.game.plays import legal_plays
+from bgdata.publishing import pack
+from bgdata.publishing.contents import read_contents
+from bgdata.publishing.pack import ABOUT, TITLE, pack_plan, publish_pack
+from bgdata.store.housekeeping import remove
+from bgdata.store.parameters import Parameters
+from bgdata.warehouse import Warehouse
+from tests.command_line import error_of, run
+from tests.kept import link
+from tests.random_games import random_game_positions
+
+SCRIPTS = Path(__file__).parents[2] / "docs" / "scripts"
+
+
+def small_plan() -> list[tuple[str, Parameters]]:
+    """The kinds of the pack with their smallest parameters."""
+    kinds = bgdata.all_kinds()
+    return [(name, kinds[name].smallest) for name in dict.fromkeys(kind for kind, _ in pack_plan())]
+
+
+@pytest.fixture(scope="module")
+def small_pack(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small pack."""
+    home = tmp_path_factory.mktemp("pack")
+    warehouse = bgdata.open_warehouse(link(small_root, home / "warehouse"))
+    publish_pack(warehouse, home / "pack", plan=small_plan())
+    return home / "pack"
+
+
+@pytest.fixture
+def scripts(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
+    """The two scripts as modules."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    return importlib.import_module("score_an_engine"), importlib.import_module("train_a_player")
+
+
+def run_script(name: str, folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a script where bgdata cannot be imported, in a folder that becomes its own."""
+    fake = folder / "without" / "bgdata"
+    fake.mkdir(parents=True)
+    (fake / "__init__.py").write_text("raise ImportError('bgdata is not here')")
+    return subprocess.run(
+        [sys.executable, SCRIPTS / name, *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(fake.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_plan_is_of_kinds_and_parameters_that_exist() -> None:
+    kinds = bgdata.all_kinds()
+    plan = list(pack_plan())
+    assert len({(kind, kinds[kind].slug(parameters)) for kind, parameters in plan}) == len(plan)
+    for kind, parameters in plan:
+        kinds[kind].check_parameters(parameters)
+    assert {("bearoff_two_sided", "6x6"), ("bearoff_two_sided", "6x8"), ("contact_endgame", "2")} <= {
+        (kind, kinds[kind].slug(parameters)) for kind, parameters in plan
+    }
+
+
+def test_pack_says_how_to_read_it(small_pack: Path) -> None:
+    contents = read_contents(small_pack)
+    assert {version.name.partition("/")[0] for version in contents.versions} == {kind for kind, _ in small_plan()}
+    assert contents.left_out == {}
+    card = (small_pack / "README.md").read_text()
+    assert f"# {TITLE}\n" in card
+    assert ABOUT in card
+
+
+@pytest.mark.parametrize(("places", "most"), [(6, 8), (25, 2)])
+def test_layouts_are_numbered_as_the_card_says(places: int, most: int) -> None:
+    numbered = [c for n in range(most + 1) for c in combinations_with_replacement(range(1, places + 1), n)]
+    layouts = np.zeros((len(numbered), places), np.int8)
+    fill_layouts(layouts)
+    found = [tuple(np.repeat(np.arange(1, places + 1), layout).tolist()) for layout in layouts]
+    assert found == numbered
+
+
+def test_pack_is_one_command(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It builds what is missing."""
+    kinds = bgdata.all_kinds()
+    plan = [(name, kinds[name].smallest) for name in ("contact_endgame", "match_equity")]
+    remove(warehouse, warehouse.open("contact_endgame", "1"))
+    monkeypatch.setattr(pack, "pack_plan", lambda: plan)
+    result = run(warehouse.root, "publish", tmp_path / "pack", "--pack")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[1].startswith("contact_endgame-")
+    assert "published 2 versions into" in result.stderr
+    assert read_contents(tmp_path / "pack").title == TITLE
+    result = run(warehouse.root, "publish", tmp_path / "pack", "--pack", "--title", "Mine")
+    assert read_contents(tmp_path / "pack").title == "Mine"
+
+
+def test_pack_takes_no_kind(warehouse: Warehouse, tmp_path: Path) -> None:
+    message = error_of(run(warehouse.root, "publish", tmp_path / "pack", "selfplay", "--pack"), 2)
+    assert message == "expected no KIND with --pack, got 'selfplay'"
+    assert not (tmp_path / "pack").exists()
+
+
+def test_script_scores_an_engine_without_bgdata(small_pack: Path, tmp_path: Path) -> None:
+    result = run_script("score_an_engine.py", tmp_path, small_pack)
+    assert result.returncode == 0, result.stderr
+    name, figures = result.stdout.strip().split(": loses ")
+    assert name.startswith("contact-3-of-")
+    assert float(figures.split()[0]) >= 0
+    wrong = run_script("score_an_engine.py", tmp_path / "elsewhere", tmp_path)
+    assert (wrong.returncode, wrong.stderr) == (
+        1,
+        f"expected a folder of `bgdata publish DIR --pack`, got {tmp_path}\n",
+    )
+
+
+def test_script_trains_a_player_without_bgdata(small_pack: Path, tmp_path: Path) -> None:
+    result = run_script("train_a_player.py", tmp_path, small_pack, 1, 2)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert [line.split()[0] for line in (lines[0], lines[-1])] == ["test", lines[-1].split()[0]]
+    assert lines[-1].endswith("points a game against the racer")
+    with np.load(tmp_path / "player.npz") as net:
+        assert [net[name].shape for name in net.files] == [(202, 128), (128,), (128, 5), (5,)]
+
+
+def test_best_and_worst_engine_lose_what_the_table_says(scripts: tuple[ModuleType, ModuleType]) -> None:
+    """Two decisions; plays of the second are not in order."""
+    score, _ = scripts
+    boards = np.arange(5 * 26, dtype=np.int8).reshape(5, 26)
+    loss = np.array([0.0, 0.25, 0.5, 0.125, 0.0])
+    board = pa.FixedSizeListArray.from_arrays(pa.array(boards.reshape(-1)), 26)
+    plays = pa.table({"decision": [0, 0, 0, 1, 1], "loss": loss, "board": board})
+    by_board = dict(zip(boards[:, 0].tolist(), loss, strict=True))
+
+    def knows(found: Any) -> Any:
+        return np.array([by_board[int(each[0])] for each in found])
+
+    assert score.losses(plays, knows).tolist() == [0.0, 0.0]
+    assert score.losses(plays, lambda found: -knows(found)).tolist() == [0.5, 0.125]
+
+
+def test_racer_counts_pips(scripts: tuple[ModuleType, ModuleType]) -> None:
+    score, _ = scripts
+    for text in ("4HPwATDgc/ABMA", "sGfDAUiw18EBJA", "zO1MBgDGnsQALA"):
+        position = Position(text)
+        (found,) = score.equities(np.array([position.board], np.int64))
+        own, other = (
+            sum(n * p for p, n in enumerate(each.board) if n > 0 and p) for each in (position, position.flip())
+        )
+        assert found == pytest.approx((other - own) / 100)
+
+
+def test_plays_of_the_script_are_the_legal_ones(scripts: tuple[ModuleType, ModuleType]) -> None:
+    _, train = scripts
+    found = random_game_positions(3, seed=1)
+    for board, roll in zip(found.boards, found.rolls, strict=True):
+        after = train.flip(np.stack(train.plays(board, roll.tolist())))
+        legal = [play.next_position.board for play in legal_plays(Position(board.tolist()), roll_of(*roll.tolist()))]
+        assert sorted(map(tuple, after.tolist())) == sorted(legal), (board, roll)
+
+
+@pytest.mark.parametrize(("others", "points"), [({20: 14}, 1), ({20: 15}, 2), ({20: 14, 3: 1}, 3), ({20: 14, 0: 1}, 3)])
+def test_games_of_the_script_end_with_their_points(
+    scripts: tuple[ModuleType, ModuleType], monkeypatch: pytest.MonkeyPatch, others: dict[int, int], points: int
+) -> None:
+    """The player on roll bears its last checker off; the others of the opponent make a gammon or a backgammon."""
+    score, train = scripts
+    board = np.zeros(26, np.int64)
+    board[1] = 1
+    for place, count in others.items():
+        board[place] = count if place == 0 else -count
+    monkeypatch.setattr(train, "START", board)
+    found = {train.play_game(score.equities, score.equities, np.random.default_rng(seed)) for seed in range(8)}
+    assert found == {points, -points}, "each player begins"
