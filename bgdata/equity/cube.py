@@ -201,7 +201,7 @@ _NO_DOUBLES = {"double_take": NOT_ALLOWED, "double_beaver": NOT_ALLOWED, "double
 
 
 def check_scores(met: MatchEquity, score: MatchScore, cube_value: int) -> None:
-    """Raise InvalidScoreError unless the table has all scores that a game may lead to. Kernels do not check this."""
+    """Raise InvalidScoreError unless the table covers all scores that a game may lead to. Kernels do not check this."""
     while cube_value < max(score.away, score.opponent_away):
         met.game(score, cube_value)
         cube_value *= 2

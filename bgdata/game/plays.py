@@ -41,8 +41,8 @@ class CheckerMove(NamedTuple):
 class Play:
     """A whole roll played: its checker moves in order, none if no checker can move.
 
-    `after_play` is for the player who moved; `next_position` has the opponent on roll. Move sequences that reach
-    the same position are one play. `str()` gives the usual notation.
+    `after_play` is for the player who moved; in `next_position` the opponent is on roll. Move sequences that reach the
+    same position are one play. `str()` gives the usual notation.
     """
 
     moves: tuple[CheckerMove, ...]
