@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bgdata.bearoff.kinds.bearoff_gammon import DATASET as GAMMON
@@ -78,6 +78,7 @@ def publish_pack(
     *,
     title: str = TITLE,
     plan: Sequence[tuple[str, Parameters]] = (),
+    explorer: Callable[[Warehouse, Path], object] | None = None,
     progress: Progress | None = None,
 ) -> Contents:
     """Build the versions of the pack that are missing, publish them into a folder, and return its contents.
@@ -87,4 +88,5 @@ def publish_pack(
     """
     progress = progress or Silence()
     tables = [warehouse.build(kind, parameters, progress=progress) for kind, parameters in plan or pack_plan()]
-    return publish(warehouse, folder, [table.name for table in tables], title=title, about=ABOUT, progress=progress)
+    names = [table.name for table in tables]
+    return publish(warehouse, folder, names, title=title, about=ABOUT, explorer=explorer, progress=progress)

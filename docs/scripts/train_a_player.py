@@ -52,7 +52,7 @@ def train(boards, chances, epochs, rng):
             chosen = order[first : first + BATCH]
             x = inputs(boards[chosen])
             hidden, found = forward(net, x)
-            out = (found - chances[chosen]) / len(chosen)  # of cross-entropy
+            out = (found - chances[chosen]) / len(chosen)  # gradient of cross-entropy
             back = (out @ net[2].T) * (hidden > 0)
             step += 1
             for place, slope in enumerate((x.T @ back, back.sum(0), hidden.T @ out, out.sum(0))):

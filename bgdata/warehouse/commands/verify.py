@@ -19,7 +19,7 @@ import click
 
 from bgdata.cli.completion import complete_scopes
 from bgdata.cli.options import format_option, seed_option, threads_option
-from bgdata.cli.output import build_version, write_rows
+from bgdata.cli.output import build_version, show_rows, write_rows
 from bgdata.errors import (
     BgdataError,
     CorruptFileError,
@@ -70,10 +70,20 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int
     sample of them are computed again. The report says for each version what was recomputed, and what was skipped and
     why. The exit code is 1 if anything fails, or could not be checked, as for want of memory.
 
+    In place of KIND, a folder that `bgdata publish` wrote is checked instead of the warehouse: hashes, rows, schemas,
+    splits, and the digests of all values.
+
     \b
       bgdata verify
       bgdata verify match_equity --sample 100 --seed 7
+      bgdata verify ./published
     """
+    if kind and kind.partition("/")[0] not in warehouse.kinds and Path(kind).is_dir():
+        if sample is not None or repair:
+            raise UsageError("expected no --sample and no --repair with a published folder, got one")
+        if not verify_folder(warehouse, Path(kind), form):
+            sys.exit(1)
+        return
     warehouse.require()
     if not verify_warehouse(warehouse, kind, sample, seed, form, repair=repair):
         sys.exit(1)
@@ -247,6 +257,31 @@ def verify_warehouse(
         repair_current(warehouse, *title.split("/"))
     refresh_catalog(warehouse)
     return is_repaired(warehouse, scope, failed, sample, seed) and not unchecked
+
+
+def verify_folder(warehouse: Warehouse, folder: Path, form: str) -> bool:
+    """Check a published folder, and print what is proven of it. Returns whether nothing failed."""
+    from bgdata.publishing.proof import verify_published
+    from bgdata.store.verify import Status
+
+    counts = Counter[Status]()
+    rows: list[Row] = []
+    with progress_bars() as progress:
+        for finding in verify_published(folder, warehouse.kinds, progress):
+            counts[finding.status] += 1
+            status = str(finding.status)
+            rows.append({"subject": finding.subject, "check": finding.check, "status": status, "finding": finding.text})
+            if finding.is_last:
+                progress.note(failure(finding))
+    failed = {row["subject"] for row in rows if row["status"] not in (Status.PASSED, Status.SKIPPED)}
+    names = dict.fromkeys(row["subject"] for row in rows if row["subject"] not in failed)
+    said = {name: "; ".join(row["finding"] for row in rows if row["subject"] == name) for name in names}
+    show_rows(rows, form, [f"ok     {name}: {text}" for name, text in said.items()])
+    passed, skipped, wrong = (counts[status] for status in (Status.PASSED, Status.SKIPPED, Status.FAILED))
+    unchecked = counts[Status.UNCHECKED]
+    summary = f"{folder}: {passed} checks passed, {skipped} skipped, {wrong} failed"
+    click.echo(summary + (f", {unchecked} could not be made" if unchecked else ""), err=form != "table")
+    return not wrong and not unchecked
 
 
 def findings_beside(warehouse: Warehouse, scope: str | None, *, is_whole: bool = True) -> Iterator[Finding]:
