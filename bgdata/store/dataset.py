@@ -286,7 +286,7 @@ class Dataset(ABC, Generic[P]):
     @functools.cached_property
     def computation(self) -> Computation[P]:
         """The computation of the kind. The first call imports `<name>_compute` beside the declaration, and its kernels;
-        a module for several kinds has their classes by name."""
+        a module for several kinds contains their classes by name."""
         declaring = next(base for base in type(self).__mro__ if "name" in vars(base))
         package = declaring.__module__.rpartition(".")[0]
         module = import_module(f"{package}.{self.computed_by or self.name}_compute")
