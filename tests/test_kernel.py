@@ -392,7 +392,8 @@ def test_kernel_is_compiled_once_for_all_integer_literals(monkeypatch: pytest.Mo
 
 
 def test_borrowing_kernels_count_no_references(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel has a branch and loops, where Numba would count. Such kernels cannot create arrays."""
+    """The kernel has a branch and loops, for which Numba normally emits reference counting. Borrowing kernels cannot
+    allocate arrays."""
     monkeypatch.setattr(kernel, "can_cache", lambda: False)  # cached code cannot be inspected
 
     def total(values: NDArray[np.int64], is_doubled: bool) -> int:

@@ -13,8 +13,8 @@ Everything is float64. Rows are the side that is not on roll, lanes the side on 
 play, all opponents of a layer are contiguous. The inner loop processes whole tiles. At the ends of a layer it also
 computes lanes of other layers, which are never read.
 
-A table has all layouts of a size, at one score. `solve_position` solves only the layouts that a single position leads
-to, in milliseconds for few checkers, at any score and for money.
+A table covers all layouts of a size, at one score. `solve_position` solves only the layouts that a single position
+leads to, in milliseconds for few checkers, at any score and for money.
 """
 
 from __future__ import annotations

@@ -371,7 +371,7 @@ def stakes_of(head: Row, row: Row) -> Stakes | None:
 
 
 def roll_of(row: Row) -> Roll | None:
-    """The roll of a turn, if it has one of the player on roll."""
+    """The roll of a turn, if the player on roll has rolled."""
     return parse_roll(f"{row['die1']}{row['die2']}") if row["die1"] and row["player"] == row["on_roll"] else None
 
 
@@ -413,7 +413,7 @@ class GameError(NamedTuple):
 
 
 def errors_of(rows: Sequence[Row]) -> list[GameError]:
-    """The errors of a game, largest first; cube errors have the best action in words."""
+    """The errors of a game, largest first; cube errors name the best action in words."""
     found = []
     for row in rows:
         who, cube = {"turn": row["turn"], "player": row["player"]}, row["cube"]

@@ -50,7 +50,7 @@ def publish_command(
     from other people's data carry their licence, or are left out with the reason. The same command goes on where
     another one stopped; the same versions give the same bytes.
 
-    With --pack it is a fixed choice, 210 MB: exact bearoffs and small endgames, decisions and positions to measure an
+    With --pack it is a fixed choice, 170 MB: exact bearoffs and small endgames, decisions and positions to measure an
     engine by, the opening book, match equity tables, and a million labelled positions.
 
     \b

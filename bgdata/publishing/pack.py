@@ -41,14 +41,15 @@ measure by, and positions to learn from.
   2 win + win_gammon + win_backgammon - lose_gammon - lose_backgammon - 1 points.
 * `rollout_decisions_benchmark_decisions-*` has positions with a roll, `rollout_decisions_benchmark_plays-*` the board
   after each play that was rolled out, **of the opponent**, who is to roll, with the equity of the player who made the
-  play, and what it loses against the best, in points. The column `network` of the decisions names the network that
-  played both sides, so the judge of each.
+  play, and what it loses against the best, in points. Plays are in order, the best first, so do not take the first of
+  equal ones. The column `network` of the decisions names the network that played both sides, so the judge of each.
 * `lookahead_labels-*` has boards with the chances of a network that looks one roll ahead (the column `network`), split
   by game.
 * `bearoff_two_sided-6x8` has in each row a pair of layouts with at most 8 checkers on points 1 to 6, by their indexes,
-  `contact_endgame-2` one with at most 2 on points 1 to 24 and the bar, which is point 25. Layouts are numbered by the
-  number of checkers, then with the most checkers on the lowest points first. In Python, this list has the points of
-  the checkers of each index, with `places, most` of `6, 8` and `25, 2`, and `bearoff_one_sided-6x15` shows it:
+  `contact_endgame-2` one with at most 2 on points 1 to 24 and the bar, which is point 25; each player counts from the
+  own side. Layouts are numbered by the number of checkers, then with the most checkers on the lowest points first. In
+  Python, this list has the points of the checkers of each index, with `places, most` of `6, 8` and `25, 2`; the column
+  `points` of `bearoff_one_sided-6x15` shows it:
   `[c for n in range(most + 1) for c in combinations_with_replacement(range(1, places + 1), n)]`.
 * `owned`, `centered` and `opponent_owned` are equities with the cube there, if the player does not double now."""
 

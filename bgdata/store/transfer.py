@@ -3,9 +3,9 @@ complete.
 
 A version is fetched into a staging folder, each file is checked against the hash in its manifest, and the folder is
 renamed into place. Interrupted fetches resume. Stores of fsspec cannot rename: the manifest is written last, and a
-version without a manifest does not exist yet. Meanwhile `.pushing.json` has the hash of the sender's manifest, so that
-files already sent are known to belong to the same manifest, and two senders of equal values in different bytes do not
-mix their files.
+version without a manifest does not exist yet. Meanwhile `.pushing.json` contains the hash of the sender's manifest, so
+that files already sent are known to belong to the same manifest, and two senders of equal values in different bytes do
+not mix their files.
 
     {"manifest_sha256": "...", "time": 1764403200}
 """

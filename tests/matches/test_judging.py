@@ -128,7 +128,7 @@ def sample(length: int, ply: int) -> list[RecordedGame]:
 
 @pytest.mark.parametrize(("length", "ply"), [(0, 0), (3, 0), (5, 0), (0, 1), (5, 1)])
 def test_luck_losses_and_drift_sum_to_the_result(length: int, ply: int) -> None:
-    """They sum to it by act and by game, within rounding."""
+    """The sums are equal by act and by game, within rounding."""
     by = analyst(ply, CubeRules(met=published_met() if length else None))
     kinds: set[ActKind] = set()
     for game in sample(length, ply):

@@ -85,7 +85,7 @@ def test_opening_question() -> None:
     assert question.stakes == Stakes(MatchScore(3, 3))
 
 
-def test_double_is_seen_by_the_doubling_side() -> None:
+def test_double_has_the_view_of_the_doubling_side() -> None:
     """Names and scores are swapped, the checkers are not."""
     question = asked(DOUBLED)
     assert (question.kind, question.roll) == (QuestionKind.ANSWER, None)

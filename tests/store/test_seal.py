@@ -113,7 +113,7 @@ def test_writable_connection_is_in_memory(declared: Warehouse, monkeypatch: pyte
 
 
 def test_kinds_without_modules_are_in_memory(declared: Warehouse) -> None:
-    """Their declarations may be written anywhere."""
+    """The declarations of such kinds may be written anywhere."""
     bare = Warehouse(declared.root, dict(declared.kinds))
     for _ in range(2):
         assert ask(bare, WHERE) == "memory"

@@ -195,8 +195,8 @@ def test_match_equity_table_of_a_study() -> None:
 
 
 def test_published_shares_sum_to_1() -> None:
-    """They do within rounding, except the endings at 0.5, where 40.0 % passed is a misprint, maybe of 35.0. The mean of
-    the cube follows from its distribution."""
+    """The shares sum to 1 within rounding, except the endings at 0.5, where 40.0 % passed is a misprint, maybe of 35.0.
+    The mean of the cube follows from its distribution."""
     for arm in arms_of("statistics"):
         cubes = {value: arm.published[f"cube_{value}_share"] for value in (1, 2, 4, 8, 16, 32, 64)}
         assert sum(cubes.values()) == pytest.approx(1, abs=0.0021)
