@@ -126,16 +126,22 @@ def part_rows(warehouse: Warehouse, decisions: str, part: str) -> list[Row]:
     order = "name" if part == "match" else "loss desc, name"
     return rows_of(
         warehouse,
-        f"""select '{part}' as part, {PARTS[part]} as name,
-            count(*) filter (where is_own and is_decision) as decisions,
-            coalesce(sum(loss) filter (where is_own), 0) as loss,
-            1000 * loss / nullif(decisions, 0) as performance_rating,
-            500 * sum(loss) filter (where is_own and counts_for_pr)
-                / nullif(count(*) filter (where is_own and counts_for_pr), 0) as pr,
-            coalesce(sum(luck) filter (where is_own), 0) as luck,
-            1000 * sum(loss) filter (where not is_own)
-                / nullif(count(*) filter (where not is_own and is_decision), 0) as field_rating
-        from ({decisions}) group by name having count(*) filter (where is_own) > 0 order by {order}""",
+        f"""with summed as (
+            select {PARTS[part]} as name, is_own,
+                count(*) filter (where is_decision) as decisions,
+                sum(loss) as loss,
+                count(*) filter (where counts_for_pr) as pr_decisions,
+                sum(loss) filter (where counts_for_pr) as pr_loss,
+                coalesce(sum(luck), 0) as luck
+            from ({decisions}) group by all
+        )
+        select '{part}' as part, own.name, own.decisions, own.loss,
+            1000 * own.loss / nullif(own.decisions, 0) as performance_rating,
+            500 * own.pr_loss / nullif(own.pr_decisions, 0) as pr,
+            own.luck,
+            1000 * other.loss / nullif(other.decisions, 0) as field_rating
+        from summed own left join (from summed where not is_own) other using (name)
+        where own.is_own order by {order}""",
     )
 
 

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from bgdata.equity.cube import CubeRules, ExactCube
+from bgdata.equity.cube import CubeRules
 from bgdata.errors import CheckFailedError
-from bgdata.evaluation.cube_tables import MoneyBearoff, SolvedRaces
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.dice import to_roll
@@ -156,21 +155,21 @@ def judge_games(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     return arrays_of([judge(analysts, found[game], game) for game in todo[begin:end]])
 
 
-def open_judging(settings: Settings) -> tuple[dict[bool, Analyst], list[Situation]]:
+def open_judging(settings: Settings) -> tuple[dict[int, Analyst], list[Situation]]:
     """What `judge_games` needs."""
     context = context_of(settings, MatchAnalysisParameters)
     return open_analyst(context), situations_of(context)
 
 
-def open_analyst(context: Context[MatchAnalysisParameters]) -> dict[bool, Analyst]:
+def open_analyst(context: Context[MatchAnalysisParameters]) -> dict[int, Analyst]:
     """The analysts by whether beavers are allowed."""
-    cubes: list[ExactCube] = [MoneyBearoff(context.inputs["two_sided"]), SolvedRaces()]
-    player = LookaheadPlayer(open_roller(context), context.parameters.ply, cubes=cubes)
+    player = LookaheadPlayer(open_roller(context), context.parameters.ply)
     met = first_met(context.inputs["met"].arrays())
-    return {beavers: Analyst(player, CubeRules(met=met, has_beavers=beavers)) for beavers in (False, True)}
+    rules = (CubeRules(met=met, has_beavers=beavers, by_model=True) for beavers in (False, True))
+    return dict(enumerate(Analyst(player, each) for each in rules))
 
 
-def judge(analysts: Mapping[bool, Analyst], found: Situation, game: int) -> GameRows:
+def judge(analysts: Mapping[int, Analyst], found: Situation, game: int) -> GameRows:
     """The decisions of a game."""
     rows = [
         row

@@ -96,8 +96,8 @@ def test_sums_are_those_of_the_judgements(imports: Imports) -> None:
             assert len(plays) == score.rolls
             assert sum(row["is_decision"] for row in plays) == score.unforced_plays
             assert sum(row["is_decision"] for row in own) == score.unforced_plays + score.cube_decisions
-            assert sum(row["luck"] for row in plays) == pytest.approx(score.normalised_luck, abs=2e-2)
-            assert sum(row["loss"] for row in plays) == pytest.approx(score.normalised_play_loss, abs=2e-2)
+            assert sum(row["luck"] for row in plays) == pytest.approx(score.normalised_luck, abs=1e-9)
+            assert sum(row["loss"] for row in plays) == pytest.approx(score.normalised_play_loss, abs=1e-9)
 
 
 class Notes(Progress):
