@@ -31,8 +31,8 @@ LIBRARY_COLUMNS = (
 # parts of a report: what the rows of each are named by
 PARTS = {
     "all": "'all'",
-    "match": "format('{:03d} against {}', match + 1, if(is_own, other_player, player))",
-    "decision": "decision",
+    "match": "format('{:03d} against {}', match + 1, if(is_own, other_name, player_name))",
+    "decision": "subject",
     "error": "coalesce(error, 'none')",
     "theme": "coalesce(theme, 'over')",
     "score": "coalesce(format('{}-away against {}-away', away, opponent_away), 'money')",
@@ -118,7 +118,7 @@ def decisions_of(warehouse: Warehouse, names: Sequence[str], analysis: str | Non
     if chosen not in variants:
         raise MissingTableError(f"no match_analysis/{cite(chosen)} in {warehouse.root} (have: {', '.join(variants)})")
     own = ", ".join(sql_text(name) for name in names)
-    return f"select *, player in ({own}) as is_own from match_analysis where variant = {sql_text(chosen)}"
+    return f"select *, player_name in ({own}) as is_own from match_analysis where variant = {sql_text(chosen)}"
 
 
 def part_rows(warehouse: Warehouse, decisions: str, part: str) -> list[Row]:
@@ -178,7 +178,7 @@ def error_parts(row: Row, name: str) -> Iterator[str]:
     found = parse_xgid(str(row["xgid"]))
     roll = found.match.roll
     play = judge_play(str(row["best"]), found.position, roll).play if roll else None
-    where = f"match {row['match'] + 1}, game {row['game_number']}, turn {row['turn_number']}: {row['player']}"
+    where = f"match {row['match'] + 1}, game {row['game_number']}, turn {row['turn_number']}: {row['player_name']}"
     yield f"<h3>{escape(where)} loses {row['loss']:.3f}</h3>"
     yield '<div class="charts"><div>'
     board = format_board_svg(found.position, roll=roll, play=play, stakes=found.match.stakes, width=BOARD_WIDTH)

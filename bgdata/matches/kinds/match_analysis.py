@@ -21,9 +21,9 @@ from bgdata.store.parameters import VersionRef
 MAX_PLY = 3
 OWN, PUBLISHED_MET = METS = ("own", "published")
 UNNAMED = VersionRef("matches", "unnamed")
-DECISIONS = ("play", "double", "answer")
+SUBJECTS = ("play", "double", "answer")
 NUMBERS = (
-    *("game", "turn", "player", "decision", "away", "opponent_away", "is_crawford", "cube_value", "cube_owner"),
+    *("game", "turn", "player", "subject", "away", "opponent_away", "is_crawford", "cube_value", "cube_owner"),
     *("die1", "die2", "is_forced", "is_decision", "counts_for_pr"),
 )
 VALUES = ("loss", "loss_mwc", "luck", "luck_mwc")
@@ -50,17 +50,17 @@ class MatchAnalysis(Dataset[MatchAnalysisParameters]):
         MATCH,
         GAME,
         Column("turn", "INTEGER", "", "Number of the turn in its game, from 0, as in `turns`"),
-        Column("decision", "VARCHAR", "", "play, double (or not), or answer (to a double)"),
+        Column("subject", "VARCHAR", "", "play, double (or not), or answer (to a double)"),
         Column("game_number", "SMALLINT", "", "Number of the game in its match, from 1"),
         Column("turn_number", "INTEGER", "", "Number of the turn in its game, from 1"),
-        Column("player", "VARCHAR", "", "Name of the player who decides"),
-        Column("other_player", "VARCHAR", "", "Name of the other player"),
+        Column("player_name", "VARCHAR", "", "Name of the player who decides"),
+        Column("other_name", "VARCHAR", "", "Name of the other player"),
         *POSITION_COLUMNS,
         CLASS_COLUMN,
         Column("theme", "VARCHAR", "", "Theme of the position, such as blitz; null if the game is over"),
         Column("xgid", "VARCHAR", "", "Position, score, cube and roll of the player on roll, as an XGID"),
-        Column("away", "SMALLINT", "points", "Points that the player on roll needs; null in money play"),
-        Column("opponent_away", "SMALLINT", "points", "Points that the opponent needs; null in money play"),
+        Column("away", "INTEGER", "points", "Points that the player on roll needs; null in money play"),
+        Column("opponent_away", "INTEGER", "points", "Points that the opponent needs; null in money play"),
         Column("is_crawford", "BOOLEAN", "", "Whether this is the Crawford game"),
         Column("cube_value", "INTEGER", "", "Cube before the turn"),
         Column("cube_owner", "VARCHAR", "", "centered, on_roll or opponent, before the turn"),
@@ -70,14 +70,14 @@ class MatchAnalysis(Dataset[MatchAnalysisParameters]):
         Column("best", "VARCHAR", "", "Best play or cube action"),
         Column("loss", "DOUBLE", "points", "Loss in points of normalised equity"),
         Column("loss_mwc", "DOUBLE", "mwc", "Loss in match winning chances; null in money play"),
-        Column("luck", "DOUBLE", "points", "Luck of the roll in points of normalised equity; null without a roll"),
+        Column("luck", "FLOAT", "points", "Luck of the roll in points of normalised equity; null without a roll"),
         Column("luck_mwc", "DOUBLE", "mwc", "Luck of the roll in match winning chances; null in money play"),
         Column("is_forced", "BOOLEAN", "", "Whether there was no choice of plays"),
         Column("is_decision", "BOOLEAN", "", "Whether it counts for the performance rating of `bgdata analyze`"),
         Column("counts_for_pr", "BOOLEAN", "", "Whether it counts for PR by the rules of eXtreme Gammon"),
         Column("error", "VARCHAR", "", "play, missed double, wrong double, wrong take, wrong pass; null without loss"),
     )
-    key = ("game", "turn", "decision")
+    key = ("game", "turn", "subject")
     arrays = (
         FlatArray("numbers", "int32", f"decision, ({', '.join(NUMBERS)})", "Numbers of each decision; -1: null"),
         FlatArray("values", "float64", f"decision, ({', '.join(VALUES)})", "Losses and luck; NaN: null"),

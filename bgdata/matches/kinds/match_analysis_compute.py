@@ -25,7 +25,7 @@ from bgdata.game.xgid import Xgid
 from bgdata.kinds.column_values import chosen_texts, class_column, position_columns, text_arrays, text_column
 from bgdata.matches.acts import NO_DOUBLE, ActKind, Judged
 from bgdata.matches.judging import Analyst, judge_game
-from bgdata.matches.kinds.match_analysis import DECISIONS, NUMBERS, VALUES, MatchAnalysisParameters
+from bgdata.matches.kinds.match_analysis import NUMBERS, SUBJECTS, VALUES, MatchAnalysisParameters
 from bgdata.matches.kinds.matches_compute import matches_of
 from bgdata.matches.steps import Situation, situations
 from bgdata.selfplay.kinds.shared.games_compute import OWNERS
@@ -38,6 +38,7 @@ from bgdata.store.table import Table
 
 STEP = 4  # games in a shard: some seconds at 1-ply
 SAMPLE_GAMES = 2
+DIGITS = 9  # of values: sums differ in the last digits between processors
 PLAY, DOUBLE, ANSWER = range(3)
 MONEY_AWAY, NULL = 0, -1
 SAME = 1e-4  # points: plays whose values differ less are no decision for eXtreme Gammon
@@ -178,7 +179,7 @@ def judge(analysts: Mapping[int, Analyst], found: Situation, game: int) -> GameR
     ]
     return GameRows(
         np.array([row.numbers for row in rows], np.int32).reshape(-1, len(NUMBERS)),
-        np.array([row.values for row in rows], np.float64).reshape(-1, len(VALUES)),
+        np.array([row.values for row in rows], np.float64).reshape(-1, len(VALUES)).round(DIGITS),
         np.array([row.board for row in rows], np.int8).reshape(-1, 26),
         [text for row in rows for text in (row.made, row.best)],
         [row.xgid for row in rows],
@@ -302,24 +303,25 @@ def columns_of(arrays: Mapping[str, Array]) -> dict[str, Any]:
     numbers, values = np.asarray(arrays["numbers"]), np.asarray(arrays["values"])
     boards = np.asarray(arrays["boards"])
     column = {name: np.ascontiguousarray(numbers[:, number]) for name, number in COLUMN.items()}
-    games, kinds = column["game"], column["decision"]
+    games, kinds = column["game"], column["subject"]
     places, names = np.asarray(arrays["game_places"]), text_column(arrays, "players")
     choices = text_column(arrays, "choices").to_pylist()
     themes = position_themes(boards)
     labels = pa.array([theme.label for theme in Theme])
-    away = {name: _number(column[name], pa.int16(), MONEY_AWAY) for name in ("away", "opponent_away")}
+    away = {name: _number(column[name], pa.int32(), MONEY_AWAY) for name in ("away", "opponent_away")}
     dice = {name: _number(column[name], pa.int8(), NULL) for name in ("die1", "die2")}
     flags = {name: pa.array(column[name] == 1) for name in ("is_forced", "is_decision", "counts_for_pr")}
     figures = {name: _known(values[:, number]) for number, name in enumerate(VALUES)}
+    figures["luck"] = figures["luck"].cast(pa.float32())
     return {
         "match": pa.array(np.ascontiguousarray(places[games, 0])),
         "game": pa.array(games),
         "turn": pa.array(column["turn"]),
-        "decision": chosen_texts(pa.array(DECISIONS), kinds),
+        "subject": chosen_texts(pa.array(SUBJECTS), kinds),
         "game_number": pa.array(places[games, 1].astype(np.int16)),
         "turn_number": pa.array(column["turn"] + 1),
-        "player": chosen_texts(names, 2 * games + column["player"]),
-        "other_player": chosen_texts(names, 2 * games + 1 - column["player"]),
+        "player_name": chosen_texts(names, 2 * games + column["player"]),
+        "other_name": chosen_texts(names, 2 * games + 1 - column["player"]),
         **position_columns(boards),
         "class": class_column(position_classes(boards).astype(np.uint8)),
         "theme": chosen_texts(labels, np.where(themes == NO_THEME, -1, themes).astype(np.int32)),

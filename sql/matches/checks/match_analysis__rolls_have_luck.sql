@@ -1,3 +1,3 @@
-select variant, game, turn, decision, luck, die1
+select variant, game, turn, subject, luck, die1
 from match_analysis
-where (luck is null) <> (decision <> 'play') or (die1 is null) <> (decision <> 'play');
+where (luck is null) <> (subject <> 'play') or (die1 is null) <> (subject <> 'play');

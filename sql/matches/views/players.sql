@@ -1,17 +1,17 @@
 -- The players of analysed matches: rating, PR and luck.
 create view players as
-select variant, player,
+select variant, player_name as player,
        count(distinct match) as matches,
        count(*) filter (where is_decision) as decisions,
        1000 * sum(loss) / nullif(count(*) filter (where is_decision), 0) as performance_rating,
        500 * sum(loss) filter (where counts_for_pr) / nullif(count(*) filter (where counts_for_pr), 0) as pr,
-       1000 * sum(loss) filter (where decision = 'play')
-           / nullif(count(*) filter (where is_decision and decision = 'play'), 0) as play_rating,
-       1000 * sum(loss) filter (where decision <> 'play')
-           / nullif(count(*) filter (where is_decision and decision <> 'play'), 0) as cube_rating,
+       1000 * sum(loss) filter (where subject = 'play')
+           / nullif(count(*) filter (where is_decision and subject = 'play'), 0) as play_rating,
+       1000 * sum(loss) filter (where subject <> 'play')
+           / nullif(count(*) filter (where is_decision and subject <> 'play'), 0) as cube_rating,
        sum(luck) / count(distinct game) as luck_per_game
 from match_analysis
-group by variant, player
+group by variant, player_name
 order by variant, matches desc, player;
 comment on view players is 'The players of analysed matches: rating, PR and luck';
 comment on column players.variant is 'Analysis of an import';

@@ -60,7 +60,7 @@ def rows(table: Table) -> list[dict[str, Any]]:
 def test_rows_of_a_match(imports: Imports) -> None:
     table = analysed(imports, "m", MATCH)
     found = rows(table)
-    names = ("game", "turn", "decision", "game_number", "turn_number", "player", "away", "opponent_away", "made")
+    names = ("game", "turn", "subject", "game_number", "turn_number", "player_name", "away", "opponent_away", "made")
     assert [tuple(row[name] for name in names) for row in found] == [
         (0, 0, "play", 1, 1, "bob", 3, 3, "8/5 6/5"),
         (0, 1, "double", 1, 2, "ann", 3, 3, "no double"),
@@ -71,9 +71,9 @@ def test_rows_of_a_match(imports: Imports) -> None:
         (1, 1, "double", 2, 2, "bob", 2, 3, "no double"),
         (1, 1, "play", 2, 2, "bob", 2, 3, "8/4 6/4"),
     ]
-    assert all((row["luck"] is None) == (row["decision"] != "play") for row in found)
+    assert all((row["luck"] is None) == (row["subject"] != "play") for row in found)
     assert all((row["error"] is None) == (row["loss"] == 0) for row in found)
-    assert found[4]["xgid"].startswith("XGID=-a---BD-B---dE---d-e----B-:0:0:1:D:")
+    assert found[4]["xgid"].startswith("XGID=-a---BD-B---fE---c-e----B-:0:0:1:D:")
     assert found[0]["xgid"].split(":")[4:8] == ["31", "0", "0", "0"]
     assert {row["is_crawford"] for row in found} == {False}
 
@@ -91,13 +91,13 @@ def test_sums_are_those_of_the_judgements(imports: Imports) -> None:
     for number, game in enumerate(judged):
         scores = totals_of([game.judged]).scores
         for seat, score in enumerate(scores):
-            own = [row for row in found if row["game"] == number and row["player"] == game.match.players[seat]]
-            plays = [row for row in own if row["decision"] == "play"]
+            own = [row for row in found if row["game"] == number and row["player_name"] == game.match.players[seat]]
+            plays = [row for row in own if row["subject"] == "play"]
             assert len(plays) == score.rolls
             assert sum(row["is_decision"] for row in plays) == score.unforced_plays
             assert sum(row["is_decision"] for row in own) == score.unforced_plays + score.cube_decisions
-            assert sum(row["luck"] for row in plays) == pytest.approx(score.normalised_luck, abs=1e-9)
-            assert sum(row["loss"] for row in plays) == pytest.approx(score.normalised_play_loss, abs=1e-9)
+            assert sum(row["luck"] for row in plays) == pytest.approx(score.normalised_luck, abs=1e-6)
+            assert sum(row["loss"] for row in plays) == pytest.approx(score.normalised_play_loss, abs=1e-6)
 
 
 class Notes(Progress):
