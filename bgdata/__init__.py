@@ -66,8 +66,8 @@ _HOMES = {
 
 
 def open_warehouse(root: Folder = "warehouse") -> Warehouse:
-    """The warehouse in a folder, which need not exist yet; or at an address, such as s3://BUCKET/PATH, to read: what is
-    opened is fetched into the user's cache, and checked. Raises the same exceptions as `places.open_place`."""
+    """The warehouse in a folder, which need not exist yet; or at an address, such as s3://BUCKET/PATH, to read. Opened
+    files are fetched into the user's cache, and checked. Raises the same exceptions as `places.open_place`."""
     from bgdata.warehouse import open_whole
 
     return open_whole(root)
@@ -90,8 +90,8 @@ def open_gammon(root: Folder, points: int) -> RaceTable:
 def open_two_sided(root: Folder, points: int, checkers: int) -> TwoSidedTable:
     """Map the exact two-sided table of up to `checkers` on `points` points. Raises MissingTableError.
 
-    `root` may be the address of a warehouse: then nothing of a large table is fetched but the rows that are asked for,
-    each of which is checked against its hash. Raises DownloadError and DigestMismatchError then, as probes do.
+    `root` may be the address of a warehouse: then only the requested rows of a large table are fetched, and each is
+    checked against its hash. Raises DownloadError and DigestMismatchError then, as probes do.
     """
     from bgdata.bearoff.remote import open_pairs
 
@@ -118,7 +118,7 @@ def open_player(root: Folder = "warehouse", network: Folder = "", ply: int = 0) 
 
 
 def __getattr__(name: str) -> Any:
-    """Load names on first use: commands can then handle signals earlier, and half of the names are only for players."""
+    """Load names on first use, so that commands can handle signals earlier; half of the names are only for players."""
     for home, names in _HOMES.items():
         if name in names:
             globals()[name] = getattr(import_module(home), name)

@@ -65,7 +65,7 @@ class InvalidParameterError(UsageError):
 
 
 class InvalidNameError(UsageError):
-    """A text that cannot name a kind, variant, version or file: it could be part of a path or of SQL."""
+    """A text that cannot name a kind, variant, version or file, because it could be part of a path or of SQL."""
 
 
 class UnknownInputSetError(UsageError, KeyError):
@@ -125,7 +125,7 @@ class PluginError(BgdataError, ImportError):
 
 
 class MissingTableError(BgdataError, KeyError):
-    """The warehouse has no such dataset, variant or version."""
+    """The warehouse contains no such dataset, variant or version."""
 
 
 class NotFetchedError(BgdataError, LookupError):
@@ -165,7 +165,7 @@ class CorruptFileError(BgdataError, OSError):
 
 
 class OlderTableError(BgdataError, OSError):
-    """A table was written by an older bgdata with other columns: it is not damaged, but must be built again."""
+    """A table was written by an older bgdata with other columns. It is not damaged, but must be built again."""
 
 
 class DigestMismatchError(BgdataError, OSError):

@@ -3,9 +3,9 @@
 A kernel takes arrays and integers, fills given arrays and raises nothing. Its docstring first says what it fills, with
 indexes in order. Results never depend on the number of threads: threads divide independent items, never a sum, and
 floating point is never reordered (no `fastmath`), so all machines agree. Small loops over arrays are `parallel`; a
-kernel that calls much code, such as a network or a whole game, takes a range of rows and is called by `in_threads`, as
-Numba would compile all that code three times for a parallel loop. The arrays that a parallel kernel writes must share
-no memory with its other arguments, which Numba assumes. `kernel_cache` keeps compiled kernels.
+kernel that calls much code, such as a network or a whole game, takes a range of rows and is called by `in_threads`,
+because Numba would compile all that code three times for a parallel loop. The arrays that a parallel kernel writes must
+share no memory with its other arguments, which Numba assumes. `kernel_cache` keeps compiled kernels.
 """
 
 from __future__ import annotations

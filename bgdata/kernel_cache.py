@@ -91,7 +91,7 @@ def imported_modules(module: Path) -> tuple[Path, ...]:
 
 
 def import_closure(module: Path) -> list[Path]:
-    """A module and all modules of the package that it imports at its top, directly or not, sorted: they contain
+    """A module and all modules of the package that it imports at its top, directly or not, sorted. They contain
     everything that its kernels call, and their constants."""
     found, new = {module}, [module]
     while new:
@@ -119,8 +119,8 @@ def module_cache(module: Path) -> Path:
     """Folder of the compiled kernels of one module.
 
     Numba only notices changes of the file with the decorated function, not of other files that it uses, so the name of
-    the folder has the fingerprint of them all. Stale code can never run, and an edit recompiles only the modules that
-    can reach it.
+    the folder contains the fingerprint of them all. Stale code can never run, and an edit recompiles only the modules
+    that can reach it.
     """
     return kernel_cache() / f"{module.stem}-{closure_fingerprint(module)}"
 
@@ -141,7 +141,7 @@ class KernelLibrary(JITCodeLibrary):
 
     Numba copies all called code into the caller, and optimizes and compiles it again at each level of calls: a game
     with the cube has nine levels, and took minutes. Separate kernels are called by symbol, so they must be in memory
-    before: `needs` lists them.
+    before; `needs` lists them.
     """
 
     def __init__(self, codegen: Any, name: str) -> None:
@@ -173,7 +173,7 @@ class KernelLibrary(JITCodeLibrary):
         return len(self._get_compiled_object()) >= LARGE_BYTES  # type: ignore[no-untyped-call]
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, Any]]:
-        """Like Numba's, but code that is called separately needs no bitcode."""
+        """Like Numba's method, but code that is called separately needs no bitcode."""
         if not self.is_large():
             return super().serialize_using_object_code()  # type: ignore[no-any-return, no-untyped-call]
         machine_code = self._get_compiled_object()  # type: ignore[no-untyped-call]
@@ -216,7 +216,7 @@ class KernelCache(FunctionCache):
 
     Numba's own cache numbers its files in an index, and identifies functions by the path of their source. Two processes
     that compile the same kernel for different types could take the same number, and a copy of the package would compile
-    everything again. Here files are named by their content: writers cannot collide, and copies share them. A process
+    everything again. Here files are named by their content, so writers cannot collide, and copies share them. A process
     that needs a kernel which another process is compiling waits for it.
     """
 

@@ -1,8 +1,9 @@
-"""How our processes end: by themselves, by Ctrl-C at any moment, or because their output is no longer read.
+"""Ends of our processes: by themselves, by Ctrl-C at any moment, or because their output is no longer read.
 
 Python handles signals only between its own instructions, so a kernel, the compiler or a wait could delay them for
-minutes. Therefore a thread receives them too. It gives the main thread a moment to unwind, which saves most; then it
-cleans up, prints one line and ends the process. Published versions are safe: they are renamed into place when complete.
+minutes. Therefore a thread receives them too. This thread gives the main thread a moment to unwind, which saves most;
+then it cleans up, prints one line and ends the process. Published versions are safe, because they are renamed into
+place when complete.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Compilation:
         self._since = 0.0
 
     def begin(self, folder: Path | None) -> None:
-        """Compilation of a kernel begins, perhaps within another; `folder` is that of the cache, if any."""
+        """Compilation of a kernel begins, perhaps within another; `folder` is the folder of the cache, if any."""
         self.depth += 1
         if self.depth > 1:
             return
@@ -60,7 +61,7 @@ class Compilation:
 
 
 class _Stop:
-    """Whether this process was told to end, and what to print and do then."""
+    """The state of a stop: whether this process was told to end, and what to print and do then."""
 
     def __init__(self) -> None:
         self.ours: set[int] = set()  # signals that we handle
@@ -82,8 +83,8 @@ _stop = _Stop()
 
 @contextmanager
 def keeping(statement: Callable[[], str]) -> Iterator[None]:
-    """While the block runs, `statement` returns from where the same command would continue: a clause such as
-    `bearoff_two_sided/6x6 is kept up to step 12`, or an empty text. It may quickly save what it names."""
+    """While the block runs, `statement` returns where the same command would continue: a clause such as
+    `bearoff_two_sided/6x6 is kept up to step 12`, or an empty text. The function may quickly save what it names."""
     _stop.statements.append(statement)
     try:
         yield
@@ -97,7 +98,7 @@ def keeping(statement: Callable[[], str]) -> Iterator[None]:
 
 @contextmanager
 def keeping_nothing() -> Iterator[None]:
-    """While the block runs, nothing finished is kept: its folder is deleted at the end."""
+    """While the block runs, nothing finished is kept, because its folder is deleted at the end."""
     before, _stop.keeps_nothing = _stop.keeps_nothing, True
     try:
         yield
@@ -106,13 +107,13 @@ def keeping_nothing() -> Iterator[None]:
 
 
 def keep(clause: str) -> None:
-    """From now on the same command would continue from what the clause says, unless a statement names later work."""
+    """Record that the same command would continue from what the clause says, unless a statement names later work."""
     if not _stop.keeps_nothing:
         _stop.finished = clause
 
 
 def forget() -> None:
-    """Forget what earlier work of this process has kept: another command begins."""
+    """Forget what earlier work of this process has kept, because another command begins."""
     _stop.kept = _stop.finished = ""
 
 
@@ -190,8 +191,8 @@ def begin() -> None:
 
 @contextmanager
 def shielding() -> Iterator[None]:
-    """Processes started inside the block, also by other libraries, never receive Ctrl-C, which a terminal sends to all:
-    they would print their own messages. The signal thread of this process still receives it."""
+    """Processes started inside the block, also by other libraries, never receive Ctrl-C, which a terminal sends to all;
+    they would print messages of their own. The signal thread of this process still receives it."""
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()  # if started later, with a process, it would unblock the signals of this thread
@@ -247,7 +248,7 @@ def _cut_off(number: int) -> NoReturn:
 
 
 def _leave(code: int) -> NoReturn:
-    """Exit at once with all child processes: Python would clean up for seconds, or wait for threads."""
+    """Exit at once with all child processes, because Python would clean up for seconds, or wait for threads."""
     with suppress(Exception):
         import psutil
 

@@ -1,7 +1,7 @@
 """Rows of data and their output: lines of text for people, JSON and CSV for programs.
 
-A row maps the SQL names of its columns to values. A `Column` says how people read a column; a `Quantity` is shared by
-all columns and sentences with an equity, a loss or a chance: unit, digits and sign.
+A row maps the SQL names of its columns to values. A `Column` says how people read a column; a `Quantity` gives unit,
+digits and sign to all columns and sentences with an equity, a loss or a chance.
 """
 
 from __future__ import annotations

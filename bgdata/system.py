@@ -1,6 +1,6 @@
 """What operating systems do in different ways: locks, maps of files, memory, durability, signals and limits.
 
-Only this module asks which system it runs on for these. Linux and macOS have all of it; on Windows some calls have
+Only this module asks which system it runs on for these. Linux and macOS provide all of it; on Windows some calls have
 another form, and some do nothing: docs/explanation/limits.md lists what is missing there.
 """
 

@@ -3,8 +3,8 @@
     python -m tests.beside_gnubg --matches 24 --ply 0 1 --gnubg-ply 2
     python -m tests.beside_gnubg games.mat --ply 1
 
-Each match gives two players. Prints the differences of both analyses over players: correlation, root mean square, and
-the largest. Both use the match equity table Kazaross-XG2.
+Each match gives two players. The script prints the differences of both analyses over players: correlation, root mean
+square, and the largest. Both use the match equity table Kazaross-XG2.
 """
 
 from __future__ import annotations

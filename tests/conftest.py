@@ -41,8 +41,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Skip writing catalog.duckdb, which takes longer than most tests: connections make their own catalog. Tests of the
-    file, or of clients that read it, have the mark `catalog`."""
+    """Skip writing catalog.duckdb, which takes longer than most tests, because connections make their own catalog.
+    Tests of the file, or of clients that read it, are marked `catalog`."""
     from bgdata.store import catalog
 
     real.setdefault("write_catalog", catalog.write_catalog)

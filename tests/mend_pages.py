@@ -1,8 +1,8 @@
 """Rewrites pages whose commands print something else now: `python -m tests.mend_pages [PAGE...]`.
 
 Each page runs in its own folder with the default warehouse, as in the tests. The output of console steps, results of
-Python examples and answers of SQL are replaced. `...` in a page stays: only the visible text is rewritten. Read the
-difference before you commit it: a page that follows a bug is wrong.
+Python examples and answers of SQL are replaced. `...` in a page stays, and only the visible text is rewritten. Read the
+difference before you commit it, because a page that follows a bug is wrong.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ class RandomGames(NamedTuple):
 
 
 class GamePositions(NamedTuple):
-    """One row per turn; game g has the rows offsets[g] to offsets[g + 1]. The player on roll changes with every row."""
+    """One row per turn; rows offsets[g] to offsets[g + 1] belong to game g. The player on roll changes with every
+    row."""
 
     offsets: NDArray[np.int64]  # [n + 1]
     boards: Boards  # [turns, 26] before the roll, for the player on roll

@@ -1,4 +1,4 @@
-"""Many cases in one test: each is run, and all failures are reported by name."""
+"""Many cases in one test. Each case is run, and all failures are reported by name."""
 
 from __future__ import annotations
 

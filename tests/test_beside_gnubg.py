@@ -19,8 +19,8 @@ pytestmark = [
 
 
 def test_luck_and_errors_equal_gnubgs(tmp_path: Path, network_root: Path) -> None:
-    """Six matches, both at 0-ply, with different evaluations but the same definitions. The bounds come from more
-    matches, in docs/how_to/measure_luck.md."""
+    """The test analyses six matches, both at 0-ply, with different evaluations but the same definitions. The bounds
+    come from more matches, in docs/how_to/measure_luck.md."""
     matches = noisy_matches(6, 5, tmp_path)
     player = map_player(bgdata.open_warehouse(network_root))
     found = compare_figures(

@@ -13,7 +13,8 @@ COSTS = Costs(1000, 2.0, 0.5, 1.0, 0)
 
 
 def test_one_worker_and_many() -> None:
-    """One: its shards one after the other. Many: one shard, then all are taken in, then the part is written."""
+    """One worker computes its shards one after the other. With many, each computes one shard, then all shards are taken
+    in, then the part is written."""
     assert part_seconds(COSTS, 1, 4000) == 4 * 2.0 + 0.5 + 4 * 1.0
     assert part_seconds(COSTS, 2, 4000) == 2 * 2.0 + 2 * 0.5 + 4 * 1.0
     assert part_seconds(COSTS, 1000, 4000) == 2.0 + 4 * 0.5 + 4 * 1.0

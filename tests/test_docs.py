@@ -91,7 +91,7 @@ def shown_lines() -> list[str]:
 
 @each("line", shown_lines)
 def test_lines_that_are_not_run_parse(line: str) -> None:
-    """bgdata has the command with these options, and it accepts as many arguments."""
+    """bgdata has the command with these options, and the command accepts as many arguments."""
     command: click.Command = main
     words = shlex.split(line, comments=True)[1:]
     context = click.Context(main)

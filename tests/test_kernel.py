@@ -85,8 +85,8 @@ TRIPLES = [[0, 3, 6, 9, 12]] * 2
 
 
 def run(package: Path, cache: Path) -> tuple[list[list[int]], list[list[int]]]:
-    """Run kernels of a package in a new process: their (hits, misses) in the cache, and their results. The process must
-    print once that it compiles, if it does, and whether the result is kept."""
+    """Run kernels of a package in a new process: (hits, misses) of these kernels in the cache, and their results. The
+    process must print once that it compiles, if it does, and whether the result is kept."""
     variables = os.environ | {"BGDATA_CACHE": str(cache), "PYTHONPATH": str(package.parent)}
     kept = "a folder that can be written" if cache.is_file() else str(cache / "kernels")
     variables["PYTHONDONTWRITEBYTECODE"] = "1"  # stale bytecode would match a source of the same size and second
@@ -134,7 +134,7 @@ COMPILED, FOUND = [[0, 1], [0, 1]], [[1, 0], [1, 0]]  # (hits, misses) of both k
 
 def test_next_process_finds_compiled_kernels(calling: Path, tmp_path: Path) -> None:
     """A copy of the package finds them too. Truncated files are recompiled, and so are changed kernels with all their
-    callers: Numba alone would keep the old code in callers, whose own files have not changed."""
+    callers, because Numba alone would keep the old code in callers, whose own files have not changed."""
     assert run(calling, tmp_path / "cache") == (COMPILED, DOUBLES)
     files = compiled_files(tmp_path)
     folders = {module_cache.__wrapped__(calling / name).name for name in ("inner.py", "outer.py")}
@@ -179,7 +179,7 @@ def test_unreachable_change_recompiles_nothing(calling: Path, tmp_path: Path) ->
 
 
 def test_kernels_run_without_a_writable_cache(calling: Path, tmp_path: Path) -> None:
-    """They never run old code."""
+    """Kernels never run old code."""
     (tmp_path / "cache").write_text("a file in its place")
     assert run(calling, tmp_path / "cache")[1] == DOUBLES
     assert (tmp_path / "cache").read_text() == "a file in its place"
@@ -200,8 +200,8 @@ def file_of(kernel: str, cache: Path) -> Path:
 
 @pytest.mark.usefixtures("all_are_large")
 def test_large_kernels_are_called_by_symbol(calling: Path, tmp_path: Path) -> None:
-    """Callers are recompiled if a large kernel is missing or has another symbol, as Numba numbers functions in order of
-    compilation, and a missing symbol would end the process."""
+    """Callers are recompiled if a large kernel is missing or has another symbol, because Numba numbers functions in
+    order of compilation, and a missing symbol would end the process."""
     cache = tmp_path / "cache"
     assert run(calling, cache) == (COMPILED, DOUBLES)
     assert run(calling, cache) == (FOUND, DOUBLES)
@@ -392,7 +392,8 @@ def test_kernel_is_compiled_once_for_all_integer_literals(monkeypatch: pytest.Mo
 
 
 def test_borrowing_kernels_count_no_references(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel has a branch and loops, where Numba would count. Such kernels cannot create arrays."""
+    """The kernel has a branch and loops, for which Numba normally emits reference counting. Borrowing kernels cannot
+    allocate arrays."""
     monkeypatch.setattr(kernel, "can_cache", lambda: False)  # cached code cannot be inspected
 
     def total(values: NDArray[np.int64], is_doubled: bool) -> int:

@@ -52,7 +52,7 @@ class Started:
             time.sleep(0.01)
 
     def wait_for_cpu(self, seconds: float) -> None:
-        """Wait until it has computed for this long."""
+        """Wait until the command has computed for this long."""
         before = sum(self.family.cpu_times()[:2])
         self.wait_until(lambda: sum(self.family.cpu_times()[:2]) - before > seconds)
 
@@ -101,7 +101,7 @@ def test_stop_while_kernels_are_compiled(tmp_path: Path, numbers: tuple[signal.S
 
 
 def test_stop_in_a_long_kernel(warehouse: Warehouse, tmp_path: Path) -> None:
-    """The main thread never returns to Python: all trials of four positions are one call."""
+    """The main thread never returns to Python, because all trials of four positions are one call."""
     long = ("label", "positions/sample", "--network", "tiny", "--trials", "3600000", "--stop", "end")
     with started(bgdata_command("--warehouse", warehouse.root, *long), tmp_path) as run:
         run.wait_until(lambda: [*warehouse.staging.glob("rollout_labels-*.lock")])
@@ -247,7 +247,7 @@ READERS = [
 
 @each("arguments", READERS)
 def test_broken_pipes_and_full_devices(small_root: Path, arguments: list[str]) -> None:
-    """`| head -1` breaks a pipe: no message, and the exit code of a program that a broken pipe ends."""
+    """`| head -1` breaks a pipe; there is no message, and the exit code is that of a broken pipe."""
     reader, writer = os.pipe()
     os.close(reader)
     command = bgdata_command("--warehouse", small_root, *arguments)

@@ -218,7 +218,7 @@ def text_of(value: object) -> str:
 # slow: needs the default warehouse
 @pytest.mark.slow
 def test_queries_give_the_rows_of_the_page(built: Path, tmp_path: Path) -> None:
-    """Run in a DuckDB client without bgdata."""
+    """The queries run in a DuckDB client without bgdata."""
     assert len(queries()) == pages()[SQL_PAGE].count("```sql") >= 10
     warehouse = tmp_path / "warehouse"
     reader_warehouse(SQL_PAGE, built, warehouse)

@@ -94,7 +94,7 @@ def test_builds_with_other_bytes_are_refused(built: list[Path], tmp_path: Path) 
 
 @pytest.mark.slow
 def test_two_builds_of_the_commit_have_the_same_bytes(tmp_path: Path) -> None:
-    """As the last commit is, whatever the working folder has."""
+    """The builds contain the last commit, whatever the working folder contains."""
     sdist, wheel = release.build_twice(ROOT, tmp_path)
     found = subprocess.run(
         ["git", "show", f"HEAD:{release.VERSION_FILE}"], cwd=ROOT, capture_output=True, text=True, check=True

@@ -81,7 +81,7 @@ def test_unsuitable_versions_are_refused(
 
 
 def test_both_kinds_of_networks_share_a_folder(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
-    """A supervised network is shipped with the network it started from; shipping only one removes the other."""
+    """A supervised network is shipped with the network that it started from; shipping only one removes the other."""
     folders = dict.fromkeys(NETWORK_KINDS, tmp_path / "networks")
     shipped = ship(["network/tiny", "supervised_network/tiny-supervised"], str(warehouse.root), folders, lock)
     assert sorted(path.parent for path in (tmp_path / "networks").rglob("manifest.json")) == sorted(shipped)
@@ -119,7 +119,8 @@ def test_several_versions_of_a_kind(warehouse: Warehouse, tmp_path: Path, lock: 
 def test_shipped_versions_are_not_recomputed(
     warehouse: Warehouse, tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their files are only checked by hash, because recomputing a sample of every table would take seconds each."""
+    """The files of shipped versions are only checked by hash, because recomputing a sample of every table would take
+    seconds each."""
     package, verified = tmp_path / "networks", []
 
     def noted(warehouse: Warehouse, versions: list[Table], **options: Any) -> Iterable[Finding]:
@@ -284,7 +285,7 @@ def house(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_following_studies_are_taken_one_by_one(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stopped command has taken the finished ones, and the next continues with the rest."""
+    """A stopped command has taken the finished studies, and the next continues with the rest."""
     assert house.variants() == set(house.before)
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny")
     assert list(shipping.follow(str(house.root), house.lock)) == []
@@ -303,7 +304,7 @@ def test_following_studies_are_taken_one_by_one(house: House, monkeypatch: pytes
 
 
 def test_studies_of_a_new_revision_are_taken_at_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Old ones cannot stay, because the current code would compute others."""
+    """Old studies cannot stay, because the current code would compute others."""
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny-supervised")
     monkeypatch.setattr(type(STUDIES), "revision", STUDIES.revision + 1)
     next(shipping.follow(str(house.root), house.lock))

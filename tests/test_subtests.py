@@ -1,4 +1,4 @@
-"""Many cases in one test: all are run, and each failure is named."""
+"""Many cases in one test. All are run, and each failure is named."""
 
 from __future__ import annotations
 

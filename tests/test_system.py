@@ -155,7 +155,7 @@ main()
 
 @pytest.mark.slow  # may compile
 def test_tables_are_built_and_verified_without_posix(tmp_path: Path) -> None:
-    """Nothing else asks for what Windows lacks, as long as tables are built, queried and verified."""
+    """Building, querying and verifying tables uses nothing else that Windows lacks."""
     digests = []
     for program in (["-c", WITHOUT_POSIX], ["-m", "bgdata"]):
         root = tmp_path / program[0]

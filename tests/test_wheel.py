@@ -1,5 +1,5 @@
-"""The wheel: built, installed in an environment with only its declared dependencies, and used in an empty folder. No
-network."""
+"""The wheel: built, installed in an environment with only its declared dependencies, and used in an empty folder,
+without a network."""
 
 from __future__ import annotations
 

@@ -2,11 +2,6 @@
 
 P(win of the player on roll) = sum over n of P(off in exactly n rolls) * Q(opponent not off in n - 1 rolls or fewer).
 The equity is 2 P - 1. This is an approximation: it assumes that both sides play for the fewest expected rolls, whatever
-the other side does. A trailer who plays for large rolls loses less than that, above all with little wastage, and what
-it gains is the leader's excess (`tables.mean_excess`). Looking one roll ahead with all plays, `one_roll_ahead`, finds a
-small part of it.
-
-The equity is 2 P - 1. This is an approximation: it assumes that both sides play for the fewest expected rolls, whatever
 the other side does. A trailing side that plays for large rolls does better, above all with little wastage. The leader's
 excess (`tables.mean_excess`) corrects for that on average; trying all plays of the next roll (`one_roll_ahead`) finds a
 small part of it.
@@ -72,9 +67,9 @@ def correct_equities(equities: Array, wastages: Array, opponent_wastages: Array)
 
 @kernel(parallel=True)
 def fill_one_roll_ahead(equities: Array, values: Array, start: Array, results: Array, found: Array) -> None:
-    """Fill found[on roll, opponent] with the mean over all rolls of the worth of the best play. The best play
-    minimises the opponent's equities[opponent, on roll] after it; its worth is taken from values[opponent, on roll].
-    All omit the empty layout, index 0. results[start[index * 21 + roll]:] are indexes."""
+    """Fill found[on roll, opponent] with the mean over all rolls of the worth of the best play. The best play minimises
+    the opponent's equities[opponent, on roll] after it; the worth of the play is taken from values[opponent, on roll].
+    All arrays omit the empty layout, index 0. results[start[index * 21 + roll]:] are indexes."""
     count = len(equities)
     for on_roll in prange(count):
         best, worth, total = np.empty(count), np.empty(count), np.zeros(count)
@@ -99,7 +94,7 @@ def one_roll_ahead(
 ) -> NDArray[np.float64]:
     """float64[N, N]: equities of the player on roll when it chooses the play of its next roll by the opponent's
     `equities` float64[N, N]. Pairs are all ordered pairs of layouts except the empty one. With `values` float64[N, N],
-    the chosen plays are valued by these instead: exact ones show what choosing by an approximation costs."""
+    the chosen plays are valued by these instead; exact values show what choosing by an approximation costs."""
     found = np.empty_like(equities)
     turned = np.asfortranarray(equities)
     valued = turned if values is None else np.asfortranarray(values)

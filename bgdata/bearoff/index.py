@@ -1,4 +1,4 @@
-"""Bearoff layouts and their index: a combinatorial number system, the same as gnubg's position index.
+"""Bearoff layouts and their index, which is a combinatorial number system, the same as gnubg's position index.
 
 A *layout* is one side's checkers on its own points 1..P, ace point first; at most C are on the board, the rest is borne
 off. Layouts rank to 0..count-1 by ascending number of checkers, then descending count on the ace point, then on the

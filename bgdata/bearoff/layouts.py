@@ -104,7 +104,7 @@ def fill_index_drops(layout: Array, drops: Array) -> int:
 @kernel()
 def fill_moved(from_indexes: Array, count: int, die: int, layouts: Array, drops: Array, moved: Array) -> int:
     """Fill moved[0:n] with the distinct indexes, ascending, after one checker move with `die` from any of
-    from_indexes[0:count]; returns n. An empty layout stays empty: the game is over before the die is played."""
+    from_indexes[0:count]; returns n. An empty layout stays empty, because the game is over before the die is played."""
     n = 0
     for item in range(count):
         index = np.int64(from_indexes[item])

@@ -1,10 +1,10 @@
-"""Match bearoffs: probing their tables (memory-mapped, with NumPy only), and the cube states that a game can reach with
-the MWC of winning or losing in each. MWC are of the player on roll.
+"""Match bearoffs. This module probes their tables (memory-mapped, with NumPy only), and lists the cube states that a
+game can reach, with the MWC of winning or losing in each. MWC are of the player on roll.
 
 A state is who is on roll, the value of the cube, and who may turn it. Doubling leads to a state with twice the value.
-It ends at the *dead* cube, which already wins the match for its owner. If the cube is dead for both sides no table is
-needed: without gammons, MWC = MWC of losing + chance of winning * difference. An automatic redouble, by a side that
-would lose the match anyway, needs no special rule.
+The states end at the *dead* cube, which already wins the match for its owner. If the cube is dead for both sides no
+table is needed: without gammons, MWC = MWC of losing + chance of winning * difference. An automatic redouble, by a side
+that would lose the match anyway, needs no special rule.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OWNER_COLUMNS = {CubeOwner.CENTERED: "centered", CubeOwner.ON_ROLL: "owned", Cub
 
 
 def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
-    """The columns of a table for a score and cube value, in order; impossible cubes have none."""
+    """The columns of a table for a score and cube value, in order; empty for impossible cubes."""
     if score.is_crawford:
         return ("cubeless",)
     owners = ("centered",) if cube_value == 1 else ("owned", "opponent_owned")
@@ -38,8 +38,8 @@ def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
 
 
 def match_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
-    """The owner of a cube in a match: a cube of 1 is centered, a higher one owned. An empty text is the side that may
-    double. Raises InvalidScoreError."""
+    """The owner of a cube in a match: a cube of 1 is centered, a higher one owned. An empty text means the side that
+    may double. Raises InvalidScoreError."""
     if not cube_owner:
         return CubeOwner.CENTERED if cube_value == 1 else CubeOwner.ON_ROLL
     if cube_owner not in tuple(CubeOwner):
@@ -103,7 +103,7 @@ class MatchTable(MappedTable):
         return self.probe_layouts(on_roll[: BAR - 1], opponent[: BAR - 1], cube_owner)
 
     def probe_layouts(self, on_roll: Layout, opponent: Layout, cube_owner: CubeOwner | str = "") -> MatchDecision:
-        """The decision for two layouts or position indexes. Raises as `probe` does."""
+        """The decision for two layouts or position indexes. Raises the same exceptions as `probe`."""
         owner = match_owner(self.cube_value, cube_owner)
         indexes = [self._index(on_roll), self._index(opponent)]
         values = self.decode(self.stored[indexes[0], indexes[1]])
@@ -113,8 +113,8 @@ class MatchTable(MappedTable):
         return MatchDecision(found["cubeless"], no_double, taken, self.won)
 
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float64]:
-        """float64[n, columns]: MWC of n pairs of indexes, with columns as in `columns`. Raises as `tables.index_pairs`
-        does."""
+        """float64[n, columns]: MWC of n pairs of indexes, with columns as in `columns`. Raises the same exceptions as
+        `tables.index_pairs`."""
         return self.decode(self.stored[index_pairs(on_roll, opponent, self._count, self.table)])
 
     def equity(self, mwc: float) -> float:
@@ -148,10 +148,8 @@ class CubeState(NamedTuple):
 
 
 class States(NamedTuple):
-    """Cube states that need a table, one per column. Column 0 is the chance that the side on roll wins; `names` has the
-    states of the others.
-
-    Equal sides share columns; otherwise each side has its own.
+    """Cube states that need a table, one per column. Column 0 is the chance that the side on roll wins; `names`
+    contains the states of the others. Equal sides share columns; otherwise each side has columns of its own.
     """
 
     names: tuple[CubeState, ...]  # names of the columns from 1 on; higher cubes come first
@@ -171,7 +169,7 @@ class States(NamedTuple):
 
 class MatchCube:
     """The cube in one game of a match: the states that the rules allow, and their MWC. `mwc_of_score` is the match
-    equity table: the chance that the player of `away` wins the match, before a game."""
+    equity table, which gives the chance that the player of `away` wins the match, before a game."""
 
     def __init__(self, score: MatchScore, mwc_of_score: Callable[[MatchScore], float]) -> None:
         self.score = score
@@ -209,7 +207,8 @@ class MatchCube:
         return won, lost
 
     def is_live(self, state: CubeState) -> bool:
-        """Whether the side on roll may double and has a reason to: a cube that already wins it the match is dead."""
+        """Whether the side on roll may double and has a reason to. A cube that already wins the match for that side is
+        dead."""
         may_double = state.cube_owner != CubeOwner.OPPONENT and not self.score.is_crawford
         return may_double and state.cube_value < self._aways[state.side]
 

@@ -13,8 +13,8 @@ Everything is float64. Rows are the side that is not on roll, lanes the side on 
 play, all opponents of a layer are contiguous. The inner loop processes whole tiles. At the ends of a layer it also
 computes lanes of other layers, which are never read.
 
-A table has all layouts of a size, at one score. `solve_position` solves only the layouts that a single position leads
-to, in milliseconds for few checkers, at any score and for money.
+A table covers all layouts of a size, at one score. `solve_position` solves only the layouts that a single position
+leads to, in milliseconds for few checkers, at any score and for money.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def fill_match_totals(
     on_roll: int, row_start: int, play_start: Array, results: Array, rows: Array, best: Array, totals: Array, place: int
 ) -> None:
     """Fill totals[place, ...] with 36 times the expectation of the opponent, over the plays of slot `on_roll` that
-    minimise it. It covers as many columns and lanes from `row_start` of a row as `best` has items."""
+    minimise it. The fill covers as many columns and lanes from `row_start` of a row as `best` has items."""
     width = best.shape[0]
     total = totals[place]
     for item in range(width):
@@ -179,7 +179,7 @@ def by_index(slots: Slots, by_slot: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def column_by_index(match: MatchPairs, column: int) -> NDArray[np.float64]:
     """float64[on-roll index, opponent index]: decided values of a column. Pairs whose player on roll has won have no
-    cell; the values are those of the other side."""
+    cell; for these the values come from the other side."""
     count = len(match.slots.order)
     return by_index(match.slots, match.cells[:, :, column, :].reshape(count, -1)[:, :count])
 
@@ -297,8 +297,8 @@ def slots_of(points: int, checkers: int) -> tuple[Slots, NDArray[np.int64]]:
 
 
 def count_below(layout: Layout) -> int:
-    """An upper bound on the number of layouts that one can lead to: those that have no more checkers on any point or
-    above."""
+    """An upper bound on the number of layouts that a layout can lead to: the layouts with no more checkers on or above
+    any point."""
     ways = {0: 1}  # number of layouts by checkers, for the points so far, from the highest down
     above = 0
     for count in reversed(layout):

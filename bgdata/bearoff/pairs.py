@@ -1,7 +1,7 @@
 """Random pairs of bearoff layouts for training, by seed. Every layout is on roll once before any is on roll twice.
 
-In a random half of the pairs the opponent has a similar pip count, as in real races. In the others it has any layout,
-since a player that compares plays must evaluate lopsided races too.
+In a random half of the pairs the opponent has a similar pip count, as in real races. In the other half the opponent has
+any layout, since a player that compares plays must evaluate lopsided races too.
 """
 
 from __future__ import annotations

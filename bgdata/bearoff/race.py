@@ -1,4 +1,4 @@
-"""One-sided races: the distribution of the number of rolls until a goal is reached, for every layout.
+"""One-sided races: for every layout, the distribution of the number of rolls until a goal is reached.
 
 The goal is given by the first *live* position index: every position below it has reached the goal.
 
@@ -9,9 +9,9 @@ Every play lowers the pip count, so one pass over pip layers solves all position
 stored by *slot*: slot 0 is the reached goal, and live positions follow by pip count and then index. So the results of
 neighbouring positions are neighbours too.
 
-A play consists of moves of one die each. `half` has the best result of one, two and three more moves with each die for
-every position, so a roll costs a few look-ups instead of hundreds of plays. A side alone can always play every die, so
-this covers all legal plays, including those that waste pips.
+A play consists of moves of one die each. `half` contains, for every position, the best result of one, two and three
+more moves with each die, so a roll costs a few look-ups instead of hundreds of plays. A side alone can always play
+every die, so this covers all legal plays, including those that waste pips.
 
 Chances are integers in units of 1/scale, rounded once per roll; each row sums to exactly `scale`. Scale 65535 gives the
 bytes of gnubg's files. Our tables use 2^30, which is exact to 2e-8.
@@ -204,8 +204,8 @@ def solve_race(race: Race, longest: int = LONGEST) -> Race:
 
 
 class Distributions(NamedTuple):
-    """Distributions in index order, packed: row n has chances[offsets[n] : offsets[n + 1]] of first_roll[n] rolls and
-    up."""
+    """Distributions in index order, packed: chances[offsets[n] : offsets[n + 1]] are those of row n, from first_roll[n]
+    rolls up."""
 
     offsets: NDArray[np.uint32]  # [rows + 1]
     first_roll: NDArray[np.uint8]  # [rows]

@@ -1,4 +1,4 @@
-"""A two-sided table of a warehouse at an address, of which only those rows are fetched that are asked for.
+"""A two-sided table of a warehouse at an address, of which only the requested rows are fetched.
 
 The place answers requests for parts of files, as object stores and most servers of static files do. The digest of a
 large table is that of the hashes of its rows, so every row is proven without the rest of the file.
@@ -24,8 +24,8 @@ ARRAY = "equities"
 
 
 def open_pairs(table: Table) -> TwoSidedTable:
-    """The two-sided table of a version: mapped, or, of a large one at an address, read row by row. Raises as either
-    does."""
+    """The two-sided table of a version: mapped, or, for a large one at an address, read row by row. Raises the same
+    exceptions as `TwoSidedTable` and `RemoteTwoSidedTable`."""
     if hasattr(table, "mirror") and table.has_file(f"{ARRAY}{ROW_HASHES}.npy"):
         return RemoteTwoSidedTable(cast("MirroredTable", table))
     return TwoSidedTable(table)
@@ -36,7 +36,7 @@ class RemoteTwoSidedTable(TwoSidedTable):
 
     def __init__(self, table: MirroredTable) -> None:
         """Fetch the hashes of the rows. Raises DownloadError, ManifestFormatError, DigestMismatchError, or UsageError
-        for a table that has none."""
+        for a table without hashes."""
         self.table = table
         parameters = table.manifest.parameters
         self.points, self.checkers = int(parameters["points"]), int(parameters["checkers"])
@@ -56,19 +56,21 @@ class RemoteTwoSidedTable(TwoSidedTable):
         )
 
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
-        """The four equities of one position. Fetches the whole row of the player on roll. Raises NotCoveredError,
+        """The four equities of one position. The whole row of the player on roll is fetched. Raises NotCoveredError,
         InvalidPositionError, DownloadError, or DigestMismatchError if the row does not match its hash."""
         index, other = self._indexes(on_roll, opponent)
         return self._equities(self.rows.row(index), other * self._record_bytes)
 
     def probe_unchecked(self, on_roll: Layout, opponent: Layout) -> Equities:
-        """The four equities of one position. Fetches only their bytes, unchecked. Raises as `probe` does."""
+        """The four equities of one position. Only their bytes are fetched, unchecked. Raises the same exceptions as
+        `probe`."""
         index, other = self._indexes(on_roll, opponent)
         begin = (index * self._count + other) * self._record_bytes
         return self._equities(self.rows.read(begin, self._record_bytes), 0)
 
     def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
-        """[n, 4]: stored values of n pairs of indexes. Sends one request per player on roll. Raises as `probe` does."""
+        """[n, 4]: stored values of n pairs of indexes. One request is sent per player on roll. Raises the same
+        exceptions as `probe`."""
         indexes, others = index_pairs(on_roll, opponent, self._count, self.table)
         found = np.empty((len(indexes), 4), self.rows.dtype)
         for index in np.unique(indexes).tolist():

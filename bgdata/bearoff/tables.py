@@ -1,4 +1,4 @@
-"""Probes bearoff tables: memory-mapped, with NumPy only, in a few microseconds per position.
+"""Probes bearoff tables, which are memory-mapped, with NumPy only, in a few microseconds per position.
 
 A position is one layout (or its index) for a one-sided table, and two for a two-sided one, the player on roll first.
 Methods named `probe_` raise NotCoveredError for a position outside the table.
@@ -53,7 +53,7 @@ def open_array(table: Table, name: str, shape: tuple[int, ...], *dtypes: DTypeLi
 
 
 class MappedTable(ABC):
-    """A table whose arrays are memory-mapped for probing. Its pickle contains only the path of its version."""
+    """A table whose arrays are memory-mapped for probing. A pickle contains only the path of the version."""
 
     table: Table
     rows_are = "pairs of layouts"
@@ -186,12 +186,13 @@ class TwoSidedTable(MappedTable):
         return index, other
 
     def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
-        """[n, 4] stored values of n pairs of indexes, for `decode`. Raises as `index_pairs` does."""
+        """[n, 4] stored values of n pairs of indexes, for `decode`. Raises the same exceptions as `index_pairs`."""
         indexes, others = index_pairs(on_roll, opponent, self._count, self.table)
         return self._records.take(indexes * self._count + others)["equities"]
 
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float32]:
-        """float32[n, 4] equities of n pairs of indexes, columns as in `Equities`. Raises as `index_pairs` does."""
+        """float32[n, 4] equities of n pairs of indexes, columns as in `Equities`. Raises the same exceptions as
+        `index_pairs`."""
         return self.decode(self.probe_stored(on_roll, opponent))
 
     def middle_rows(self, count: int) -> list[dict[str, float]]:
@@ -210,7 +211,8 @@ class TwoSidedTable(MappedTable):
 
 def mean_excess(equity: float, wastage: float, opponent_wastage: float) -> float:
     """The mean difference between the equity of the player on roll that two one-sided tables give, combined as
-    independent races, and the exact one; negative if it trails. Wastage is effective minus plain pip count [pips]."""
+    independent races, and the exact equity; negative if the player trails. Wastage is effective minus plain pip count
+    [pips]."""
     leader, trailer = (wastage, opponent_wastage) if equity > 0.0 else (opponent_wastage, wastage)
     rate = max(0.0, _EXCESS + _BY_LEADER * leader - _BY_TRAILER * trailer)
     return rate * equity * (1.0 - equity * equity)

@@ -15,7 +15,8 @@ checkers counts two points.
 
 The maximum of a column depends on one value per result, its *cube value*. So cells hold cube values, computed once
 each, and the inner loop takes the lowest of some rows (see `lowest`). A cell is in the tile of the player on roll, in
-the row of the other side: all that is needed to play against the 16 players of a tile is in one strip of memory.
+the row of the other side, so that all that is needed to play against the 16 players of a tile is in one strip of
+memory.
 
 Pairs are solved in batches of consecutive pip totals. They depend on totals up to 24 smaller, so strips need no memory
 for earlier rows, and get memory when rows are first written: a table may be far larger than memory. Columns that do not
@@ -133,7 +134,7 @@ def solve_tasks(
     is_wanted: Array, rows: int, columns: int, cells: Array, values: Array, integer: bool | None,
 ) -> None:  # fmt: skip
     """Fill values[...] and cells[...] of the pairs in tasks[begin:end]; all pairs that they depend on must be filled.
-    Skips pairs whose layouts are not in is_wanted[slot].
+    Pairs whose layouts are not in is_wanted[slot] are skipped.
 
     A task is (tile, first opponent, one past the last, first player on roll, one past the last, place of the first pair
     in `values`, values from one player on roll to the next); the tile is that of the opponents.
@@ -184,7 +185,7 @@ def start_window(
     """A two-sided table with only finished games solved.
 
     `arithmetic` int16 is gnubg's, which ignores gammons as its files do; other types are floating point. `slots` are
-    those of the size, if known.
+    the slots of this size, if known.
     """
     slots = slots or all_slots(points, checkers)
     sizes = np.diff(slots.layer_start)
@@ -413,7 +414,7 @@ def equity_rows(
     """Solve a table in memory, and yield (on-roll index, [positions, 4] by opponent index) for every position.
 
     Rows stored as uint16 are codes, see `Scale`. A player without checkers has won; against an opponent without
-    checkers the game is lost. A row is overwritten by the next one. Calls `advance` with numbers of solved pairs.
+    checkers the game is lost. A row is overwritten by the next one. `advance` is called with numbers of solved pairs.
     """
     window = start_window(points, checkers, arithmetic=arithmetic)
     slots, scale = window.slots, Scale(dtype, limit, integer=window.cells.dtype == np.int16)

@@ -1,7 +1,7 @@
 """Completion in the shell: kinds, versions, networks, players, match equity tables, and all that `explain` knows.
 
-A completion only reads folder names and small files, without DuckDB or PyArrow, and imports modules when needed. It
-never fails: an unreadable warehouse gives no completions.
+A completion only reads folder names and small files, without DuckDB or PyArrow, and imports modules when needed.
+Completion never fails; an unreadable warehouse gives no completions.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ BARE_XGID = re.compile(r"-[-A-Pa-p]{25}:")  # an XGID copied without XGID=; no o
 class Commands(click.Group):
     """The command line. Its help lists commands by section without importing them; errors are one line.
 
-    Exit codes: 2 wrong usage, 1 failure, 130 interrupted, 141 output pipe closed. `sections` has the commands of each
-    title: name, module of `bgdata`, and the first line of the help.
+    Exit codes: 2 wrong usage, 1 failure, 130 interrupted, 141 output pipe closed. `sections` lists the commands of each
+    title with name, module of `bgdata`, and the first line of the help.
     """
 
     sections: Mapping[str, Mapping[str, tuple[str, str]]] = {}
@@ -108,7 +108,7 @@ class Commands(click.Group):
             if isinstance(error, click.ClickException):
                 fail_as_click(error)
             if isinstance(error, BgdataError) and not context.params.get("debug"):
-                fail(said_of(context.obj, error), 2 if isinstance(error, UsageError) else 1)
+                fail(error_message(context.obj, error), 2 if isinstance(error, UsageError) else 1)
             if isinstance(error, UnicodeEncodeError):
                 letter, encoding = error.object[error.start], error.encoding
                 step = "try: PYTHONIOENCODING=utf-8, or --format json"
@@ -127,8 +127,9 @@ class Commands(click.Group):
         return super().resolve_command(context, args)
 
 
-def said_of(warehouse: Any, error: BgdataError) -> str:
-    """What an error says, of a warehouse at an address with that in place of the folder of what was fetched."""
+def error_message(warehouse: Any, error: BgdataError) -> str:
+    """The message of an error. For a warehouse at an address, it names the address instead of the folder of fetched
+    files."""
     address = getattr(warehouse, "address", "")
     return str(error).replace(str(warehouse.mirror.folder), address) if address else str(error)
 
@@ -188,7 +189,8 @@ def choose_warehouse(context: click.Context, _: click.Parameter, places: tuple[P
 
 
 def check_reading(context: click.Context, address: str) -> None:
-    """Exit with an error where a command needs a warehouse in a folder; one that reads says what it fetches."""
+    """Exit with an error where a command needs a warehouse in a folder; a command that only reads says what it
+    fetches."""
     command = context.command_path.split()[1]
     if command not in READING:
         step = f"try: bgdata pull {address}, and bgdata push {address} afterwards"

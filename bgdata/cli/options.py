@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class OutputFile(click.Path):
-    """A path of a file to write. Links are followed. Refuses paths without a file name, existing paths that are not
-    files, since a new file would replace them, and names without one of `endings`, if given."""
+    """A path of a file to write. Links are followed. The type refuses paths without a file name, existing paths that
+    are not files, since a new file would replace them, and names without one of `endings`, if given."""
 
     def __init__(self, *endings: str) -> None:
         super().__init__(path_type=Path, dir_okay=False)
@@ -284,7 +284,7 @@ threads_option = click.option(
 
 
 def use_executor(context: click.Context, _: click.Parameter, name: str) -> None:
-    """Let an executor compute what falls into parts until the command ends."""
+    """Let an executor compute work in parts until the command ends."""
     if not context.resilient_parsing:
         from bgdata.store.executors import using_executor
 

@@ -1,4 +1,4 @@
-"""The legal plays of few checkers, with their results and the points they touch; and single steps of a checker.
+"""The legal plays of few checkers, with their results and the points that they touch, and single steps of a checker.
 
 An opponent of few checkers has made one or two points at most. So plays are listed once for each layout and each set of
 made points. A play hits the blots on the points that it touches; reaching the same layout over other points is another

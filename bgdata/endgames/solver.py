@@ -1,4 +1,4 @@
-"""Exact equities of few checkers anywhere on the board, proven by bounds that close.
+"""Exact equities of few checkers anywhere on the board, proven by bounds that converge.
 
 As in `bearoff.two_sided`, equities are points per unit cube for the player on roll, who does not double now; play and
 cube are optimal afterwards. Hits make cycles, so values are found by iterating over all pairs until they hardly move.
@@ -18,7 +18,7 @@ loses 2 points, or 3 with a checker on the bar or in the other home board. Under
 cube is turned.
 
 Each round changes all values by about the same fraction of the previous change, so now and then they are extrapolated.
-Like the order of pairs, that only saves time: the bounds prove the values.
+Like the order of pairs, extrapolation only saves time; the bounds prove the values.
 
 Opponents are processed in order of their pips, those with equal pips from the same cube values. So the result does not
 depend on the number of threads.
@@ -152,7 +152,7 @@ def fill_entries(
     steps: Steps, cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
     """Fill the entries of `left` (see `fill_left`) for a level, place and die, for all sets of blots that contain
-    `inside` and any of `others`. Inlined, since a call takes longer than the work."""
+    `inside` and any of `others`. The function is inlined, since a call takes longer than the work."""
     step, first = (place * 6 + die) * MAX_CHECKERS, (level - 1) * SETS * size
     entry = first + ((place & (steps.ring - 1)) * 6 + die) * lanes
     more = others
@@ -173,7 +173,7 @@ def fill_left(
 ) -> None:  # fmt: skip
     """Fill left[level - 1, hit, place % ring, die - 1, lane], flat, for places begin to end; `size` is the length of
     one level and hit. An entry is the worth to the side that plays with 1 to 3 steps of a die left and a set of the
-    opponent's blots hit; infinite if it cannot take all of them."""
+    opponent's blots hit; infinite if the side cannot take all of these steps."""
     blots, made = steps.blots[opponent], steps.seen[opponent] & ~steps.blots[opponent]
     for level in range(1, 4):
         for place in range(begin, end):

@@ -46,7 +46,7 @@ length_option = click.option(
 def met() -> None:
     """Build, show, compare and draw match equity tables.
 
-    A match equity table (MET) has the chance of winning the match at every score. MET is the name of a table in the
+    A match equity table (MET) gives the chance of winning the match at every score. MET is the name of a table in the
     warehouse, such as published-12 (the table match_equity_tables lists them), or an XML file of gnubg, such as
     mec26.xml. To use such files in SQL, import them:
 
@@ -77,7 +77,7 @@ def met() -> None:
 def build(warehouse: Warehouse, /, network: str, form: str, **options: Any) -> None:
     """Build a table from a network's opening play, or from a row.
 
-    The row has the post-Crawford chances. Without one, the network evaluates the positions after the opening roll.
+    The row contains the post-Crawford chances. Without one, the network evaluates the positions after the opening roll.
 
     \b
       bgdata met build --network better --ply 1

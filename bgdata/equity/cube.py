@@ -201,7 +201,7 @@ _NO_DOUBLES = {"double_take": NOT_ALLOWED, "double_beaver": NOT_ALLOWED, "double
 
 
 def check_scores(met: MatchEquity, score: MatchScore, cube_value: int) -> None:
-    """Raise InvalidScoreError unless the table has all scores that a game may lead to. Kernels do not check this."""
+    """Raise InvalidScoreError unless the table covers all scores that a game may lead to. Kernels do not check this."""
     while cube_value < max(score.away, score.opponent_away):
         met.game(score, cube_value)
         cube_value *= 2
@@ -288,7 +288,7 @@ def position_values(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRu
     return np.asarray(stakes.cube.value * equities)
 
 
-def seen_by_other(value: Value, stakes: Stakes) -> Value:
+def for_other_side(value: Value, stakes: Stakes) -> Value:
     """A value for one side, turned into that for the other: mwc of both sum to 1, points to 0."""
     return -value if isinstance(stakes.score, Money) else 1 - value
 

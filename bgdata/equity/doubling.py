@@ -224,8 +224,11 @@ def money_points(
 
 
 def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int:
-    """The number of an owner in kernels. Raises InvalidParameterError for an unknown owner, and for a model that does
-    not support the Jacoby rule if the rule matters."""
+    """Check owner and rules for money play, and return the owner code that kernels use.
+
+    Raises InvalidParameterError for an unknown owner, and for a model that does not support the Jacoby rule if the rule
+    matters.
+    """
     code = curves.owner_code(owner)
     if is_jacoby and not CUBE_MODELS[strategy.model].knows_jacoby and code == CENTERED:
         raise InvalidParameterError(f"expected a model that knows the jacoby rule, got {MODEL_NAMES[strategy.model]}")

@@ -89,7 +89,7 @@ class BearoffEvaluator:
 
 
 def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> BearoffEvaluator:
-    """Map the best tables of a warehouse, which may have none. Reads no manifest if each table has one version.
+    """Map the best tables of a warehouse, which may have none. No manifest is read if each table has one version.
 
     Contact endgames are only for interactive answers: recorded games and labels name the bearoff tables that made them.
 

@@ -145,7 +145,7 @@ def may_cover(tables: BearoffArrays, position_class: int) -> bool:
 
 @kernel(borrows=True)
 def bearoff_source(tables: BearoffArrays, board: Boards) -> int:
-    """The `BearoffSource` number of the table that covers board[slot]. Reads no table."""
+    """The `BearoffSource` number of the table that covers board[slot]. No table is read."""
     ours, theirs = int(board[25]), int(board[0])  # on the bar
     if ours < 0 or theirs < 0:
         return _NONE

@@ -104,7 +104,7 @@ def limit_chances(possible: int, chances: Chances) -> None:
 
 
 class AnswerSource(IntEnum):
-    """The source of an answer; EXACT and COMBINED have the numbers of `bearoff_kernels.BearoffSource`."""
+    """The source of an answer; EXACT and COMBINED are numbered as in `bearoff_kernels.BearoffSource`."""
 
     OVER = 0  # the rules: the game is over
     EXACT = 1  # a two-sided bearoff table, or one of contact endgames

@@ -45,7 +45,7 @@ class OnnxEvaluator(ProgramEvaluator):
         if not self.path.exists():
             raise MissingFileError(f"expected an ONNX file, found nothing at {path}; try: bgdata export onnx -o {path}")
         if not self.path.is_file():  # reading a pipe would block
-            what = f"the folder {path}" if self.path.is_dir() else f"{path}, which is no regular file"
+            what = f"the folder {path}" if self.path.is_dir() else f"{path}, which is not a regular file"
             raise UsageError(f"expected an ONNX file, got {what}")
         with storage_errors("read", self.path):
             content = self.path.read_bytes()

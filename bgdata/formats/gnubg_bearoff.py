@@ -156,7 +156,7 @@ def parse_header(data: bytes, source: str = "the header") -> BearoffHeader:
 class TwoSidedEquities(NamedTuple):
     """Equities of the player on roll before the roll, per unit cube, if it does not double now; gammons do not count.
 
-    `owned`: the player on roll owns the cube. None where the file has only cubeless equities.
+    `owned`: the player on roll owns the cube. None where the file contains only cubeless equities.
     """
 
     cubeless: float

@@ -2,12 +2,11 @@
 
 The first field is the kind of a line: `m` a decision with its plays, `#R` the rollout of one play of the next `m` line,
 `r` the seed of the next rollout, `o`, `e`, `O` evaluations, `c` a cube rollout, `b` a best play, `s` settings, `#` a
-comment. Other lines are quarantined. Numbers are float64, exactly as written.
-Every table has the line numbers of its rows and the *forms* of its numbers (`fields.format_number`), so the file can be
-written again. A canonical file (line feeds, single spaces, no blank line, numbers of at most 15 digits without
-redundant signs or zeros) is reproduced byte for byte, although files mix forms: six significant digits in old lines,
-seven decimals in merged ones.
-Source: rows of the published files and their description; no program text was used.
+comment. Other lines are quarantined. Numbers are float64, exactly as written. Every table records the line numbers of
+its rows and the *forms* of its numbers (`fields.format_number`), so the file can be written again. A canonical file
+(line feeds, single spaces, no blank line, numbers of at most 15 digits without redundant signs or zeros) is reproduced
+byte for byte, although files mix forms: six significant digits in old lines, seven decimals in merged ones. Source:
+rows of the published files and their description; no program text was used.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Lines:
     """The lines of a file: line k is `data[starts[k]:ends[k]]`, without its line feed and a carriage return before it.
 
     A line ends at a line feed or at the end of the data; a UTF-8 byte order mark at the beginning is not part of a
-    line. `numbers` has the number of each line, from 1; None counts them in order.
+    line. `numbers` contains the number of each line, from 1; None counts them in order.
     """
 
     data: bytes

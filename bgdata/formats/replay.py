@@ -59,7 +59,7 @@ class ReplayedGame:
 
 @dataclass(frozen=True)
 class ReplayedFile(MatchFile):
-    """Matches of games that can be replayed: `replays` has the turns of each game by the first of its `units`."""
+    """Matches of games that can be replayed: `replays` contains the turns of each game by the first of its `units`."""
 
     replays: dict[int, list[ReplayedTurn]]
 

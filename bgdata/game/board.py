@@ -1,6 +1,6 @@
 """The 26-integer board: slots, number of checkers, starting position, and the rules that a board must keep.
 
-Kernels take their constants from here. `position` has what users do with a position.
+Kernels take their constants from here. `position` contains what users do with a position.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Outcomes and classes of many boards, also callable from other kernels. `classes` has the definitions."""
+"""Outcomes and classes of many boards, also callable from other kernels. `classes` contains the definitions."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def fill_ids_of_keys(keys: Bytes, ids: Bytes) -> None:
 
 @kernel()
 def fill_boards_of_keys(keys: Bytes, boards: Boards, flaws: Bytes) -> None:
-    """Fill boards[row, slot] from keys[row, byte], and flaws[row]. Skips rows that have a flaw. Boards must be zero
+    """Fill boards[row, slot] from keys[row, byte], and flaws[row]. Rows with a flaw are skipped. Boards must be zero
     before."""
     for row in range(len(keys)):
         if flaws[row] == 0:

@@ -113,7 +113,7 @@ def omission_note(match: MatchState | None) -> str:
 
 
 def closest_format(text: str) -> str:
-    """The format in `FORMATS` that a text has or resembles most. `start` counts as a Position ID."""
+    """The format in `FORMATS` that a text has, or that it resembles most. `start` counts as a Position ID."""
     text = text.strip()
     is_board = text.count("-") > 1 and not re.search(r"[\d\s]", text)
     if is_board or text.upper().startswith(PREFIX) or text.count(":") > 1:

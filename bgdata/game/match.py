@@ -69,7 +69,7 @@ class Cube:
         return Cube(self.value, self.owner.flip())
 
     def after_double(self) -> Cube:
-        """The cube after a double by the player on roll and a take: the opponent owns it."""
+        """The cube after a double by the player on roll and a take, which the opponent owns."""
         if self.owner == CubeOwner.OPPONENT:
             raise InvalidScoreError("expected a cube that the player on roll may turn, got the opponent's")
         return Cube(2 * self.value, CubeOwner.OPPONENT)

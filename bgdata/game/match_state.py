@@ -1,8 +1,8 @@
 """`MatchState`, the match as identifiers store it, and gnubg's Match ID. The sides do not change places with the roll.
 
 `Stakes` is from the point of view of the player on roll. Match ID and XGID instead name the *top* and the *bottom* side
-(gnubg: player 0 or O, and player 1 or X). `MatchState` has their fields; `MatchState.stakes` is the view of the player
-on roll.
+(gnubg: player 0 or O, and player 1 or X). `MatchState` has the fields of both; `MatchState.stakes` is the view of the
+player on roll.
 """
 
 from __future__ import annotations

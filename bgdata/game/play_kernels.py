@@ -292,7 +292,7 @@ def are_legal_results(
     """bool[k]: whether next_boards[j] can follow when the player on roll in boards[i] plays rolls[i].
 
     boards int8[n, 26], rolls integers[n, 2]. Row i owns the results first_results[i] to first_results[i + 1];
-    first_results has n + 1 entries. next_boards int8[k, 26] have the OTHER side on roll.
+    first_results has n + 1 entries. In next_boards int8[k, 26] the OTHER side is on roll.
     """
     legal = np.zeros(len(next_boards), np.bool_)
     for start in range(0, len(boards), _BLOCK):

@@ -41,8 +41,8 @@ class CheckerMove(NamedTuple):
 class Play:
     """A whole roll played: its checker moves in order, none if no checker can move.
 
-    `after_play` is for the player who moved; `next_position` has the opponent on roll. Move sequences that reach
-    the same position are one play. `str()` gives the usual notation.
+    `after_play` is for the player who moved; in `next_position` the opponent is on roll. Move sequences that reach the
+    same position are one play. `str()` gives the usual notation.
     """
 
     moves: tuple[CheckerMove, ...]
@@ -129,7 +129,7 @@ def _ways(board: Board, dice: tuple[int, ...]) -> Iterator[tuple[tuple[CheckerMo
 
 
 def after_move(board: Board, move: CheckerMove) -> Board:
-    """The board after a legal move of one checker, seen by the same player."""
+    """The board after a legal move of one checker, for the same player."""
     after = list(board)
     after[move.start] -= 1
     if move.is_hit:
@@ -183,8 +183,8 @@ def parse_play(text: str, position: Position, roll: RollLike | None = None) -> P
 
 
 def judge_play(text: str, position: Position, roll: RollLike | None = None) -> Verdict:
-    """Judge whether a text is a legal play of a roll, or of any roll without one. The verdict has all legal plays, and
-    the broken rule of an illegal play. `find_play` describes the notation. Raises InvalidRollError.
+    """Judge whether a text is a legal play of a roll, or of any roll without one. The verdict lists all legal plays,
+    and names the broken rule of an illegal play. `find_play` describes the notation. Raises InvalidRollError.
 
     >>> from bgdata import Position
     >>> print(judge_play("13/11, 24-18", Position("4HPwATDgc/ABMA"), "62"))

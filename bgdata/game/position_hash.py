@@ -1,8 +1,9 @@
 """A hash of positions that is equal for both players' views; splits and leak guards use it.
 
 A board's hash sums its checkers times 26 64-bit weights (the first outputs of splitmix64 with seed 0) and mixes the
-sum. A position's hash mixes the sum of the hashes of the board and its flip. It is the same on every machine and must
-not change, since splits depend on it. Any two of a million positions share a hash with a chance of 1 in 40 million.
+sum. A position's hash mixes the sum of the hashes of the board and its flip. The hash of a position is the same on
+every machine and must not change, since splits depend on it. Any two of a million positions share a hash with a chance
+of 1 in 40 million.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def position_hashes(boards: Boards) -> Hashes:
 
 @kernel(borrows=True)
 def board_hash(board: Boards) -> np.uint64:
-    """A hash of board[slot]; its flip has another."""
+    """A hash of board[slot]; the flipped board has another hash."""
     total = np.uint64(0)
     for slot in range(26):
         total += np.uint64(np.int64(board[slot])) * WEIGHTS[slot]

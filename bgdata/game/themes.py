@@ -1,4 +1,4 @@
-"""The theme of a position: what kind of game is being played. Players are scored by theme.
+"""The theme of a position says what kind of game is being played. Players are scored by theme.
 
 A position of a game in progress has the theme of the first rule that holds. Points are counted by the side in the
 sentence. "Either" means that one of the two sides is enough.

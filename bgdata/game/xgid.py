@@ -47,7 +47,7 @@ class Xgid:
     """The fields of an XGID. `position` is from the point of view of the player on roll, `match.on_roll`.
 
     `max_cube` is the highest cube allowed. `str()` gives the text, with "XGID=" and the larger die first. Raises
-    InvalidScoreError for states that an XGID has no field for: a resignation, or a game that is not in progress.
+    InvalidScoreError for states that an XGID cannot represent: a resignation, or a game that is not in progress.
     """
 
     position: Position

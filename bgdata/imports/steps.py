@@ -36,7 +36,7 @@ from bgdata.warehouse import Warehouse
 
 RAW = "raw"  # folder of downloads in the warehouse
 SUMS = "SHA256SUMS"  # hashes of the first downloads into a folder
-LOGIN_CODES = (401, 403)  # of a server that wants to know who asks
+LOGIN_CODES = (401, 403)  # codes of a server that wants to know who asks
 STANDARD_INPUT = "/dev/stdin"  # the path of `-`
 
 
@@ -68,9 +68,9 @@ def wanted_files(source: Source, names: Sequence[str]) -> list[SourceFile]:
 def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progress) -> Path:
     """Download a file into a folder, unless it is there, and check its hash.
 
-    The folder's SHA256SUMS has the hash of the first download, so that a later one is compared with it even if none is
-    published. Raises DownloadError, StorageError, CorruptFileError for a file that is not packed as its name says or is
-    a web page, DigestMismatchError for an unexpected hash, and ManifestFormatError for a damaged SHA256SUMS.
+    The folder's SHA256SUMS records the hash of the first download, so that a later one is compared with it even if none
+    is published. Raises DownloadError, StorageError, CorruptFileError for a file that is not packed as its name says or
+    is a web page, DigestMismatchError for an unexpected hash, and ManifestFormatError for a damaged SHA256SUMS.
     """
     path = folder / file.name
     known = read_sums(folder / SUMS).get(file.name, "")
@@ -98,8 +98,8 @@ def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progres
 
 
 def _check_file(file: SourceFile, known: str, path: Path, step: str) -> None:
-    """Raise CorruptFileError or DigestMismatchError, with the next step, if a path has other content than a published
-    file. `known` is the hash of an earlier download, or empty."""
+    """Raise CorruptFileError or DigestMismatchError, with the next step, if the content of a path differs from that of
+    a published file. `known` is the hash of an earlier download, or empty."""
     if file.name.endswith(".bz2"):
         content_sha256 = _unpacked_hash(file, path, step)
         if file.content_sha256 and content_sha256 != file.content_sha256:
@@ -206,15 +206,15 @@ def import_parameters(warehouse: Warehouse, kind: str, files: Sequence[Path], na
 
 
 def input_path(path: Path) -> Path:
-    """The path itself; for `-`, that of standard input."""
+    """The path itself; for `-`, the path of standard input."""
     return Path(STANDARD_INPUT) if str(path) == "-" else path
 
 
 def collect_files(
     warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: Progress, unpacked: Path
 ) -> list[Path]:
-    """The given files, and the files of the kind in given folders and their subfolders. Skips hidden files and those of
-    the warehouse. Archives of a kind that is told by content are unpacked into `unpacked`.
+    """The given files, and the files of the kind in given folders and their subfolders. Hidden files and those of the
+    warehouse are skipped. Archives of a kind that is told by content are unpacked into `unpacked`.
 
     Raises MissingFileError for a folder or archive without such files, and the errors of `unpack_archive`.
     """

@@ -28,7 +28,7 @@ EMPTY = "select null::varchar as dataset, null::varchar as variant, null::json a
 
 @functools.cache
 def all_kinds() -> Kinds:
-    """Every kind of bgdata and of other packages, sorted by name. Imports none of their modules."""
+    """Every kind of bgdata and of other packages, sorted by name. None of their modules is imported."""
     declared = [path for path in _PACKAGE.glob("*/kinds/*.py") if not path.stem.endswith(("_compute", "__init__"))]
     own = {path.stem: f"bgdata.{path.parts[-3]}.kinds.{path.stem}" for path in declared}
     # sorted, because views of later subjects may use views of earlier ones

@@ -1,4 +1,4 @@
-"""How arrays become columns that many kinds share: text, boards, chances, classes."""
+"""Conversion of arrays into columns that many kinds share: text, boards, chances, classes."""
 
 from __future__ import annotations
 

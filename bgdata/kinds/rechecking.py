@@ -21,7 +21,7 @@ def cheapest_rows(games: Mapping[int, int], most: int) -> list[int]:
 
 
 def check_arrays(table: Table, expected: Mapping[str, Array]) -> None:
-    """Raise CheckFailedError unless the version has exactly these arrays; the error names the first row that
+    """Raise CheckFailedError unless the version contains exactly these arrays; the error names the first row that
     differs."""
     for name, values in expected.items():
         found = table.array(name)
@@ -31,8 +31,8 @@ def check_arrays(table: Table, expected: Mapping[str, Array]) -> None:
 
 
 def check_rows(table: Table, rows: Array, expected: Mapping[str, Array]) -> None:
-    """Raise CheckFailedError unless the version has these values, by array, in int64[n] rows; the error names the first
-    row that differs. NaN equals NaN."""
+    """Raise CheckFailedError unless the version contains these values, by array, in int64[n] rows; the error names the
+    first row that differs. NaN equals NaN."""
     for name, values in expected.items():
         if len(rows) != len(values):
             raise CheckFailedError(f"expected {len(values)} rows of {name} in {table.name}, found {len(rows)}")
@@ -46,15 +46,16 @@ def check_rows(table: Table, rows: Array, expected: Mapping[str, Array]) -> None
 
 
 def check_replayed(table: Table, what: str, rows: slice, expected: Mapping[str, Array]) -> None:
-    """Raise CheckFailedError unless the version has these bytes, by array, in the rows of a replayed game or match.
-    `what` names it in the error, as in `game 7`."""
+    """Raise CheckFailedError unless the version contains these bytes, by array, in the rows of a replayed game or
+    match. `what` names the game or match in the error, as in `game 7`."""
     for name, values in expected.items():
         if np.asarray(table.array(name)[rows]).tobytes() != values.tobytes():
             raise CheckFailedError(f"expected the {name} of {what} of {table.name} to equal their replay, found others")
 
 
 def check_chances(table: Table, rows: Array, expected: Array) -> None:
-    """Raise CheckFailedError unless the version has these float32[n, 5] chances in int64[n] rows, within TOLERANCE."""
+    """Raise CheckFailedError unless the version contains these float32[n, 5] chances in int64[n] rows, within
+    TOLERANCE."""
     found = table.array("chances")[rows]
     for place in np.flatnonzero(~(np.abs(found - expected) <= TOLERANCE).all(axis=1))[:1].tolist():
         raise CheckFailedError(

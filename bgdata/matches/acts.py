@@ -9,11 +9,12 @@ where `found` is the gain of looking ahead over the play that is best at 0-ply (
 analyst sees the same position one roll further, which changes `start` by the `drift`. So, for one player, the result of
 a game minus its value at the beginning is exactly net luck minus net losses plus net drift. The drift is 0 if values
 are exact. The luck of a roll averages to zero exactly, so that the luck-adjusted result (the result minus net luck) has
-the mean of the result, however well the analyst evaluates (Douglas Zare, "Hedging toward skill", GammonVillage 2000).
+the same mean as the result, however well the analyst evaluates (Douglas Zare, "Hedging toward skill", GammonVillage
+2000).
 
 The performance rating is the mean loss per decision in thousandths of a normalised point: 1000 times the loss of plays
-and cube actions, over unforced plays plus close or taken cube decisions (`judging.CLOSE`). It is gnubg's overall error
-rate except for the sign; a Snowie error rate divides by all turns of both players.
+and cube actions, over unforced plays plus close or taken cube decisions (`judging.CLOSE`). The rating is gnubg's
+overall error rate except for the sign; a Snowie error rate divides by all turns of both players.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ NO_DOUBLE = "no double"  # cube action of a player who could double but rolled
 
 
 class ActKind(StrEnum):
-    """What a player did; the strings are those of columns. A raccoon is another BEAVER."""
+    """The kind of an act; the strings are those of columns. A raccoon is another BEAVER."""
 
     ROLL = "roll"
     DOUBLE = "double"

@@ -3,7 +3,7 @@
 The values of the 21 rolls of a position, with the cube, give the worth of every cube action. Plays are evaluated
 statically, and the cube model and the stakes convert their chances to values. For each roll the best play, of equals
 the one with the highest cubeless equity, is evaluated `ply` rolls ahead. The mean over the rolls is the worth of
-rolling. The luck of a roll is its value minus this mean; it averages to zero exactly, since all rolls are treated
+rolling. The luck of a roll is its value minus this mean. Luck averages to zero exactly, since all rolls are treated
 alike.
 
 The first roll decides who begins: its luck is its value minus the mean over both players and their rolls.
@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from bgdata.equity.cube import (
     CubeRules,
     Values,
+    for_other_side,
     normalised_point,
     position_values,
-    seen_by_other,
     why_no_double,
     worth_of_game,
     worth_of_result,
@@ -82,7 +82,7 @@ class RollValues(NamedTuple):
 class Analyst:
     """Computes values of positions from a player's chances, `player.ply` rolls ahead, and the cube model of `rules`.
 
-    Exact tables with the cube are used if the player has them.
+    Exact tables with the cube are used if the player has any.
     """
 
     def __init__(self, player: LookaheadPlayer, rules: CubeRules) -> None:
@@ -133,10 +133,11 @@ class Analyst:
         for row in np.flatnonzero(np.isin(sources, UNCONTESTED)) if self.player.cubes else ():
             exact = self._exact(boards[row], theirs)
             found[row] = found[row] if exact is None else exact
-        return seen_by_other(found, stakes)
+        return for_other_side(found, stakes)
 
     def _exact(self, board: Boards, stakes: Stakes) -> float | None:
-        """The worth in the first table that has it; None with beavers, which tables lack, or if rules exclude them."""
+        """The value in the first table that contains the position; None with beavers, which tables lack, or if the
+        rules exclude tables."""
         if self.rules.has_beavers or self.rules.by_model:
             return None
         found = self.player.exact_worth(Position(board.tolist()), stakes, self.rules)
@@ -149,7 +150,7 @@ def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[Judged]:
     errors of the analyst."""
     now, offered = worth_of_game(game.stakes, analyst.rules), 2  # worth of player 0; factor of the cube
     for place, act in enumerate(game.acts):
-        carried = now if act.player == 0 else seen_by_other(now, act.stakes)
+        carried = now if act.player == 0 else for_other_side(now, act.stakes)
         if act.kind is ActKind.ROLL:
             found = _judge_roll(analyst, act, carried, is_first=place == 0)
         elif act.kind is ActKind.DOUBLE:
@@ -157,7 +158,7 @@ def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[Judged]:
         else:
             found = _judge_answer(analyst, act, carried, offered)
             offered *= 2 if act.kind is ActKind.BEAVER else 1
-        now = found.end if act.player == 0 else seen_by_other(found.end, act.stakes)
+        now = found.end if act.player == 0 else for_other_side(found.end, act.stakes)
         yield found
 
 
@@ -165,7 +166,7 @@ def whole_game(analyst: Analyst, game: RecordedGame, acts: list[Judged]) -> Judg
     """The judged acts of a whole game with its beginning and its end."""
     initial = last = worth_of_game(game.stakes, analyst.rules)
     if acts:
-        last = acts[-1].end if acts[-1].act.player == 0 else seen_by_other(acts[-1].end, game.stakes)
+        last = acts[-1].end if acts[-1].act.player == 0 else for_other_side(acts[-1].end, game.stakes)
     if game.result is None:
         return JudgedGame(acts, initial, None, None)
     result = worth_of_result(game.result, game.stakes, analyst.rules)
@@ -198,7 +199,7 @@ def _judge_answer(analyst: Analyst, act: Act, carried: float, offered: int) -> J
     cube, times, is_on_roll = analyst.cube(act.board, act.stakes), offered // 2, act.player == act.on_roll
     taken, passed = times * cube.double_take, cube.double_pass  # `times` is above 1 only in money play
     if not is_on_roll:
-        taken, passed = seen_by_other(taken, act.stakes), seen_by_other(passed, act.stakes)
+        taken, passed = for_other_side(taken, act.stakes), for_other_side(passed, act.stakes)
     choices = {ActKind.TAKE: taken, ActKind.PASS: passed if times == 1 else -times * float(act.stakes.cube.value)}
     if analyst.rules.has_beavers or act.kind is ActKind.BEAVER:
         choices[ActKind.BEAVER] = 2 * taken
@@ -216,7 +217,7 @@ def _double_worth(analyst: Analyst, cube: CubeValues) -> float:
 def _mean_of_first(analyst: Analyst, act: Act, rolls: RollValues) -> float:
     """The mean over both players and their first rolls, for the player who begins."""
     theirs = analyst.rolls(act.board, act.stakes.flip()).mean(FIRST_WEIGHTS)
-    return (rolls.mean(FIRST_WEIGHTS) + seen_by_other(theirs, act.stakes)) / 2
+    return (rolls.mean(FIRST_WEIGHTS) + for_other_side(theirs, act.stakes)) / 2
 
 
 def _judge_play(analyst: Analyst, act: Act, rolls: RollValues, before: float, point: float) -> RollJudgement:

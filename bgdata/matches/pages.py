@@ -60,7 +60,7 @@ def crawford_games(games: Sequence[Mapping[str, Any]]) -> dict[int, bool]:
 
 def play_losses(evaluator: Evaluator, turns: Sequence[Mapping[str, Any]]) -> list[float | None]:
     """Points that each turn of a game lost against its best play, static and cubeless. None for turns without a play,
-    and if the record lacks the board after it. `turns` are rows of the table `turns`, of one game in order."""
+    and if the record lacks the board after the play. `turns` are rows of the table `turns`, of one game in order."""
     from bgdata.evaluation.chances import cubeless_equities
     from bgdata.game.codec import flip_boards
     from bgdata.game.play_kernels import batch_plays
@@ -111,7 +111,7 @@ def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
 
 @dataclass(frozen=True)
 class CubeVerdict:
-    """The cube action that was made (`NO_DOUBLE` for a roll), and the best one, in words. `loss` is in mwc, or in
+    """The cube action that was taken (`NO_DOUBLE` for a roll), and the best one, in words. `loss` is in mwc, or in
     points per unit cube for money, and `size` in points of normalised equity; both are 0 for the best action."""
 
     made: str
@@ -371,7 +371,7 @@ def stakes_of(head: Row, row: Row) -> Stakes | None:
 
 
 def roll_of(row: Row) -> Roll | None:
-    """The roll of a turn, if it has one of the player on roll."""
+    """The roll of a turn, if the player on roll has rolled."""
     return parse_roll(f"{row['die1']}{row['die2']}") if row["die1"] and row["player"] == row["on_roll"] else None
 
 
@@ -405,7 +405,7 @@ def turn_row(row: Row, here: str, head: Row, loss: float | None, cube: CubeVerdi
 
 
 class GameError(NamedTuple):
-    """An error of a game: its address, its size in points of normalised equity, and its JSON."""
+    """An error of a game with its address, its size in points of normalised equity, and its JSON."""
 
     here: str
     size: float
@@ -413,7 +413,7 @@ class GameError(NamedTuple):
 
 
 def errors_of(rows: Sequence[Row]) -> list[GameError]:
-    """The errors of a game, largest first; cube errors have the best action in words."""
+    """The errors of a game, largest first; cube errors name the best action in words."""
     found = []
     for row in rows:
         who, cube = {"turn": row["turn"], "player": row["player"]}, row["cube"]

@@ -15,7 +15,7 @@ SCORES = "from scores order by player_name, ply, measure, against"
 
 
 def players(site: Site, request: Request) -> Page:
-    """The scores of players, and the ledger of networks with their learning curves. JSON has the rows of the table
+    """The scores of players, and the ledger of networks with their learning curves. JSON contains the rows of the table
     `scores` and of the ledger."""
     player = request.query_params.get("player", "")
     rows = site.keep("scores", lambda: site.rows(SCORES))

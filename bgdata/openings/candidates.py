@@ -90,7 +90,7 @@ def roll_out_candidates(
     seed: int,
     item: int,
 ) -> RolledPlays:
-    """Rolls out int8[k, 26] boards of the opponent after the candidates of a decision, all with the dice of `item` and
+    """Roll out int8[k, 26] boards of the opponent after the candidates of a decision, all with the dice of `item` and
     the seed. `chooser` plays for the objective. The result depends only on the arguments. Raises UsageError for numbers
     out of range."""
 

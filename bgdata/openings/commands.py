@@ -108,9 +108,9 @@ def openings(
     All candidates of the 15 first rolls are rolled out to a standard error of 0.002 points, or to --until, and those of
     the 21 replies to each sensible play to 0.005. The books for money and for double match point come with bgdata;
     another one takes hours, but only once. Each first roll is a table of its own. A stopped command resumes from its
-    last checkpoint when it is run again. With a ROLL, such as 31, all candidates of it are shown; with a REPLY, such as
-    64, those of the reply. For double-match-point, the network plays for wins, and an equity is the chance to win less
-    that to lose.
+    last checkpoint when it is run again. With a ROLL, such as 31, all its candidates are shown; with a REPLY, such as
+    64, those of the reply. For double-match-point, the network plays for wins, and an equity is the chance to win minus
+    the chance to lose.
 
     \b
       bgdata openings

@@ -48,8 +48,8 @@ class RankedAction(NamedTuple):
 @dataclass(frozen=True)
 class Decisions:
     """A player that handles the cube by `rules`, which need a match equity table for matches; beavers are only for
-    money play. With `trials`, a multiple of 36, it rolls out its decisions with the dice of `seed`; only players with
-    networks can. Positions and stakes are from the point of view of the player on roll.
+    money play. With `trials`, a multiple of 36, the player rolls out its decisions with the dice of `seed`, which only
+    players with networks can. Positions and stakes are from the point of view of the player on roll.
 
     Raises the errors of `LookaheadPlayer.rank_plays`, `decide_cube` and `roll_out_with_cube`.
     """
@@ -109,8 +109,8 @@ class Decisions:
         return Answer.BEAVER if found.double_beaver < found.double_take else Answer.TAKE
 
     def resignation(self, position: Position, stakes: Stakes) -> int:
-        """What the player on roll resigns: 0 for nothing, or 1 to 3 for a single game, gammon or backgammon. It resigns
-        only what is certainly lost by bearoff tables."""
+        """The resignation of the player on roll: 0 for none, or 1 to 3 for a single game, gammon or backgammon. The
+        player resigns only what is certainly lost by bearoff tables."""
         found = self.player.evaluate(position)
         chances = (found.win, found.lose_gammon, found.lose_backgammon)
         if not found.source.is_final or found.win > CERTAIN or any(CERTAIN < each < 1 - CERTAIN for each in chances):
@@ -120,7 +120,7 @@ class Decisions:
 
     def accepts(self, position: Position, stakes: Stakes, size: int, roll: Roll | None = None) -> bool:
         """Whether the opponent accepts a resignation of the player on roll, of size 1 to 3 for a single game, gammon or
-        backgammon, before the roll or after `roll`. It accepts if playing on is not worth more."""
+        backgammon, before the roll or after `roll`. The opponent accepts if playing on is not worth more."""
         if roll is None:
             kept = best_equity(self.equities(position, stakes)[0])
         else:

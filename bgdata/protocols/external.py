@@ -2,10 +2,10 @@
 
     set player 0 external localhost:7200
 
-Source: what gnubg 1.07 sends and accepts; no program text was used. gnubg never turns the board: checkers of its player
-1 are positive. Names and scores are those of player 0 and player 1, swapped where the side asked is not on roll; the
-turn is always that of the player on roll. Which side answers a beaver, or a redoubled one, is known from the lines
-before. gnubg takes an invalid line as no play.
+Source: the lines that gnubg 1.07 sends and accepts; no program text was used. gnubg never turns the board: checkers of
+its player 1 are positive. Names and scores are those of player 0 and player 1, swapped where the side asked is not on
+roll; the turn is always that of the player on roll. Which side answers a beaver, or a redoubled one, is known from the
+lines before. gnubg takes an invalid line as no play.
 
 Between its questions gnubg rolls and plays unseen, so an `ExternalRecord` infers its turns from the boards, for a .mat
 file. Where several rolls and plays lead to the same board it writes the likeliest, and a note counts them. The result
@@ -72,7 +72,7 @@ class Exchange:
 
 
 class ExternalPlayer:
-    """Answers the lines of one connection. Remembers its side and the resignation that was refused."""
+    """Answers the lines of one connection, and remembers its side and the resignation that was refused."""
 
     def __init__(self, decisions: Decisions, *, is_jacoby: bool = False) -> None:
         self.decisions, self.is_jacoby = decisions, is_jacoby
@@ -211,7 +211,7 @@ class _MatchRecord:
         return replace(match, info=(*match.info, *notes))
 
     def can_continue_with(self, question: Question) -> bool:
-        """Whether a question can belong to this match: scores never fall, and every game has a winner."""
+        """Whether a question can belong to this match, in which scores never fall and every game has a winner."""
         score = self._record.games[-1].score
         if question == self._last:
             return True
@@ -293,7 +293,7 @@ class _MatchRecord:
         self._rolls[len(self._record.games)].append(len(plays) > 1)
 
     def _go_elsewhere(self, wanted: State, question: Question) -> None:
-        """gnubg's user went back to a board of this game, or set up another one."""
+        """Continue from a board to which gnubg's user went back, or which the user set up."""
         if not self._record.go_back(wanted):
             if self._record.last_act:
                 self._begin(question.scores)

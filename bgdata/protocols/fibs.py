@@ -130,8 +130,8 @@ class Wish:
 
 
 class FibsPlayer:
-    """One session. `tell` receives reports, line by line; `record` has what was played, however it ended; `keep`
-    receives it after every game.
+    """One session. `tell` receives reports, line by line; `record` contains what was played, however the session ended;
+    `keep` receives it after every game.
 
     Every method raises ExternalProgramError if the server dies or hangs, and InvalidGameError if it breaks the rules.
     """
@@ -303,7 +303,7 @@ class FibsPlayer:
     _on_opening = _on_rolls
 
     def _on_board(self, message: Message) -> None:
-        """Check a board and make the decision it asks for."""
+        """Check a board and make the decision that it asks for."""
         line = message.words["board"]
         board = parse_fibs_board(line)
         if board.turn == 0 or _CHECKERS in board.off:  # the game is over

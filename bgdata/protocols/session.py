@@ -104,7 +104,7 @@ class Record:
         return state in self._states
 
     def go_back(self, state: State) -> bool:
-        """Drop the turns since the last game had this state. Returns False if it never had."""
+        """Drop the turns since the last game had this state. Returns False if there is no such state."""
         if not self.has(state):
             return False
         self.take_back(len(self._states) - self._states[::-1].index(state))
@@ -162,9 +162,9 @@ class Ending(NamedTuple):
 
 @dataclass
 class Session:
-    """Games with the dice of a seed between two sides. `score` is that before the first game, from side 0's point of
-    view: None plays one game without the cube, Money one with it. Raises InvalidScoreError for a match with unequal
-    scores, because a record has only one length."""
+    """Games with the dice of a seed between two sides. `score` is the score before the first game, from side 0's point
+    of view. With None one game is played without the cube, with Money one with it. Raises InvalidScoreError for a match
+    with unequal scores, because a record has only one length."""
 
     seed: int
     players: tuple[str, str]

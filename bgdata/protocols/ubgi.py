@@ -6,9 +6,9 @@
     bestmove 8/5 6/5
 
 This is version 0.2, which counts plies from 1: its `engine.ply` is one more than ours. Commands of 0.1 work too
-(`setoption name engine.ply value 2`, `go role chequer`). Extensions: the answer to a double, if the position of a gnubg
-ID or XGID has one; `go eval`, which replies with the five chances; and `go ... ply N trials N seed N`, settings for one
-question. Source: the specification of 0.2.
+(`setoption name engine.ply value 2`, `go role chequer`). There are three extensions: the answer to a double, if the
+position of a gnubg ID or XGID contains one; `go eval`, which replies with the five chances; and `go ... ply N trials N
+seed N`, which are settings for one question. Source: the specification of 0.2.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from bgdata.publishing.contents import PublishedVersion
-from bgdata.publishing.describe import BOUNDS, Described, DescribedTable
+from bgdata.publishing.described import BOUNDS, Described, DescribedTable
 from bgdata.publishing.licences import LICENCES, OURS
 from bgdata.store.dataset import Dataset, TableShape
 from bgdata.store.plan import readable_bytes

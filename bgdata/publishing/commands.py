@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ from click.core import ParameterSource
 from bgdata.cli.completion import complete_scopes
 from bgdata.cli.options import format_option
 from bgdata.cli.output import show_rows
-from bgdata.errors import UsageError, cite
+from bgdata.errors import UsageError, cite, needing
 from bgdata.publishing import TITLE, publish
 from bgdata.publishing.contents import Contents
 from bgdata.rows import COUNT, Column, Row, table_lines
@@ -25,10 +26,18 @@ from bgdata.warehouse.commands.transfer import count_text
 @click.argument("kind", nargs=-1, shell_complete=complete_scopes)
 @click.option("--pack", is_flag=True, help="What an author of an engine wants; what is missing is built first.")
 @click.option("--title", default=TITLE, show_default=True, metavar="TEXT", help="Name of the dataset on its card.")
+@click.option("--explorer", "with_explorer", is_flag=True, help="Add the pages of `bgdata serve --static` about them.")
 @format_option
 @click.pass_context
 def publish_command(
-    context: click.Context, /, folder: Path, kind: tuple[str, ...], pack: bool, title: str, form: str
+    context: click.Context,
+    /,
+    folder: Path,
+    kind: tuple[str, ...],
+    pack: bool,
+    title: str,
+    with_explorer: bool,
+    form: str,
 ) -> None:
     """Publish tables as one folder for hubs and colleagues.
 
@@ -41,7 +50,7 @@ def publish_command(
     from other people's data carry their licence, or are left out with the reason. The same command goes on where
     another one stopped; the same versions give the same bytes.
 
-    With --pack it is a fixed choice, 210 MB: exact bearoffs and small endgames, decisions and positions to measure an
+    With --pack it is a fixed choice, 170 MB: exact bearoffs and small endgames, decisions and positions to measure an
     engine by, the opening book, match equity tables, and a million labelled positions.
 
     \b
@@ -52,15 +61,20 @@ def publish_command(
     warehouse: Warehouse = context.obj
     if pack and kind:
         raise UsageError(f"expected no KIND with --pack, got {cite(kind[0])}")
+    explorer: Callable[[Warehouse, Path], object] | None = None
+    if with_explorer:
+        with needing("web", "for the site"):
+            from bgdata.web.static_site import write_static
+        explorer = write_static
     with progress_bars() as progress:
         if pack:
             from bgdata.publishing import pack as the_pack  # loads the kinds of all tables
 
             is_named = context.get_parameter_source("title") is ParameterSource.COMMANDLINE
             named = title if is_named else the_pack.TITLE
-            contents = the_pack.publish_pack(warehouse, folder, title=named, progress=progress)
+            contents = the_pack.publish_pack(warehouse, folder, title=named, explorer=explorer, progress=progress)
         else:
-            contents = publish(warehouse, folder, kind, title=title, progress=progress)
+            contents = publish(warehouse, folder, kind, title=title, explorer=explorer, progress=progress)
     rows = table_rows(contents)
     columns = (
         Column("config"),

@@ -8,7 +8,7 @@ versions/<kind>/<variant>/<version>/              the manifest, and arrays that 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ class PublishedTable:
     table: str  # its name in SQL
     splits: tuple[Split, ...]
     part_rows: tuple[int, ...]  # of each part of the version, in its order of rows
+    once: str = ""  # column each value of which is in one split: `game`, or else `position_id`
     row_order: str = ""  # array with the split of each row of the version, by number; empty for a single split
 
     @property
@@ -126,6 +127,15 @@ class Contents:
         return canonical_json({"format": FORMAT, **asdict(self)}, indent=2)
 
 
+def visible_files(folder: Path) -> Iterator[str]:
+    """The names of all files in a published folder, sorted; hidden ones at its top, such as those of git, are left
+    out."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if path.is_file() and not name.parts[0].startswith("."):
+            yield name.as_posix()
+
+
 def read_contents(folder: Path) -> Contents:
     """The contents of a published folder. Raises MissingFileError if it has no list, and ManifestFormatError."""
     path = folder / LISTING
@@ -172,8 +182,11 @@ def _table(data: Any) -> PublishedTable:
         raise ValueError(data["table"])
     if data["row_order"] and not is_name("file", data["row_order"]):
         raise ValueError(data["row_order"])
+    if data["once"] and not is_name("kind", data["once"]):
+        raise ValueError(data["once"])
     splits = tuple(Split(_checked(_SPLIT, each["name"]), _files(each["files"])) for each in data["splits"])
-    return PublishedTable(str(data["config"]), data["table"], splits, tuple(data["part_rows"]), data["row_order"])
+    part_rows = tuple(data["part_rows"])
+    return PublishedTable(str(data["config"]), data["table"], splits, part_rows, data["once"], data["row_order"])
 
 
 def _files(data: Any) -> tuple[File, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -22,20 +22,25 @@ from bgdata.publishing.contents import (
     PublishedVersion,
     parse_version,
     read_contents,
+    visible_files,
 )
-from bgdata.publishing.describe import Described, describe
+from bgdata.publishing.described import Described
+from bgdata.publishing.descriptions import describe
 from bgdata.publishing.licences import UnknownLicenceError, licence_of
 from bgdata.publishing.packed import ARRAYS, pack_arrays
+from bgdata.publishing.published_arrays import part_number
+from bgdata.publishing.pull import PublishedPull
 from bgdata.publishing.recovery import PublishedRows, find_recipe
 from bgdata.publishing.shards import missing_columns, row_counts, write_splits
-from bgdata.publishing.splits import split_source
+from bgdata.publishing.splits import column_in_one_split, split_source
 from bgdata.store.arrays import Array, map_array
 from bgdata.store.build import footer
 from bgdata.store.dataset import Dataset, TableShape
 from bgdata.store.manifest import FILE_NAME as MANIFEST
-from bgdata.store.manifest import canonical_json, is_part_file, parse_json, read_whole
+from bgdata.store.manifest import canonical_json, parse_json, read_whole
 from bgdata.store.names import parse_scope
 from bgdata.store.parameters import Parameters
+from bgdata.store.places import Folder
 from bgdata.store.progress import Progress
 from bgdata.store.storage import hold_lock, make_folder, remove_folder, sha256_file, storage_errors, write_file
 from bgdata.store.table import Table
@@ -43,6 +48,7 @@ from bgdata.store.verify import check_hashes
 from bgdata.warehouse import Warehouse
 
 WORKING = ".publishing"  # folder of what is not finished, and of records of what is
+EXPLORER = "explorer"
 HINT = "choose another folder"
 
 
@@ -53,10 +59,9 @@ def publish_folder(
     title: str,
     about: str,
     progress: Progress,
-    explorer: Callable[[Path], object] | None = None,
+    explorer: Callable[[Warehouse, Path], object] | None = None,
 ) -> Contents:
-    """Publish versions of a warehouse into a folder; see `bgdata.publishing.publish`. `explorer` writes pages into the
-    folder that it is given."""
+    """Publish versions of a warehouse into a folder; see `bgdata.publishing.publish`."""
     warehouse.require()
     tables = chosen_versions(warehouse, scopes)
     check_folder(folder)
@@ -80,11 +85,14 @@ def publish_folder(
                 raise UsageError(f"expected tables to publish, got none: {len(left_out)} versions are left out")
             contents = Contents(title, about, tuple(finished), left_out)
             _remove_others(folder, contents)
+            with storage_errors("delete", folder / EXPLORER, HINT):
+                remove_folder(folder / EXPLORER)
             for name, data in describe(Described(contents, folder, warehouse.kinds)).items():
                 write_file(folder / name, data)
             if explorer is not None:
-                progress.note("writing the explorer")
-                explorer(folder / "explorer")
+                made = Warehouse(folder / WORKING / "warehouse", warehouse.kinds)
+                PublishedPull(made, Folder(folder), contents, progress).pull()
+                explorer(made, folder / EXPLORER)
             _write_lists(folder, contents)
     with storage_errors("delete", folder / WORKING, HINT):
         remove_folder(folder / WORKING)
@@ -215,11 +223,6 @@ def _publish(warehouse: Warehouse, folder: Path, table: Table, progress: Progres
     return found
 
 
-def part_number(file: str) -> int:
-    """The number of the part that a file of an array belongs to; 0 for a file of a whole version."""
-    return int(file[5:10]) if is_part_file(file) else 0
-
-
 def _publish_table(
     kind: Dataset[Any],
     parameters: Parameters,
@@ -239,11 +242,12 @@ def _publish_table(
     _begin(working)
     splits = write_splits(source, working, home, about, progress)
     _move(working, folder / home)
-    order = ""
+    once = order = ""
     if source.codes is not None:
+        once = column_in_one_split(shape)
         order = f"split_of_{shape.name}.npy"
         packed[order] = source.codes
-    return PublishedTable(config, shape.name, splits, tuple(row_counts(paths)), order)
+    return PublishedTable(config, shape.name, splits, tuple(row_counts(paths)), once, order)
 
 
 def config_name(kind: Dataset[Any], shape: TableShape, variant: str) -> str:
@@ -278,15 +282,6 @@ def _remove_others(folder: Path, contents: Contents) -> None:
                         path.rmdir()
                 elif path not in wanted:
                     path.unlink()
-
-
-def visible_files(folder: Path) -> Iterator[str]:
-    """The names of all files in a published folder, sorted; hidden ones at its top, such as those of git, are left
-    out."""
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        if path.is_file() and not name.parts[0].startswith("."):
-            yield name.as_posix()
 
 
 def _write_lists(folder: Path, contents: Contents) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bgdata.bearoff.kinds.bearoff_gammon import DATASET as GAMMON
@@ -41,14 +41,15 @@ measure by, and positions to learn from.
   2 win + win_gammon + win_backgammon - lose_gammon - lose_backgammon - 1 points.
 * `rollout_decisions_benchmark_decisions-*` has positions with a roll, `rollout_decisions_benchmark_plays-*` the board
   after each play that was rolled out, **of the opponent**, who is to roll, with the equity of the player who made the
-  play, and what it loses against the best, in points. The column `network` of the decisions names the network that
-  played both sides, so the judge of each.
+  play, and what it loses against the best, in points. Plays are in order, the best first, so do not take the first of
+  equal ones. The column `network` of the decisions names the network that played both sides, so the judge of each.
 * `lookahead_labels-*` has boards with the chances of a network that looks one roll ahead (the column `network`), split
   by game.
 * `bearoff_two_sided-6x8` has in each row a pair of layouts with at most 8 checkers on points 1 to 6, by their indexes,
-  `contact_endgame-2` one with at most 2 on points 1 to 24 and the bar, which is point 25. Layouts are numbered by the
-  number of checkers, then with the most checkers on the lowest points first. In Python, this list has the points of
-  the checkers of each index, with `places, most` of `6, 8` and `25, 2`, and `bearoff_one_sided-6x15` shows it:
+  `contact_endgame-2` one with at most 2 on points 1 to 24 and the bar, which is point 25; each player counts from the
+  own side. Layouts are numbered by the number of checkers, then with the most checkers on the lowest points first. In
+  Python, this list has the points of the checkers of each index, with `places, most` of `6, 8` and `25, 2`; the column
+  `points` of `bearoff_one_sided-6x15` shows it:
   `[c for n in range(most + 1) for c in combinations_with_replacement(range(1, places + 1), n)]`.
 * `owned`, `centered` and `opponent_owned` are equities with the cube there, if the player does not double now."""
 
@@ -78,6 +79,7 @@ def publish_pack(
     *,
     title: str = TITLE,
     plan: Sequence[tuple[str, Parameters]] = (),
+    explorer: Callable[[Warehouse, Path], object] | None = None,
     progress: Progress | None = None,
 ) -> Contents:
     """Build the versions of the pack that are missing, publish them into a folder, and return its contents.
@@ -87,4 +89,5 @@ def publish_pack(
     """
     progress = progress or Silence()
     tables = [warehouse.build(kind, parameters, progress=progress) for kind, parameters in plan or pack_plan()]
-    return publish(warehouse, folder, [table.name for table in tables], title=title, about=ABOUT, progress=progress)
+    names = [table.name for table in tables]
+    return publish(warehouse, folder, names, title=title, about=ABOUT, explorer=explorer, progress=progress)

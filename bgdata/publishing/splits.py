@@ -15,7 +15,7 @@ from bgdata.store.dataset import Dataset, TableShape
 from bgdata.store.parameters import Parameters
 from bgdata.training.feed import REFERENCE, is_benchmark
 
-SPLIT, GAME = "split", "game"
+SPLIT, GAME, POSITION = "split", "game", "position_id"
 
 
 def split_source(kind: Dataset[Any], parameters: Parameters, shape: TableShape, paths: Sequence[Path]) -> Source:
@@ -34,6 +34,12 @@ def split_source(kind: Dataset[Any], parameters: Parameters, shape: TableShape, 
         return _source(shape, paths, splits_of_games(seed, np.concatenate(games)) if games else None, SPLITS)
     is_test = is_benchmark(kind) or REFERENCE in kind.tags
     return Source(shape, paths, (TEST if is_test else TRAIN,))
+
+
+def column_in_one_split(shape: TableShape) -> str:
+    """The column each value of which is in one split of a table: the game of its rows, or else the position."""
+    names = [column.name for column in shape.columns]
+    return GAME if shape.key[0] == GAME else POSITION if POSITION in names else ""
 
 
 def _by_column(shape: TableShape, paths: Sequence[Path]) -> Source:

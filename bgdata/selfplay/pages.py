@@ -24,7 +24,7 @@ from bgdata.web.position_request import PositionRequest, whole
 from bgdata.web.site import Row, Site
 
 TRIALS = 72  # default number of games of the page
-ROUND = 72  # games between two estimate_events of a stream
+ROUND = 72  # games between two estimates of a stream
 
 
 def network_of(player: LookaheadPlayer) -> NetworkPlayer:

@@ -80,8 +80,8 @@ _OVERLOOKS, _CHOICES = 1 << 41, 1 << 42  # first counters of whether plays are o
 
 
 class TrainingGames(NamedTuple):
-    """Games in order; game g has rows offsets[g] to offsets[g + 1]. Chances are those of the player on roll before the
-    roll."""
+    """Games in order; rows offsets[g] to offsets[g + 1] belong to game g. Chances are those of the player on roll
+    before the roll."""
 
     offsets: NDArray[np.int64]  # [games + 1]
     boards: Boards  # [rows, 26]

@@ -522,7 +522,7 @@ def write_tables(
     recipe_key: str,
 ) -> int:
     """Write the Parquet files of a version, with their metadata. Returns the number of rows of the main table, which a
-    large variant has only in arrays."""
+    large variant keeps only in arrays."""
     from bgdata.store.parquet import write_parquet
 
     rows = []

@@ -133,7 +133,7 @@ def create_views(
 
 def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str, Variant]], root: Path | None) -> str:
     """The rows of a table of some variants of one kind: all files at once, and an error in place of each damaged
-    version. Empty if no variant has the table."""
+    version. Empty if no variant contains the table."""
     damaged, kind = [], ""
     groups: dict[str, list[str]] = {}  # files by the SQL of their columns
     for key, variant in variants:

@@ -55,8 +55,8 @@ def select_files(
 def check_columns(
     connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], shape: TableShape, table: Table
 ) -> dict[str, dict[str, str]]:
-    """Check that the Parquet files of a version have the declared columns, and return SQL of the derived ones that they
-    lack, by file. Raises OlderTableError for other columns in an older revision, else CorruptFileError, and
+    """Check that the Parquet files of a version contain the declared columns, and return SQL of the derived ones that
+    they lack, by file. Raises OlderTableError for other columns in an older revision, else CorruptFileError, and
     duckdb.Error for an invalid Parquet file."""
     declared = {column.name: column.type for column in shape.columns}
     lacking: dict[str, dict[str, str]] = {}

@@ -194,7 +194,7 @@ class Dataset(ABC, Generic[P]):
     made_again: ClassVar[str] = ANYWHERE  # whether the same code computes equal values again
     columns: ClassVar[tuple[Column, ...]]  # columns of the main table, which is named like the kind; see TableShape
     key: ClassVar[tuple[str, ...]]
-    joins: ClassVar[tuple[str, ...]] = ()  # of the main table; see TableShape
+    joins: ClassVar[tuple[str, ...]] = ()  # joins of the main table; see TableShape
     main_table: ClassVar[str] = ""  # name of the main table; empty for that of the kind
     side_tables: ClassVar[tuple[TableShape, ...]] = ()
     arrays: ClassVar[tuple[FlatArray, ...]]
@@ -286,7 +286,7 @@ class Dataset(ABC, Generic[P]):
     @functools.cached_property
     def computation(self) -> Computation[P]:
         """The computation of the kind. The first call imports `<name>_compute` beside the declaration, and its kernels;
-        a module for several kinds has their classes by name."""
+        a module for several kinds contains their classes by name."""
         declaring = next(base for base in type(self).__mro__ if "name" in vars(base))
         package = declaring.__module__.rpartition(".")[0]
         module = import_module(f"{package}.{self.computed_by or self.name}_compute")

@@ -262,7 +262,7 @@ def parse_json(written: bytes) -> Any:
     """A value from strict JSON, without NaN and infinity. Raises ValueError."""
 
     def refuse(word: str) -> None:
-        raise ValueError(f"{word}, which is no number in JSON")
+        raise ValueError(f"{word}, which is not a number in JSON")
 
     try:
         value = json.loads(written, parse_constant=refuse)

@@ -34,9 +34,10 @@ def _no_views(_: Iterable[Dataset[Any]]) -> Iterator[str]:
 class Kinds(Mapping[str, "Dataset[Any]"]):
     """Kinds in order of name, each a declaration or the full name of the module that declares it as `DATASET`.
 
-    sql: folders of SQL, see `SqlFolders`. views: SQL of views that are generated from the declarations; one text a
-    view, with its comments. group: entry points of installed packages that add kinds. The name of an entry point is the
-    name of the kind, and its value is a module. SQL is in the folder `sql` of the module's top package.
+    sql: folders of SQL, see `SqlFolders`.
+    views: SQL of views that are generated from the declarations; one text per view, with its comments.
+    group: entry points of installed packages that add kinds. The name of an entry point is the name of the kind, and
+        its value is a module. SQL is in the folder `sql` of the module's top package.
     """
 
     def __init__(

@@ -195,7 +195,7 @@ def _fetch_left(progress: Progress, folder: Path, key: str, through: str) -> Non
         if _NAME.fullmatch(name):  # its bytes are checked with those of all shards
             write_file(folder / name, data, is_durable=False)
         else:
-            progress.note(f"deleted {name} in {_store_folder(key)}, which is no shard")
+            progress.note(f"deleted {name} in {_store_folder(key)}, which is not a shard")
 
 
 class WayBack(NamedTuple):

@@ -1,4 +1,4 @@
-"""A store between machines without a shared disk: it has the versions that work needs, and returns finished shards.
+"""A store between machines without a shared disk: it holds the versions that work needs, and returns finished shards.
 
     given/<SHA-256 of a manifest>/...    a version, as in a warehouse; the manifest is written last
     shards/<hash of a key>/<name>        a shard, until the process that requested it has fetched it
@@ -93,7 +93,7 @@ def fetch_version(address: str, name: str, digest: str) -> Path:
 
 
 def _is_whole(folder: Path, digest: str) -> bool:
-    """Whether a folder has the version with this manifest, and files of its sizes."""
+    """Whether a folder contains the version with this manifest, with files of the right sizes."""
     try:
         if hashlib.sha256(read_whole(folder / MANIFEST)).hexdigest() != digest:
             return False

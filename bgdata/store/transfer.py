@@ -3,9 +3,9 @@ complete.
 
 A version is fetched into a staging folder, each file is checked against the hash in its manifest, and the folder is
 renamed into place. Interrupted fetches resume. Stores of fsspec cannot rename: the manifest is written last, and a
-version without a manifest does not exist yet. Meanwhile `.pushing.json` has the hash of the sender's manifest, so that
-files already sent are known to belong to the same manifest, and two senders of equal values in different bytes do not
-mix their files.
+version without a manifest does not exist yet. Meanwhile `.pushing.json` contains the hash of the sender's manifest, so
+that files already sent are known to belong to the same manifest, and two senders of equal values in different bytes do
+not mix their files.
 
     {"manifest_sha256": "...", "time": 1764403200}
 """
@@ -364,7 +364,7 @@ class Transfer:
         warehouse.check_staging()
         offered = listing(place)
         names = _chosen(warehouse, offered, scopes, place.address)
-        self._done = [Moved(name, False, 0, 0) for name in names if _is_whole(warehouse, name)]
+        self._done = [Moved(name, False, 0, 0) for name in names if is_whole(warehouse, name)]
         there = {each.name for each in self._done}
         titles = {name.rpartition("/")[0] for name in names}
         is_first = {title: next(warehouse.versions(*title.split("/")), None) is None for title in titles}
@@ -481,7 +481,7 @@ class Transfer:
         with hold_lock(plan.lock, say):
             with deleting(plan.warehouse):  # later deletions see that this is running
                 pass
-            if _is_whole(plan.warehouse, plan.name):
+            if is_whole(plan.warehouse, plan.name):
                 return Moved(plan.name, False, 0, 0)
             plan.prepare()
             counts = self._each_file(plan, files, self._fetch_file)
@@ -574,7 +574,7 @@ def _chosen(warehouse: Versions, offered: Listing, scopes: Sequence[str], where:
     return in_scopes([name for name in offered.versions if name.partition("/")[0] in warehouse.kinds], scopes, where)
 
 
-def _is_whole(warehouse: Versions, name: str) -> bool:
+def is_whole(warehouse: Versions, name: str) -> bool:
     """Whether a warehouse has a version, with files of the sizes in its manifest."""
     table = Table(warehouse.root / name, name.partition("/")[0])
     if not table.folder.is_dir():

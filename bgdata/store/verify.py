@@ -225,7 +225,7 @@ def _checks_of_hashes(table: Table) -> Iterator[tuple[str, Check]]:
 
 
 def check_manifest(warehouse: Versions, table: Table) -> None:
-    """Check that the manifest is readable, describes a known kind, has the parameters of the variant, and lists the
+    """Check that the manifest is readable, describes a known kind, records the parameters of the variant, and lists the
     declared files."""
     kind = warehouse.kind(table.manifest.dataset)
     parameters = kind.recipe_of(table.manifest)
@@ -241,7 +241,7 @@ def check_manifest(warehouse: Versions, table: Table) -> None:
 
 
 def check_hashes(table: Table) -> None:
-    """Check that every file has the SHA-256 in the manifest."""
+    """Check that the SHA-256 of every file is the one in the manifest."""
     for entry in table.manifest.files:
         found = sha256_file(table.folder / entry.name, inside=True)
         if found != entry.sha256:
@@ -252,7 +252,7 @@ def check_hashes(table: Table) -> None:
 
 
 def check_values(table: Table) -> None:
-    """Check that the arrays have the digest in the name of the version."""
+    """Check that the digest of the arrays is the one in the name of the version."""
     if parts := table.manifest.parts:
         shared = {name: table.array(name) for name in table.array_names if (table.folder / f"{name}.npy").exists()}
         for part in table.parts:
@@ -411,7 +411,7 @@ class ComparingWriter(ArrayWriter):
 
 
 def _check_lock(warehouse: Versions, table: Table) -> None:
-    """Check that a version whose recipe is in the lock has the digest there."""
+    """Check that the digest of a version whose recipe is in the lock is the one there."""
     if not warehouse.lock.exists():
         return
     try:

@@ -1,8 +1,8 @@
 """Published rules of thumb for the cube in races.
 
-`answer` applies a rule, by number, to rows of the array that `side_counts` computes once for each layout. An answer has
-the bits DOUBLE, REDOUBLE (if the player on roll owns the cube) and PASS. `NAMES` lists the rules in the order of their
-numbers; `RULES` has their sources.
+`answer` applies a rule, by number, to rows of the array that `side_counts` computes once for each layout. An answer
+consists of the bits DOUBLE, REDOUBLE (if the player on roll owns the cube) and PASS. `NAMES` lists the rules in the
+order of their numbers; `RULES` names their sources.
 
 Rules use exact numbers, multiplied where the published text has fractions. All are for money play.
 """

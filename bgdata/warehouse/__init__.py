@@ -161,18 +161,18 @@ class Warehouse(Versions):
     ) -> Feed:
         """Batches of positions with their five chances: NumPy arrays, or tensors by `.torch()`; see `training.feed`.
 
-        The same batches for the same seed, versions and settings, on any machine.
+        Batches are the same for the same seed, versions and settings, on any machine.
 
         kind: a kind of dataset with labels (all its variants), a variant `kind/variant` or a version, or a mapping of
             such names to weights: every batch has rows of each in these proportions.
         split: train, validation or test; eight, one and one tenths of the games, or else of the positions.
         features: inputs of a network beside the boards, such as tesauro-196 or contact, or contact@1 to insist on a
             revision; float32.
-        strata: classes that every batch has as many rows of, or shares by class: {"contact": 2, "race": 1}.
-        guard: leave out of train and validation what benchmarks of this warehouse consist of, for either side.
-        epochs: how many, counted from the first; None goes on without end.
-        state: of `Feed.state_after`, to go on after a batch as if nothing had happened.
-        from_parquet: read the columns from Parquet rather than from the mapped arrays: the same batches, more slowly.
+        strata: classes of which every batch contains equally many rows, or shares by class: {"contact": 2, "race": 1}.
+        guard: leave out of train and validation the positions of this warehouse's benchmarks, for either side.
+        epochs: the number of epochs, counted from the first; None continues without end.
+        state: a state of `Feed.state_after`, to continue after a batch as if there had been no interruption.
+        from_parquet: read the columns from Parquet instead of the mapped arrays: the same batches, more slowly.
 
         Raises UsageError for what cannot be followed and for a state of other data, UnknownKindError,
         UnknownInputSetError, MissingTableError, and CheckFailedError for targets that are not chances.
@@ -186,8 +186,8 @@ class Warehouse(Versions):
 
 
 class RemoteWarehouse(Warehouse):
-    """A warehouse at an address, which is read: what is opened is fetched into the user's cache and checked. It is
-    looked at once, when it is first asked what it has. Nothing builds in it: see `bgdata pull` and `bgdata push`."""
+    """A read-only warehouse at an address. Opened files are fetched into the user's cache and checked. The list of
+    versions is read once, when it is first needed. Nothing can be built there: see `bgdata pull` and `bgdata push`."""
 
     is_remote = True
 
@@ -208,7 +208,7 @@ class RemoteWarehouse(Warehouse):
 
     @property
     def root(self) -> Path:  # type: ignore[override]
-        """The folder of what was fetched, with the manifests of all versions that are there now. Raises the same
+        """The folder of the fetched files, with the manifests of all versions that are there now. Raises the same
         exceptions as `transfer.listing`."""
         assert self.mirror.contents
         return self.mirror.folder
@@ -227,7 +227,8 @@ class RemoteWarehouse(Warehouse):
         return MirroredTable(folder, kind, self.mirror)
 
     def open(self, kind: str, variant: str, version: str | None = None) -> Table:
-        """Open a version; the current one unless named. Raises as `Versions.open`, and what `Mirror.open` raises."""
+        """Open a version, the current one unless named. Raises the same exceptions as `Versions.open` and
+        `Mirror.open`."""
         self.checked_kind(kind)
         try:
             if "contents" not in vars(self.mirror):
@@ -259,14 +260,15 @@ class RemoteWarehouse(Warehouse):
         return False
 
     def connect(self, *, for_query: str = "", **options: Any) -> duckdb.DuckDBPyConnection:
-        """A connection as that of a warehouse in a folder, in the same cage: Parquet files that the query names are
-        fetched first, with their hashes checked, and no others can be read. Raises as `Mirror.file` does."""
+        """A connection as for a warehouse in a folder, with the same restrictions. Parquet files that the query names
+        are fetched first, with their hashes checked, and no others can be read. Raises the same exceptions as
+        `Mirror.file`."""
         self._fetch_tables(for_query)
         with self.mirror.fetching_nothing():
             return super().connect(for_query=for_query, **{**options, "mend": False})
 
     def _fetch_tables(self, query: str) -> None:
-        """Fetch what the tables that a query names are read from, and those that they are made from."""
+        """Fetch the files of the tables that a query names, and of the tables that these are made from."""
         from bgdata.store.registry import parse_script
 
         generated = [parse_script(text) for text in self.kinds.views(self.kinds.values())]

@@ -29,8 +29,8 @@ PROCESSOR = Path("/proc/cpuinfo")
 
 
 def diagnosis_rows(warehouse: Warehouse) -> list[Row]:
-    """Rows of `about` (a part of the installation), `name` and `value`. Whatever cannot be found out has the class of
-    its error as a value."""
+    """Rows of `about` (a part of the installation), `name` and `value`. The value of what cannot be found out is the
+    class of its error."""
     parts: dict[str, Callable[[], Iterator[tuple[str, Any]]]] = {
         "bgdata": _package,
         "machine": _machine,

@@ -1,4 +1,4 @@
-"""Pages of kinds and versions: description, proof and origin of tables."""
+"""Pages of kinds and versions, with the description, proof and origin of tables."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def open_version(site: Site, given: Mapping[str, Any]) -> Table:
 
 
 def table(site: Site, request: Request) -> Page:
-    """One version, by default the current one of a variant. JSON has its manifest, columns and samples."""
+    """One version, by default the current one of a variant. JSON contains its manifest, columns and samples."""
     found = open_version(site, request.path_params)
     return site.keep(("table", found.name), lambda: table_page(site, found))
 
@@ -226,7 +226,7 @@ EXAMPLES = (
 
 
 def sql(site: Site, request: Request) -> Page | Response:
-    """The input box, and the answer to its query. JSON has only the rows, as in `bgdata query --format json`."""
+    """The input box, and the answer to its query. JSON contains only the rows, as in `bgdata query --format json`."""
     query, form = request.query_params.get("q", "").strip(), request.query_params.get("format", "rows")
     if form not in ("rows", *FILES):
         raise UsageError(f"expected the format rows, csv or parquet, got {cite(form)}")

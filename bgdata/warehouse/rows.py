@@ -30,9 +30,9 @@ def listed_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = Non
 
 
 def version_rows(warehouse: Warehouse, name: str, known: dict[str, Variant] | None = None) -> Iterator[dict[str, Any]]:
-    """The versions of a kind: the size of each, or what is wrong with it; and what is wrong, without a version, where
-    the current one of a variant is not there or not known. Manifests that the index of the catalog knows are not read
-    again; `known` are the variants of that, if they have been read."""
+    """The versions of a kind with the size of each, or the defect of each damaged one. A variant whose current version
+    is missing or unknown adds a row with the defect, without a version. Manifests that the index of the catalog knows
+    are not read again; `known` are the variants in that index, if they have been read."""
     known = known_variants(warehouse) if known is None else known
     lost: list[tuple[str, BgdataError]] = []
     for key, found in survey(warehouse, known, partial(read_variant, warehouse), kinds={name}).items():
@@ -54,7 +54,7 @@ def version_rows(warehouse: Warehouse, name: str, known: dict[str, Variant] | No
 
 
 def _read_again(table: Table) -> dict[str, Any]:
-    """The size of a version, or what is wrong with it."""
+    """The size of a version, or its defect."""
     try:
         table.check_sizes()
         size = sum(entry.bytes for entry in table.manifest.files)

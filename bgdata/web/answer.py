@@ -75,7 +75,7 @@ def percent(value: float | None, digits: int = 2) -> str:
 
 
 def shade(value: float, most: float) -> int:
-    """The color of a heat map's value, -5 to 5; values of `most` or more have the strongest."""
+    """The color of a heat map's value, -5 to 5; values of `most` or more get the strongest."""
     return round(5 * max(-1.0, min(1.0, value / most)))
 
 

@@ -82,7 +82,7 @@ def other_addresses(site: Site, *, is_warm: bool) -> Router:
 
 class Rest:
     """The routes besides the home page and static files. They are loaded in a thread after the site has started, or by
-    the first request; requests wait for that."""
+    the first request; requests wait until they are loaded."""
 
     def __init__(self, load: Callable[[], ASGIApp]) -> None:
         self._load = load

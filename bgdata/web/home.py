@@ -33,7 +33,7 @@ def home(site: Site, _: Request) -> Page:
 
 
 def kinds_here(site: Site) -> list[Row]:
-    """A row for each kind that has a version, or has lost one."""
+    """A row for each kind with a version, or with a lost one."""
     by_kind: dict[str, list[Row]] = {}
     for row in list_rows(site):
         if row["variant"]:

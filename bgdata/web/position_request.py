@@ -60,7 +60,7 @@ class PositionRequest:
 
     @property
     def state(self) -> MatchState | None:
-        """Roll, score, cube and rules in the form of identifiers; None if the address has none of them. Raises
+        """Roll, score, cube and rules in the form of identifiers; None if the address contains none of them. Raises
         InvalidScoreError for values that identifiers cannot hold."""
         if self.match and not is_cubeful(self.options):
             found = self.match

@@ -130,7 +130,7 @@ class QueryProcess:
 
 def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
     """Answer queries from a pipe until it is closed; errors are answered with their message. The process may write only
-    in `folder`, which has the link to the warehouse."""
+    in `folder`, which contains the link to the warehouse."""
     import duckdb
 
     import bgdata

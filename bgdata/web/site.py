@@ -25,7 +25,8 @@ Row = dict[str, Any]  # a value by the name of its column
 
 
 def folders_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
-    """The folders in a folder, by name; empty if it is missing or unreadable, such as `lost+found`. Called often."""
+    """The folders in a folder, by name; empty if the folder is missing or unreadable, such as `lost+found`. This
+    function is called often."""
     try:
         with os.scandir(folder) as found:
             return sorted((each for each in found if each.is_dir()), key=lambda each: each.name)

@@ -15,11 +15,13 @@ def equities(boards):
 
 
 def losses(plays, equities):
-    """What the engine loses in each decision; `plays` has the positions after all plays that were rolled out."""
-    decision, loss = plays["decision"].to_numpy(), plays["loss"].to_numpy()
+    """What the engine loses in each decision, the mean if it likes several plays best. `plays` has the positions after
+    them, best first."""
+    loss, begins = plays["loss"].to_numpy(), np.unique(plays["decision"].to_numpy(), return_index=True)[1]
     boards = plays["board"].combine_chunks().flatten().to_numpy().reshape(-1, 26).astype(np.int64)
-    order = np.lexsort((equities(boards), decision))  # the opponent is to roll: the least is best for the player
-    return loss[order][np.unique(decision[order], return_index=True)[1]]
+    found = equities(boards)  # of the opponent, who is to roll: the least is best for the player
+    least = np.repeat(np.minimum.reduceat(found, begins), np.diff([*begins, len(found)]))
+    return np.add.reduceat(loss * (found == least), begins) / np.add.reduceat(1.0 * (found == least), begins)
 
 
 def decisions(pack):

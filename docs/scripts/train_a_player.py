@@ -52,7 +52,7 @@ def train(boards, chances, epochs, rng):
             chosen = order[first : first + BATCH]
             x = inputs(boards[chosen])
             hidden, found = forward(net, x)
-            out = (found - chances[chosen]) / len(chosen)  # of cross-entropy
+            out = (found - chances[chosen]) / len(chosen)  # gradient of cross-entropy
             back = (out @ net[2].T) * (hidden > 0)
             step += 1
             for place, slope in enumerate((x.T @ back, back.sum(0), hidden.T @ out, out.sum(0))):
@@ -63,12 +63,19 @@ def train(boards, chances, epochs, rng):
     return net
 
 
-def read(pack, split):
-    """Boards and chances of the labelled positions of a split, without finished games."""
-    files = sorted(map(str, Path(pack).glob(f"data/lookahead_labels-*/{split}-*.parquet")))
-    rows = ds.dataset(files).to_table(columns=["board", *CHANCES], filter=ds.field("class") != "over")
+def read(pack, tables, columns=()):
+    """Boards of tables, such as `lookahead_labels-*/test`, and columns side by side, without finished games."""
+    files = sorted(map(str, Path(pack).glob(f"data/{tables}-*.parquet")))
+    rows = ds.dataset(files).to_table(["board", *columns], filter=ds.field("class") != "over" if columns else None)
     boards = rows["board"].combine_chunks().flatten().to_numpy().reshape(-1, 26)
-    return boards, np.stack([rows[name].to_numpy() for name in CHANCES], axis=1)
+    return boards, np.array([rows[name].to_numpy() for name in columns]).T
+
+
+def unseen(pack, boards):
+    """Which boards are not among those that the network is scored on, from either side."""
+    scored = [read(pack, f"{tables}-*/*")[0] for tables in ("rollout_decisions_benchmark_*s", "reference_positions")]
+    known = {board.tobytes() for each in scored for side in (each, flip(each)) for board in side}
+    return np.array([board.tobytes() not in known for board in boards])
 
 
 def moves(board, die):
@@ -121,17 +128,18 @@ def play_game(first, second, rng):
     return 0
 
 
-def main(pack, epochs=8, games=200):
+def main(pack, epochs=20, games=200):
     """Train, score, keep and play."""
     rng = np.random.default_rng(1)
-    boards, chances = read(pack, "train")
-    net = train(boards, chances, epochs, rng)
+    boards, chances = read(pack, "lookahead_labels-*/train", CHANCES)
+    fresh = unseen(pack, boards)
+    net = train(boards[fresh], chances[fresh], epochs, rng)
     np.savez("player.npz", *net)
 
     def player(boards):
         return forward(net, inputs(boards))[1] @ POINTS - 1
 
-    boards, chances = read(pack, "test")
+    boards, chances = read(pack, "lookahead_labels-*/test", CHANCES)
     error = player(boards) - (chances @ POINTS - 1)
     print(f"test positions: equity within {np.sqrt((error**2).mean()):.4f} points (root mean square)")
     for name, rows in decisions(pack):

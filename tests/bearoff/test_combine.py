@@ -68,7 +68,7 @@ def best_play_equity(on_roll: Layout, opponent: Layout, roll: tuple[int, int]) -
 
 
 def test_one_roll_ahead_is_exact() -> None:
-    """For every pair of up to two checkers on six points."""
+    """It is exact for every pair of up to two checkers on six points."""
     small = layouts(6, 2)[1:]
     combined = np.array([[float(exact_combined_equity(on_roll, opponent)) for opponent in small] for on_roll in small])
     found = one_roll_ahead(combined, all_plays(6, 2))
@@ -80,7 +80,8 @@ def test_one_roll_ahead_is_exact() -> None:
 
 
 def test_chosen_plays_get_the_given_values() -> None:
-    """For every pair of up to three checkers on four points, with random numbers. Exact equities stay the same."""
+    """The given values are random numbers for every pair of up to three checkers on four points. Exact equities stay
+    the same."""
     few = layouts(4, 3)[1:]
     plays, places = all_plays(4, 3), {layout: index for index, layout in enumerate(few)}
     exact = np.array([[equity(exact_game(on_roll, opponent, 15)) for opponent in few] for on_roll in few])
@@ -105,7 +106,7 @@ def gammon_chance(winner: dict[int, Fraction], first_off: dict[int, Fraction], r
 
 
 def test_gammon_chances_are_exact() -> None:
-    """For every pair of up to 15 checkers on the ace point, and some on two points."""
+    """They are exact for every pair of up to 15 checkers on the ace point, and for some on two points."""
     small = [layout for layout in layouts(2, 15)[1:] if sum(layout) % 7 == 1 or sum(layout) == 15]
     full = [layout for layout in small if sum(layout) == 15]
     rolls, first_off = [race(layout, 0) for layout in small], [race(layout, 14) for layout in full]
@@ -133,7 +134,7 @@ def test_rows_are_corrected_like_the_whole() -> None:
 
 
 def test_excess_is_that_of_the_leader() -> None:
-    """It falls with the trailer's wastage, and is 0 if the race is even or over."""
+    """The excess falls with the trailer's wastage, and is 0 if the race is even or over."""
     assert excess(0.5, 8.0, 6.0) == pytest.approx(0.375 * (0.019 + 0.0007 * 8 - 0.0021 * 6), abs=1e-15)
     assert excess(-0.5, 6.0, 8.0) == -excess(0.5, 8.0, 6.0)
     assert excess(0.5, 8.0, 5.0) > excess(0.5, 8.0, 6.0) > excess(0.5, 7.0, 6.0) > 0
@@ -165,7 +166,7 @@ def test_corrections_reduce_the_error_of_other_sizes(tmp_path: Path, size: tuple
 # slow: solves the 25 million pairs of 6x9
 @pytest.mark.slow
 def test_study_of_the_error_matches_published_figures(tmp_path: Path) -> None:
-    """All pairs of 6x9 with all legal plays: claims of 2012, recomputed with pip-wasting plays."""
+    """The pairs are all of 6x9 with all legal plays; the claims of 2012 are recomputed with pip-wasting plays."""
     warehouse = bgdata.open_warehouse(tmp_path)
     warehouse.build("bearoff_error", ErrorParameters(6, 9))
     with warehouse.connect() as connection:
@@ -218,7 +219,7 @@ def group_sums(step: int, values: np.ndarray) -> GroupSums:
 
 @each("sign", [0, 1, -1])
 def test_sums_match_numpy(sign: int) -> None:
-    """For differences of both signs, or of one."""
+    """The sums are of differences of both signs, or of one."""
     # quarters: sums are exact, and extremes occur more than once
     differences = np.random.default_rng(5).integers(-40, 40, (COUNT, COUNT)) / 4
     differences = sign * (np.abs(differences) + 1) if sign else differences

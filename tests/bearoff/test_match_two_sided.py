@@ -25,14 +25,15 @@ from tests.subtests import each
 
 @cache
 def fair_table() -> MatchEquity:
-    """For equal players: roughly the published first row; the trailer's chances halve every four points."""
+    """A table for equal players. The first row is roughly the published one; the trailer's chances halve every four
+    points."""
     row = [0.5, *(0.48 * 0.5 ** (away // 2 / 2) for away in range(1, 25))]
     return induced_table("fair", row, 0.26)
 
 
 @cache
 def crooked_table() -> MatchEquity:
-    """For unequal players, of whom the first is better."""
+    """A table for unequal players, of whom the first is better."""
     points = np.arange(1, 6)
     before = (points[None, :] / (points[None, :] + points[:, None])) ** 0.8
     return MatchEquity.of("crooked", before, before[:, 0] * 0.95, 1 - before[0] * 0.95, is_symmetric=False)
@@ -174,7 +175,7 @@ def test_values_do_not_depend_on_threads() -> None:
 
 
 def test_long_matches_approach_money() -> None:
-    """Normalised no-double equities with a centered cube; beyond 2x2 the cube matters even more."""
+    """The test compares normalised no-double equities with a centered cube; beyond 2x2 the cube matters even more."""
     money = money_table(3, 3)[1:, 1:, 2]
     met, distances = fair_table(), []
     for length in (3, 6, 12, 24):
@@ -217,7 +218,7 @@ STATES = [
 def test_solved_positions_are_exact_in_every_state(
     pair: tuple[tuple[int, ...], tuple[int, ...]], name: str, score: MatchScore, cube_value: int
 ) -> None:
-    """For either side on roll, and every cube state that can be reached."""
+    """They are exact for either side on roll, and every cube state that can be reached."""
     race, game = solve_pair(pair, score, cube_value, name), exact_game(name)
     for turned in (False, True):
         layouts = pair[::-1] if turned else pair
@@ -237,7 +238,8 @@ def test_solved_positions_are_exact_in_every_state(
 
 
 def test_money_states_match_the_money_table() -> None:
-    """Every pair of 4 points and 4 checkers, within rounding: cubeless, owned, centered, opponent's."""
+    """Every pair of 4 points and 4 checkers matches, within rounding: cubeless, owned, centered, and with the
+    opponent's cube."""
     table = money_table(4, 4)
     race = solver.solve_position((1, 0, 0, 3), (0, 0, 0, 4), money_states())
     assert race is not None

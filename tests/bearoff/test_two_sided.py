@@ -67,9 +67,8 @@ def test_codes_are_rounded_to_nearest(points: int, checkers: int) -> None:
 
 
 def test_example_of_the_gnubg_manual() -> None:
-    """Roller on the 5 and 2 points, opponent on 3 and 2: 67.1 % and 0.3441, 0.3210, 0.1605 in the manual.
-
-    The manual's centered figure is the equity after the cube decision; the table has the no-double equity.
+    """The player on roll is on the 5 and 2 points, the opponent on 3 and 2; the manual gives 67.1 % and 0.3441, 0.3210,
+    0.1605. The manual's centered figure is the equity after the cube decision; the table contains the no-double equity.
     """
     exact = equities((0, 1, 0, 0, 1), (0, 1, 1, 0, 0))
     assert [round(float(equity), 6) for equity in exact] == [0.342250, 0.344136, 0.160494, 0.160494]
@@ -103,7 +102,8 @@ def test_pairs_are_solved_once(points: int, checkers: int) -> None:
 
 
 def table_of(windows: list[Window], after: Callable[[Window, int], None]) -> NDArray[np.float32]:
-    """[on-roll slot, opponent slot, column] of windows solved one after the other. Calls `after` after each batch."""
+    """[on-roll slot, opponent slot, column] of windows solved one after the other. `after` is called after each
+    batch."""
     count = len(windows[0].slots.order)
     table = np.zeros((count, count, 4), np.float32)
     for window in windows:

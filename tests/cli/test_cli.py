@@ -116,7 +116,7 @@ def test_errors_are_one_line(small_root: Path, tmp_path: Path, arguments: list[s
     ids=" ".join,
 )
 def test_errors_of_click_have_our_form(small_root: Path, arguments: list[str]) -> None:
-    """They end with a hint to the help."""
+    """Errors of Click end with a hint to the help."""
     message = error_of(run(small_root, *arguments), 2)
     assert re.search(r"; (see: bgdata.* --help|do you mean cube\?)$", message), message
 

@@ -1,4 +1,4 @@
-"""Tests of commands without their extra: one line names it, before any work."""
+"""Tests of commands without their extra, which one line names before any work."""
 
 from __future__ import annotations
 

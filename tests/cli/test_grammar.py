@@ -54,7 +54,7 @@ def options_of(names: tuple[str, ...]) -> list[click.Option]:
 
 
 def test_help_lists_every_command_once(tmp_path: Path) -> None:
-    """With the first line of its help, and without importing it."""
+    """Commands are listed with the first line of their help, and without importing them."""
     listed = Counter(name for names in SECTIONS.values() for name in names)
     assert set(listed.values()) == {1}
     for name, (_, line) in main.entries.items():

@@ -72,7 +72,7 @@ def test_unused_parts_of_an_identifier_are_named(root: Path, command: str, chang
 
 
 def test_rollout_of_a_gnubg_id_uses_cube_and_score(root: Path) -> None:
-    """`--cubeless` leaves them out, and says so."""
+    """`--cubeless` leaves cube and score out, and says so."""
     text = format_gnubg_id(Position(CONTACT), MATCH)
     shown = run(root, "rollout", text, *SHORT, "--plays", "3", *MET)
     assert "mwc %" in shown.stdout, shown.output

@@ -54,7 +54,7 @@ def computed_kinds() -> dict[str, Dataset[Any]]:
 def test_table_made_from_damaged_cells_is_found(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int | None
 ) -> None:
-    """The result of a damaged checkpoint: some cells are wrong, and all others follow correctly from them."""
+    """A damaged checkpoint may leave some cells wrong, while all others follow correctly from them."""
     warehouse, solve = bgdata.open_warehouse(memory_path), two_sided.solve_batch
 
     def damaged(window: two_sided.Window, totals: range) -> Iterator[two_sided.Solved]:

@@ -91,7 +91,7 @@ def test_kinds_of_others_are_found_without_importing_them() -> None:
 
 
 def test_warehouse_with_one_foreign_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It works without our SQL; with our SQL, only the views of versions remain."""
+    """Such a warehouse works without our SQL; with our SQL, only the views of versions remain."""
     ours = all_kinds().sql.folders  # without the other package
     monkeypatch.syspath_prepend(STRANGER)
     for number, folders in enumerate(([], [STRANGER / "dice_kinds" / "sql"], ours)):

@@ -16,9 +16,9 @@ from bgdata.equity.cube import (
     Unit,
     best_actions,
     decide_cube,
+    for_other_side,
     normalised_point,
     position_values,
-    seen_by_other,
     why_no_double,
     worth_of_game,
     worth_of_result,
@@ -261,8 +261,8 @@ def test_units_of_position_values() -> None:
     assert normalised_point(money, DEFAULT_RULES) == 4
     assert normalised_point(match, match_rules()) == pytest.approx((met.mwc(4, 3) - met.mwc(5, 2)) / 2)
     assert normalised_point(Stakes(MatchScore(1, 1)), match_rules()) == 0.5
-    assert seen_by_other(0.3, match) == pytest.approx(0.7)
-    assert seen_by_other(random_sample()[:, 0], money).tolist() == (-random_sample()[:, 0]).tolist()
+    assert for_other_side(0.3, match) == pytest.approx(0.7)
+    assert for_other_side(random_sample()[:, 0], money).tolist() == (-random_sample()[:, 0]).tolist()
 
 
 def test_invalid_arguments_of_position_values_are_refused() -> None:

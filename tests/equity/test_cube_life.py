@@ -84,7 +84,7 @@ def test_index_is_uncertain_where_errors_decide() -> None:
 
 
 def test_index_errors_are_within_the_reported_bound(solved: Solved) -> None:
-    """With equities rounded to 16-bit codes, as in a table."""
+    """The equities are rounded to 16-bit codes, as in a table."""
     step, bound = 1 / 32767.5, 1 / 65535
     rounded = np.rint((solved.exact_array + 1) / step) * step - 1
     wins = (np.rint(2 * solved.win_array / step) * step) / 2

@@ -65,7 +65,7 @@ def test_arrays_broadcast() -> None:
 
 @pytest.mark.parametrize("index", [0.0, 0.25, 0.7, 1.0])
 def test_points_match_the_closed_formulas(index: float) -> None:
-    """Take and cash points of any index (Janowski 1993)."""
+    """The formulas give the take and cash points of any index (Janowski 1993)."""
     mean_win, mean_loss = np.array(MEANS).T
     points = money_points(janowski(index), mean_win, mean_loss)
     width = mean_win + mean_loss + index / 2
@@ -74,7 +74,8 @@ def test_points_match_the_closed_formulas(index: float) -> None:
 
 
 def test_points_without_gammons() -> None:
-    """The known values of a dead cube and of a live cube, for which the double point equals the cash point."""
+    """The points are the known values of a dead cube and of a live cube, for which the double point equals the cash
+    point."""
     dead, redouble = (money_points(janowski(0), owner=owner) for owner in (CubeOwner.CENTERED, CubeOwner.ON_ROLL))
     assert dead == redouble == pytest.approx((0.25, 0.5, 0.75, 1.0))
     assert money_points(janowski(1)) == pytest.approx((0.2, 0.8, 0.8, 0.8))
@@ -198,7 +199,7 @@ def test_opponents_cube_is_the_mirrored_own_cube() -> None:
 @pytest.mark.parametrize("index", FIRST_INDEXES)
 @pytest.mark.parametrize("owner", OWNERS)
 def test_decisions_change_at_the_points_of_the_first_model(index: float, owner: CubeOwner) -> None:
-    """By bisection, for W = 1.4 and L = 1.2."""
+    """Bisection finds the points for W = 1.4 and L = 1.2."""
 
     def first(holds: Callable[[str], bool]) -> float:
         low, high = 0.3, 0.999
@@ -220,7 +221,7 @@ def test_decisions_change_at_the_points_of_the_first_model(index: float, owner: 
     ("index", "double", "redouble"), [(0, 0.5, 0.5), (2 / 3, (1 + 7 / 12) / (7 / 3), 5 / 7), (1, 0.8, 0.8)]
 )
 def test_points_match_janowskis_formulas_without_gammons(index: float, double: float, redouble: float) -> None:
-    """Initial double and redouble points from the paper, calculated by hand."""
+    """The test takes initial double and redouble points from the paper, calculated by hand."""
     assert float(money_points(janowski_first(index)).double_point) == pytest.approx(double)
     owned = money_points(janowski_first(index), owner=CubeOwner.ON_ROLL)
     assert float(owned.double_point) == pytest.approx(redouble)

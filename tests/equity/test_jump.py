@@ -52,7 +52,7 @@ def test_published_linear_points(
 @pytest.mark.parametrize("mean_win", [1.0, 1.3, 2.0])
 @pytest.mark.parametrize("mean_loss", [1.0, 1.25, 1.8])
 def test_curves_match_the_published_formulas(mean_win: float, mean_loss: float) -> None:
-    """Closed formulas of take and cash points, slopes, and equities at which the cube is turned."""
+    """The published formulas are closed: take and cash points, slopes, and equities at which the cube is turned."""
     won, lost, a = mean_win, mean_loss, 0.09
     width = won + lost + 0.5
     take, cash = (lost - 0.5) / width, (lost + 1) / width
@@ -194,7 +194,7 @@ def test_match_without_jumps_has_a_live_cube() -> None:
 
 
 def test_long_match_agrees_with_money() -> None:
-    """For mwc that is linear in the points, apart from cubes that end the match."""
+    """They agree if mwc is linear in the points, apart from cubes that end the match."""
     cells = decided_cells(64)
     points = np.arange(65)
     cells[:, 1:, 1:] = (0.5 + 0.005 * (points[None, :] - points[:, None]))[1:, 1:]

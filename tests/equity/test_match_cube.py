@@ -91,7 +91,7 @@ def test_equities_are_equal_at_the_points() -> None:
 
 
 def test_long_matches_agree_with_money() -> None:
-    """For mwc that is linear in the points, equities and actions are those of money play."""
+    """If mwc is linear in the points, equities and actions are those of money play."""
     length = 512
     cells = np.full((2, length + 1, length + 1), np.nan)
     points = np.arange(length + 1)

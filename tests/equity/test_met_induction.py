@@ -62,8 +62,8 @@ def test_cells_match_the_published_table(table: MatchEquity) -> None:
 
 
 def test_mwc_matches_the_published_chances(table: MatchEquity) -> None:
-    """The values are printed to 0.1, so they agree within 0.05. The row they follow from is rounded too, which adds
-    0.0002 at 3-away 11-away."""
+    """The values are printed to 0.1, so they agree within 0.05. The row that they follow from is rounded too, which
+    adds 0.0002 at 3-away 11-away."""
     for row, percents in enumerate(published.MWC_PERCENT):
         for column, percent in enumerate(percents):
             assert abs(100 * table.mwc(row + 1, row + 2 + column) - percent) < 0.0502
@@ -78,7 +78,7 @@ def test_crawford_row_matches_the_publication() -> None:
 
 
 def test_differences_to_rollout_tables(table: MatchEquity) -> None:
-    """The differences stated by the author, and those of the table on the web."""
+    """The differences are those that the author states, and those of the table on the web."""
     for name, most, place in (("mec26.xml", 0.0051, (1, 3)), ("g11.xml", 0.0126, (4, 10))):
         other = installed(name).before
         assert other is not None
@@ -105,7 +105,7 @@ def test_index_of_0_8_is_closest_to_rollout_tables(name: str) -> None:
 
 
 def test_live_cube_is_closest_to_an_induced_table() -> None:
-    """For mec26, with a gammon rate of 26 %."""
+    """The table is mec26, with a gammon rate of 26 %."""
     sizes = [distance("mec26.xml", index) for index in INDEXES]
     assert sizes[0] == pytest.approx(0.0051, abs=5e-5)
     assert sizes[INDEXES.index(0.8)] == pytest.approx(0.0103, abs=5e-5)

@@ -29,7 +29,7 @@ Sides = NDArray[np.float64]
 def step_back_in_time(
     sides: Sides, turned: Sides | None, passed: float, dropped: float, doubles: bool, is_doubled: bool
 ) -> Sides:
-    """Steps back in time as in the source. In each step the position drifts, then either side may double. In money play
+    """Step back in time as in the source. In each step the position drifts, then either side may double. In money play
     (`turned` is None) a double leads to twice the current equities."""
     now = sides.copy()
     for _ in range(20_000):
@@ -180,7 +180,7 @@ def test_formulas_differ_from_the_limit_of_small_jumps() -> None:
 
 
 def test_solution_is_the_mean_over_jumps() -> None:
-    """Compared with a simple sum over a fine grid of jumps, except near the ends."""
+    """The solution is compared with a simple sum over a fine grid of jumps, except near the ends."""
     volatility = 0.06
     solved = numeric.solve_jumps(1.2, 1.3, volatility, points=400)
     sizes = np.linspace(-0.6, 0.6, 24_001)

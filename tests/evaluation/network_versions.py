@@ -26,7 +26,7 @@ LEAD = 160 * np.concatenate(
 
 def random_networks(seed: int) -> Networks:
     """A race network of two hidden layers, and crashed and contact networks of one, each with other inputs. Weights are
-    random, except that the first unit of every layer has the leader of the race, so that games end."""
+    random, except that the first unit of every layer indicates the leader of the race, so that games end."""
     generator = np.random.default_rng(seed)
     shapes = np.zeros((len(NETWORK_CLASSES), SIZES + 3), np.int64)
     weights: list[np.ndarray] = []

@@ -133,7 +133,8 @@ def test_plays_of_several_networks_in_turn(tables: BearoffArrays) -> None:
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_networks_equal_the_reference_within_the_rules(number: int) -> None:
-    """The network of the class, limited by the rules; boards with hidden units near a half are skipped."""
+    """The answer is that of the network of the class, limited by the rules; boards with hidden units near a half are
+    skipped."""
     networks = random_networks(number)
     boards = np.concatenate([decisions(60)[0], random_game_positions(3, seed=9).boards])
     found = evaluations(networks, NO_TABLES, boards)

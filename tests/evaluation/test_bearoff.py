@@ -67,7 +67,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def evaluator(root: Path) -> BearoffEvaluator:
-    """It uses the 6x3 two-sided table, which has more positions than 2x15."""
+    """An evaluator that uses the 6x3 two-sided table, which contains more positions than 2x15."""
     warehouse = bgdata.open_warehouse(root)
     race = [warehouse.open(kind, "6x15") for kind in ("bearoff_one_sided", "bearoff_gammon")]
     return BearoffEvaluator(warehouse.open("bearoff_two_sided", "6x3"), *race)
@@ -139,7 +139,7 @@ def test_exact_chances_equal_exact_fractions(evaluator: BearoffEvaluator) -> Non
 
 
 def test_cells_are_the_same_in_both_formats(evaluator: BearoffEvaluator, root: Path) -> None:
-    """Codes of 16 bits are only used in tables too large for tests, so this test makes some."""
+    """Codes of 16 bits are only used in tables that are too large for tests, so this test makes some."""
     table = bgdata.open_two_sided(root, 6, 3)
     index, other = (side.ravel() for side in np.mgrid[1:84, 1:84])
     every = all_layouts(6, 3)

@@ -54,8 +54,8 @@ def best_of_rolls(values: NDArray[Any], plays: Plays, index: int) -> NDArray[np.
 
 def exact_equities(points: int, checkers: int) -> NDArray[np.float32]:
     """float32[2, full layouts, other layouts]: equity of the player on roll if one side has all 15 checkers and the
-    other at most `checkers`, which may be 15; first with the full side on roll, then the other. By exact play; a gammon
-    counts two points."""
+    other at most `checkers`, which may be 15; first with the full side on roll, then the other. Both sides play
+    exactly, and a gammon counts two points."""
     full_plays, other_plays = all_plays(points, 15), all_plays(points, checkers)
     every, other = all_layouts(points, 15), all_layouts(points, checkers)
     n_other = len(other)

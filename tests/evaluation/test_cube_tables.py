@@ -81,7 +81,7 @@ def test_positions_outside_the_table_are_not_answered(table: MoneyBearoff) -> No
 
 
 def test_jacoby_rule_removes_gammons(tmp_path: Path) -> None:
-    """A table of 15 checkers counts gammons; by the Jacoby rule a centered cube has none."""
+    """A table of 15 checkers counts gammons; under the Jacoby rule they do not count with a centered cube."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     table = MoneyBearoff(warehouse.build("bearoff_two_sided", TwoSidedParameters(1, 15)))
     gammon, race = (Position(position_id([count], [2])) for count in (15, 14))
@@ -159,7 +159,8 @@ def test_unsuitable_races_are_not_solved() -> None:
 
 
 def test_seven_away_seven_away(player_root: Path) -> None:
-    """Checkers on the points 5 and 2 against 3 and 2: unlike the model, exact play doubles, as gnubg does."""
+    """With checkers on the points 5 and 2 against 3 and 2, exact play doubles, as gnubg does, but the model does
+    not."""
     player, rules = bgdata.open_player(player_root, "random"), CubeRules(met=published_met())
     text, stakes = position_id([0, 1, 0, 0, 1], [0, 1, 1]), Stakes(MatchScore(7, 7))
     found = player.decide_cube(text, stakes, rules)
@@ -180,7 +181,7 @@ def test_play_values_average_to_the_value_of_the_race(player_root: Path) -> None
 
 
 def test_first_exact_cube_answers(player_root: Path) -> None:
-    """Any `ExactCube` that covers the position."""
+    """Any `ExactCube` that covers the position may answer."""
 
     class Known:
         accuracy = "known"
@@ -251,7 +252,7 @@ def contact_positions() -> list[str]:
 
 @needs_gnubg_tool("gnubg")
 def test_bearoff_decisions_equal_gnubgs(table: MoneyBearoff, tmp_path: Path) -> None:
-    """Money play, exactly, as gnubg's own table is rounded to 16 bits."""
+    """In money play they are exactly equal, because gnubg's own table is rounded to 16 bits."""
     positions = bearoffs(40, 4, seed=1)
     for position, answers in zip(positions, ask(MONEY, tmp_path, positions=positions), strict=True):
         for name, cube in CUBES.items():
@@ -303,7 +304,7 @@ def test_match_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_match_bearoffs_with_a_dead_cube(table: MoneyBearoff, tmp_path: Path) -> None:
-    """Only the winning chance counts at 2-away 2-away, after the Crawford game and at 1-away 1-away, and tables have
+    """Only the winning chance counts at 2-away 2-away, after the Crawford game and at 1-away 1-away, and tables contain
     it."""
     stakes = [(2, 2, 1, "centered", 0), (2, 1, 1, "centered", 0), (1, 1, 1, "centered", 0), (2, 2, 2, "opponent", 0)]
     positions = bearoffs(30, 4, seed=2)

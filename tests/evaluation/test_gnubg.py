@@ -52,8 +52,8 @@ def test_no_legal_play() -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_gnubg_chooses() -> None:
-    """Known best plays of the opening, and legal plays of random positions, in batches that its processes cannot share
-    evenly."""
+    """gnubg chooses known best plays of the opening, and legal plays of random positions, in batches that its processes
+    cannot share evenly."""
     games = random_game_positions(1, seed=9)
     boards = np.vstack([np.array([START.board] * 3, np.int8), games.boards[:39]])
     rolls = np.vstack([np.array([[3, 1], [4, 2], [6, 1]], np.int8), games.rolls[:39]])
@@ -76,7 +76,8 @@ GAMMON = [0, 1, 0, 0, 0, 0, *[0] * 13, -15, *[0] * 6]
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("ply", [0, 1])
 def test_gnubg_evaluates(ply: int) -> None:
-    """Rules for finished games, known chances of the player on roll, and the same answer to the same question."""
+    """The rules evaluate finished games, chances are for the player on roll, and the same question gets the same
+    answer."""
     player = GnubgPlayer(ply)
     assert isinstance(player, Evaluator)
     boards = np.array([START.board, *OVER, BEAROFF, GAMMON, START.board], np.int8)
@@ -110,7 +111,8 @@ for rows, dice in json.load(open("questions.json")):
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("ply", [0, 1])
 def test_server_answers_equal_gnubgs_scripts(ply: int, tmp_path: Path) -> None:
-    """The same chances to six decimals, and plays of equal value, because it may choose another of equal plays."""
+    """Chances are equal to six decimals, and plays have equal values, because gnubg may choose another of equal
+    plays."""
     games = random_game_positions(20, seed=4)
     boards, rolls = games.boards[::97][:40], games.rolls[::97][:40]
     positions = [Position(board) for board in boards.tolist()]
@@ -153,7 +155,7 @@ def test_process_ends_with_its_parent() -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_stopped_process_times_out() -> None:
-    """Neither its answer nor its end is awaited."""
+    """Neither the answer of the process nor its end is awaited."""
     server = GnubgServer(0, patience_seconds=0.2)
     os.kill(server.process_id, signal.SIGSTOP)
     for _ in range(2):

@@ -35,7 +35,8 @@ def sample_games() -> GamePositions:
 
 
 def few_checkers(count: int, seed: int) -> Boards:
-    """Positions with one to three checkers a side, anywhere: with few plays, the reference can look far ahead."""
+    """Positions with one to three checkers a side, anywhere. They have few plays, so the reference can look far
+    ahead."""
     generator = np.random.default_rng(seed)
     boards = np.zeros((count, 26), np.int8)
     for board in boards:
@@ -77,7 +78,7 @@ NARROW = (PlayFilter(3, 0.5), PlayFilter(2, 0.25))
 
 @pytest.mark.parametrize(("ply", "filters"), [(0, NARROW), (1, FILTERS), (1, NARROW), (2, NARROW)])
 def test_ranked_plays_equal_the_reference(ply: int, filters: tuple[PlayFilter, ...]) -> None:
-    """Chances, plies and losses of every play, and the best play."""
+    """Chances, plies and losses of every play are equal, and so is the best play."""
     boards = np.concatenate(
         [sample_games().boards[::400] if ply < 2 else sample_games().boards[:0], few_checkers(5, 3)]
     )

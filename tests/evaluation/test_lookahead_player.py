@@ -105,7 +105,7 @@ def test_accuracy_only_names_present_tables(player_root: Path, tmp_path: Path) -
 
 
 def test_choices_equal_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
-    """Thousands of decisions of every class, by full and by incremental evaluation."""
+    """The test compares thousands of decisions of every class, by full and by incremental evaluation."""
     boards, rolls = sample_games().boards[:6000], sample_games().rolls[:6000]
     assert set(evaluator.evaluate_many(boards).sources.tolist()) == set(range(1, 6))
     expected = evaluator.choose_plays(boards, rolls)
@@ -178,7 +178,8 @@ def test_final_answers_do_not_depend_on_the_ply(evaluator: NetworkPlayer) -> Non
 
 
 def test_cached_answers_equal_fresh_ones(evaluator: NetworkPlayer) -> None:
-    """Answers are equal to the last bit: repeated, one by one, twice in a batch, and after the cache was full."""
+    """Answers are equal to the last bit if they are repeated, asked one by one or twice in a batch, or after the cache
+    was full."""
     boards = sample_games().boards[::700]
     fresh = evaluate_ahead(evaluator, boards, 1)
     player = LookaheadPlayer(evaluator, 1)

@@ -248,7 +248,7 @@ def test_other_inputs_and_outputs_are_refused(tmp_path: Path, metadata: dict[str
 
 
 def test_outputs_of_other_forms_are_refused(tmp_path: Path) -> None:
-    """Consistent files that are not evaluators."""
+    """The files are consistent, but are not evaluators."""
     node, path = onnx().helper.make_node, tmp_path / "x.onnx"
     cast, same = node("Cast", ["x"], ["y"], to=getattr(onnx().TensorProto, FLOAT)), node("Identity", ["x"], ["y"])
     for nodes, outputs, shown in (
@@ -263,7 +263,7 @@ def test_outputs_of_other_forms_are_refused(tmp_path: Path) -> None:
 
 
 def test_answers_of_another_form_and_failures_are_refused(tmp_path: Path) -> None:
-    """More answers than positions, and a failure at run time."""
+    """One file gives more answers than positions, another fails at run time."""
     node, path = onnx().helper.make_node, tmp_path / "x.onnx"
     cast = node("Cast", ["x"], ["numbers"], to=getattr(onnx().TensorProto, FLOAT))
     twice = [node("Gather", ["numbers", "five"], ["found"], axis=1), node("Concat", ["found"] * 2, ["y"], axis=0)]

@@ -69,7 +69,8 @@ def test_every_notation_is_an_address(client: TestClient) -> None:
 
 
 def test_page_has_all_answers(client: TestClient, site_root: Path) -> None:
-    """The value of each cube position, and all tables side by side, with cubeful values where available."""
+    """The page shows the value of each cube position, and all tables side by side, with cubeful values where
+    available."""
     page = read(client, f"/position/{POSITION}")
     words = ("Before the roll", "two-sided table", "exact, two-sided", "one-sided, combined", "race network")
     for text in (*words, "centered", "owned by the opponent", *identify(Position(POSITION)).values()):
@@ -123,7 +124,7 @@ def test_identifiers_hold_beavers(client: TestClient) -> None:
 
 @pytest.mark.parametrize(("rest", "offer"), [("1:-1:1:B", "beaver"), ("2:-1:1:R", "raccoon")])
 def test_unanswered_beaver_has_no_cube_decision(client: TestClient, rest: str, offer: str) -> None:
-    """The page has the message of the command line, and everything else about the position."""
+    """The page shows the message of the command line, and everything else about the position."""
     xgid = f"XGID=-b----E-C---eE---c-e----B-:{rest}:0:0:3:0:10"
     message = f"expected a position before a double or its answer, got a {offer} in {xgid}"
     text = read(client, f"/position/{xgid}").text
@@ -146,7 +147,7 @@ def test_plays_link_to_the_next_position(client: TestClient) -> None:
 
 
 def test_rolls_have_their_best_plays(client: TestClient, site_root: Path) -> None:
-    """Compared with the ranked plays of each roll."""
+    """The plays are compared with the ranked plays of each roll."""
     player = bgdata.open_player(site_root)
     rows = client.get(f"/position/{START}.json").json()["rolls"]
     assert [row["roll"] for row in rows] == [str(roll) for roll in ROLLS]
@@ -162,7 +163,7 @@ def redirect_of(client: TestClient, fields: Mapping[str, str]) -> str:
 
 
 def test_edits_are_undone_one_by_one(client: TestClient) -> None:
-    """Undoing restores the score too, because the address has the whole state."""
+    """Undoing restores the score too, because the address contains the whole state."""
     given = {"q": POSITION, "undo": f"{START}~a3-5", "away": "3-5"}
     undo = undo_of(read(client, redirect_of(client, given)))
     assert undo.startswith(f"/position/{START}?")
@@ -237,7 +238,7 @@ def test_editor_leads_to_a_position(client: TestClient, fields: dict[str, str], 
 
 
 def test_undo_restores_roll_score_and_cube(client: TestClient) -> None:
-    """The state before each change, through links for rolls, plays, plies and sides."""
+    """Undo returns to the state before each change, through links for rolls, plays, plies and sides."""
     first = f"/position/{START}?roll=31&away=3-5&cube=2&owner=on_roll&met=published-12"
     fields = fields_of(read(client, first)) | {"own": "2", "rolled": "", "owner": "opponent"}
     second = redirect_of(client, fields)
@@ -295,7 +296,7 @@ def test_pictures(client: TestClient) -> None:
 
 
 def test_occurrences_link_to_games_and_rows(client: TestClient) -> None:
-    """The first turn of each game with the position, and the rows of each table."""
+    """The page links to the first turn of each game with the position, and to the rows of each table."""
     page = read(client, f"/where/{START}")
     rows = client.get(f"/where/{START}.json").json()
     query = f"select variant, count(*) as rows from turns where position_id = '{START}' group by all order by all"

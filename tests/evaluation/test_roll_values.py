@@ -89,7 +89,7 @@ def test_played_roll_has_the_best_of_all_plays(most: int) -> None:
 
 
 def test_each_position_is_collected_once() -> None:
-    """All plays of all rolls in order; a position that several rolls reach has one row."""
+    """All plays of all rolls are collected in order; a position that several rolls reach has one row."""
     saved = 0
     for board in sample_boards():
         scratch = new_roll_scratch(random_networks(4))

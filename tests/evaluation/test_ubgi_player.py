@@ -90,7 +90,7 @@ def test_silent_engine_is_replaced(answer: str, rest: str, tmp_path: Path) -> No
 
 
 def test_patience_is_not_part_of_the_version(tmp_path: Path) -> None:
-    """Answers do not depend on it."""
+    """Answers do not depend on the patience."""
     players = [UbgiPlayer(tiny(tmp_path, '"bestmove 8/5 6/5"', *lines)) for lines in ((), ("patience 2.5",))]
     assert [player.patience_seconds for player in players] == [600, 2.5]
     assert pickle.loads(pickle.dumps(players[1])).patience_seconds == 2.5

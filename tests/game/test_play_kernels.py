@@ -203,8 +203,8 @@ def all_after() -> list[set[tuple[int, ...]]]:
 
 
 def candidate_boards(row: int) -> list[tuple[int, ...]]:
-    """Candidates for the next board: all that can follow here or in the decision before, and the board itself. None for
-    every seventh row."""
+    """Candidates for the next board: all that can follow here or in the decision before, and the board itself. Every
+    seventh row has no candidates."""
     after = all_after()
     return [] if row % 7 == 3 else sorted(after[row] | after[row - 1] | {tuple(turns()[0][row].tolist())})
 

@@ -283,7 +283,7 @@ def test_random_text_has_a_verdict(before: Position, roll: Roll, text: str) -> N
 
 @given(positions, rolls, rolls, st.integers(0))
 def test_only_illegal_plays_break_a_rule(before: Position, roll: Roll, other: Roll, number: int) -> None:
-    """Texts are plays of another roll."""
+    """The texts are plays of another roll."""
     plays = legal_plays(before, other)
     play = plays[number % len(plays)]
     is_legal = any(each.after_play == play.after_play for each in legal_plays(before, roll))

@@ -80,7 +80,7 @@ def test_double_take_equals_rolling_with_the_opponents_cube() -> None:
 
 
 def test_exact_tables_equal_their_mean_over_rolls(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """For every cube, doubled or not."""
+    """This holds for every cube, doubled or not."""
     table = bgdata.open_warehouse(tmp_path_factory.mktemp("exact")).build("bearoff_two_sided", TwoSidedParameters(5, 3))
     player = NetworkPlayer(pips_networks(), map_tables(table, None, None))
     exact = MoneyBearoff(table)
@@ -128,7 +128,7 @@ def sample(length: int, ply: int) -> list[RecordedGame]:
 
 @pytest.mark.parametrize(("length", "ply"), [(0, 0), (3, 0), (5, 0), (0, 1), (5, 1)])
 def test_luck_losses_and_drift_sum_to_the_result(length: int, ply: int) -> None:
-    """By act and by game, within rounding."""
+    """The sums are equal by act and by game, within rounding."""
     by = analyst(ply, CubeRules(met=published_met() if length else None))
     kinds: set[ActKind] = set()
     for game in sample(length, ply):
@@ -165,7 +165,7 @@ def test_values_of_consecutive_games_are_continuous() -> None:
 
 
 def test_exact_values_have_no_drift(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Random plays and doubles in bearoffs that a table has solved with the cube."""
+    """The games are random plays and doubles in bearoffs that a table has solved with the cube."""
     table = bgdata.open_warehouse(tmp_path_factory.mktemp("exact")).build("bearoff_two_sided", TwoSidedParameters(5, 3))
     player = NetworkPlayer(pips_networks(), map_tables(table, None, None))
     by = Analyst(LookaheadPlayer(player, cubes=[MoneyBearoff(table)]), CubeRules())
@@ -211,7 +211,7 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
 
 @pytest.mark.parametrize(("ply", "stakes"), [(0, MATCH), (1, MATCH), (0, MONEY)])
 def test_luck_averages_to_zero(ply: int, stakes: Stakes) -> None:
-    """Over the rolls of a position, and over both players and their first rolls."""
+    """The mean is over the rolls of a position, and over both players and their first rolls."""
     by = analyst(ply, CubeRules(met=published_met() if stakes is MATCH else None))
     board = played(5)[0].acts[12].board
 
@@ -252,7 +252,7 @@ def test_best_play_loses_nothing(ply: int) -> None:
 
 
 def test_plays_before_a_cash_are_ordered_by_cubeless_equity() -> None:
-    """All have the same worth at 0-ply."""
+    """All such plays have the same value at 0-ply."""
     by = Analyst(LookaheadPlayer(NearlyWon(), 1), CubeRules())
     board, dice = np.array(START.board, np.int8), (6, 1)
     plays, place = by.plays(board), roll_place(*dice)
@@ -305,7 +305,7 @@ def test_beavers_and_raccoons_double_the_values() -> None:
 
 
 def test_rolls_without_a_cube_decision() -> None:
-    """First roll, Crawford game, opponent's cube, and a cube that already wins the match."""
+    """These are the first roll, the Crawford game, the opponent's cube, and a cube that already wins the match."""
     board = played(5)[0].acts[12].board
     stakes = [
         Stakes(MatchScore(1, 3, is_crawford=True)),

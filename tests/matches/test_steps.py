@@ -35,7 +35,7 @@ def session() -> Match:
 
 
 def test_acts_of_a_session() -> None:
-    """Answers have the cube before the double, also after beavers; rolls have the current cube."""
+    """Answers record the cube before the double, also after beavers; rolls record the current cube."""
     found = situations([session()], "session")
     assert [each.record.result for each in found] == [8, -8, -2, 4, 8, -1, *(each.record.result for each in found[6:])]
     kinds = [act.kind for act in found[3].record.acts]
@@ -57,7 +57,7 @@ def test_acts_of_a_session() -> None:
     [(False, None, False), (True, None, True), (True, False, False), (False, True, True)],
 )
 def test_jacoby_rule_is_taken_from_the_record(is_said: bool, asked: bool | None, is_jacoby: bool) -> None:
-    """An explicit choice overrides it."""
+    """An explicit choice overrides the record."""
     told = replace(session(), info=(JACOBY,) * is_said)
     for each in situations([told], "session", is_jacoby=asked):
         assert each.record.stakes == Stakes(Money(is_jacoby))
@@ -74,7 +74,7 @@ def test_crawford_game_is_the_first_at_one_point() -> None:
 
 
 def test_game_with_a_double_is_not_the_crawford_game() -> None:
-    """A record may begin after it; a mark in the file takes precedence."""
+    """A record may begin after the Crawford game; a mark in the file takes precedence."""
     (match,) = parse_mat(CUT.encode()).matches
     assert situations([match], "cut")[0].record.stakes == Stakes(MatchScore(3, 1))
     later = replace(match.games[0], number=2, turns=match.games[0].turns[:2])
@@ -86,7 +86,7 @@ def test_game_with_a_double_is_not_the_crawford_game() -> None:
         situations([recorded], "cut")
 
 
-def test_stakes_are_seen_by_the_player_on_roll() -> None:
+def test_stakes_are_those_of_the_player_on_roll() -> None:
     file = parse_mat(CUT.replace("right : 2", "right : 1").encode())
     first, second, double, take = situations(list(file.matches), "cut")[0].record.acts
     assert (first.stakes.score, second.stakes.score) == (MatchScore(3, 2), MatchScore(2, 3))

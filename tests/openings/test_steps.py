@@ -70,7 +70,7 @@ def test_loss_within_three_standard_errors_is_not_a_difference() -> None:
 
 
 def test_published_equities_that_differ_are_listed() -> None:
-    """Ours are 0.01, -0.01 and -0.03, with an error of 0.002."""
+    """Our equities are 0.01, -0.01 and -0.03, with an error of 0.002."""
     rows = (
         PublishedEquity("51", "24/23 13/8", 0.0159, 0.0001),
         PublishedEquity("51", "13/8 6/5", -0.025, 0.0001),

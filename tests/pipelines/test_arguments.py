@@ -20,7 +20,7 @@ from tests.subtests import each
 
 
 def test_arguments_are_fields_of_plans() -> None:
-    from pipelines import corpora, match_equity, train  # they import Prefect
+    from pipelines import corpora, match_equity, rebuild, train  # they import Prefect
 
     assert train.parse_arguments(["mine"]) == ("warehouse", TrainingPlan("mine"))
     options = ["--start", "network/a", "--games", "7", "--hidden", "40-20", "--luck-adjusted-games", "0"]
@@ -35,6 +35,9 @@ def test_arguments_are_fields_of_plans() -> None:
         "s3://b/c",
     )
     assert list(corpora.MEANINGS) == list(vars(CorpusPlan()))
+    assert rebuild.parse_arguments([]) == ("again", "from-nothing", [])
+    options = ["--warehouse", "w", "--plan", "player-33", "sl", "td"]
+    assert rebuild.parse_arguments(options) == ("w", "player-33", ["sl", "td"])
     assert match_equity.parse_arguments([]) == ("warehouse", MatchEquityPlan())
     options = ["--player", "network/a", "--plies", "0", "2", "--length", "9", "--cube-life-index", "0.7"]
     assert match_equity.parse_arguments(options) == ("warehouse", MatchEquityPlan("network/a", (0, 2), 0.7, 9))
@@ -89,7 +92,7 @@ def test_leakage_is_a_table(small_root: Path) -> None:
 
 
 def test_missing_server_is_one_line() -> None:
-    """Without a traceback of Prefect. A running server reports its own errors."""
+    """The line comes without a traceback of Prefect. A running server reports its own errors."""
     from pipelines.tasks import check_server
 
     with socket.create_server(("127.0.0.1", 0)) as closed:

@@ -22,6 +22,20 @@ from tests.pipelines.server import ROOT, PrefectServer
 
 pytestmark = [pytest.mark.prefect, pytest.mark.kills]
 TINY = "network/tiny"
+PLAN = """
+[[part]]
+name = "one-sided"
+makes = "bearoff_one_sided/2x15"
+minutes = 1
+command = "build bearoff_one_sided --points 2"
+
+[[part]]
+name = "two-sided"
+makes = "bearoff_two_sided/2x2"
+minutes = 1
+needs = ["one-sided"]
+command = "build bearoff_two_sided --points 2 --checkers 2"
+"""
 
 
 class Case(NamedTuple):
@@ -45,6 +59,8 @@ def cases(folder: Path) -> dict[str, Case]:
     corpus = {"player": TINY, "games": 40, "seed": 3, "cubeful_games": 0, "most": 2, "trials": 72}
     training = {"name": "mine", "start": TINY, "games": 20, "epochs": 1, "score_games": 4, "luck_adjusted_games": 0}
     mets = {"player": TINY, "plies": [0, 1], "length": 5}
+    plan = folder / "plan.toml"
+    plan.write_text(PLAN)
     imported = {"files": [f"gnubg_benchmark:{path}" for path in files]}
     return {
         "build-warehouse": Case({"kinds": ["network", "supervised_network"]}, *shipped),
@@ -53,6 +69,7 @@ def cases(folder: Path) -> dict[str, Case]:
             {"plan": corpus}, "selfplay/network-tiny-40-seed-3", "position_sample/network-tiny-40-seed-3-most-2"
         ),
         "match-equity": Case({"plan": mets}, "match_equity/tiny-1ply-5", "match_equity/tiny-0ply-5"),
+        "rebuild-from-nothing": Case({"plan": str(plan)}, "bearoff_one_sided/2x15", "bearoff_two_sided/2x2"),
         "train-network": Case(
             {"plan": training | {"decisions": 20}}, "selfplay/network-tiny-20-seed-1", "supervised_network/mine"
         ),

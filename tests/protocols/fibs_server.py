@@ -2,7 +2,7 @@
 
 It follows the protocol as far as players see it: login, settings, invitations of both sides, boards, rolls, plays, the
 cube, resignations, scores, the Crawford rule, saved matches. Colors and directions change with every game. `faults` are
-errors that it makes, each once, before the board of that number.
+errors that the server makes, each once, before the board of that number.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SavedMatch:
 
 
 class FibsServer(threading.Thread):
-    """Serves connections one after the other until closed. `heard` has every line of the player."""
+    """Serves connections one after the other until closed. `heard` contains every line of the player."""
 
     def __init__(
         self,

@@ -110,7 +110,7 @@ WORDS = {"double": "double", "take": "take", "drop": "pass", "beaver": "beaver"}
 
 
 def our_acts(exchanges: list[Exchange]) -> Iterator[Act]:
-    """Our acts from the exchanges: gnubg also asks for forced plays, and before each roll."""
+    """Our acts from the exchanges. gnubg also asks for forced plays, and before each roll."""
     for line, reply, question in ((each.line, each.reply, each.question) for each in exchanges):
         assert question, f"{line}: {reply}"
         position = Position(question.position)

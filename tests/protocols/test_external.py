@@ -85,7 +85,7 @@ def test_opening_question() -> None:
     assert question.stakes == Stakes(MatchScore(3, 3))
 
 
-def test_double_is_seen_by_the_doubling_side() -> None:
+def test_double_has_the_view_of_the_doubling_side() -> None:
     """Names and scores are swapped, the checkers are not."""
     question = asked(DOUBLED)
     assert (question.kind, question.roll) == (QuestionKind.ANSWER, None)
@@ -101,7 +101,7 @@ RACCOON = BEAVER.replace("gnubg:root", "root:gnubg").replace(":-1:0:0:0:0:2:1:0:
 
 
 def test_beavers_and_raccoons() -> None:
-    """In both, the opponent of the player on roll owns the cube; the lines before tell which side is asked."""
+    """In both cases the opponent of the player on roll owns the cube; the lines before tell which side is asked."""
     beaver, raccoon = asked(BEAVER, -1), asked(RACCOON, -1)
     assert (beaver.is_beaver, beaver.players) == (True, ("gnubg", "root"))
     assert beaver.stakes.cube == Cube(2, CubeOwner.OPPONENT)
@@ -201,7 +201,7 @@ GOOD = OPENING.replace("root:3:", "root:0:").encode() + b"\n\0"
 
 
 def test_invalid_lines_do_not_end_a_game(pair: tuple[socket.socket, Talk]) -> None:
-    """Binary data, a line of 100 MB and a blank line; the next question is answered normally."""
+    """After binary data, a line of 100 MB and a blank line, the next question is answered normally."""
     wrong = os.urandom(500).replace(b"\n", b"").replace(b"\r", b"") + b"\n" + b"9" * 100_000_000 + b"\n\n\0"
     replies, error = replies_to(simple_player(), GOOD + wrong + GOOD, pair)
     assert error == ""
@@ -230,7 +230,7 @@ def test_silent_or_gone_programs(sent: bytes, is_closed: bool, reason: str) -> N
 
 @each("lines", [b"nonsense\n", b"\n", b"\xff\n\0"])
 def test_endless_lines_without_questions_end_the_connection(lines: bytes) -> None:
-    """They would otherwise be answered and printed forever."""
+    """Such lines would otherwise be answered and printed forever."""
     ours, theirs = socket.socketpair()
     with ours, theirs, theirs.makefile("rb") as replies:
         reader = threading.Thread(target=replies.readlines)  # otherwise our writes would block
@@ -293,7 +293,7 @@ class Wild(Decisions):
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("length", [0, 4])
 def test_gnubg_cube_actions_play_by_play(decisions: Decisions, side: int, length: int, tmp_path: Path) -> None:
-    """Redoubles, beavers, raccoons, and resignations that gnubg accepts or refuses."""
+    """The games have redoubles, beavers, raccoons, and resignations that gnubg accepts or refuses."""
     wild = Wild(decisions.player, decisions.rules)
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=16, seed=3)
     replies = [each.reply for each in played.exchanges if each.question]
@@ -368,7 +368,7 @@ def shown(match: Match) -> list[str]:
 
 
 def check_legal(match: Match) -> None:
-    """Write the match and read it back: it is legal."""
+    """Write the match, read it back, and check that it is legal."""
     file = replay_file(parse_mat(b"".join(format_mat(match))))
     assert not file.ledger.rejects
     assert len(file.matches[0].games) == len(match.games)
@@ -496,7 +496,7 @@ def test_names_are_made_valid_for_a_file() -> None:
 
 
 def acts(match: Match, game: Game, first: int = 0) -> list[tuple[int, TurnKind, str]]:
-    """(side, kind, board after) of each act, with side `first` as 0. Leaves out rolls, and takes that files leave
+    """(side, kind, board after) of each act, with side `first` as 0. Rolls, and takes that files leave out, are left
     out."""
     return [
         (turn.turn.player ^ first, turn.turn.kind, (turn.play.next_position if turn.play else turn.position).id)
@@ -524,7 +524,7 @@ def check_same_games(ours: Match, theirs: Match, side: int) -> None:
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("length", [0, 5])
 def test_gnubg_recorded_the_same_games(side: int, length: int, met: MatchEquity, tmp_path: Path) -> None:
-    """The games have all cube actions and a random player, so they are long and wild."""
+    """The games contain all cube actions and a random player, so they are long and wild."""
     wild = Wild(LookaheadPlayer(Whims()), CubeRules(met=met))
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=6, seed=3)
     record = ExternalRecord()

@@ -76,7 +76,7 @@ def played(server: FibsServer, decisions: Decisions, wish: Wish) -> tuple[FibsPl
 
 
 def check_record(server: FibsServer, record: Record) -> Match:
-    """The record has the server's games, play by play, and is read back as a legal match."""
+    """Check that the record contains the server's games, play by play, and is read back as a legal match."""
     file = replay_file(parse_mat(b"".join(format_mat(record.match))))
     assert not file.ledger.rejects
     (match,) = file.matches
@@ -111,7 +111,7 @@ def test_match_by_own_invitation(decisions: Decisions, length: int, seed: int) -
 
 
 def test_games_have_acts_of_every_kind(decisions: Decisions) -> None:
-    """Doubles of both sides, takes, passes, refused and accepted resignations, changing directions."""
+    """There are doubles of both sides, takes, passes, refused and accepted resignations, and changing directions."""
     with FibsServer(13) as server:
         player, _ = played(server, decisions, Wish(OPPONENT, True, 11))
     assert player.record
@@ -189,7 +189,7 @@ def test_refused_invitation_raises(decisions: Decisions, answer: str, length: in
     ],
 )
 def test_server_with_another_protocol_is_refused(decisions: Decisions, own_info: str, words: str) -> None:
-    """The login fails: no setting is toggled and no one is invited."""
+    """The login fails, no setting is toggled, and no one is invited."""
     with FibsServer(1, own_info=own_info) as server, session(server, decisions) as (player, _):
         with pytest.raises(EngineRefusedError, match=f"^{words}$") as raised:
             player.log_in(PASSWORD)
@@ -246,7 +246,7 @@ def test_server_that_only_chats_counts_as_hanging(decisions: Decisions, fault: s
     },
 )
 def test_flood_of_lines_ends_the_session_and_logs_little(decisions: Decisions, lines: bytes, words: str) -> None:
-    """Both valid and invalid lines."""
+    """The flood is of valid or invalid lines."""
     with (
         FibsServer(8, faults={9: "flood"}, flood=lambda: lines) as server,
         session(server, decisions, patience=1) as (player, told),
@@ -287,7 +287,7 @@ def test_cheating_server_ends_the_session(decisions: Decisions, fault: str, word
     ],
 )
 def test_lost_connection_is_resumed(decisions: Decisions, fault: str, words: str) -> None:
-    """The server saved the match; the record has every play once."""
+    """The server saved the match; the record contains every play once."""
     with FibsServer(10, faults={15: fault}) as server:
         with session(server, decisions, patience=3 if fault == "hang" else PATIENCE) as (player, _):
             player.log_in(PASSWORD)

@@ -48,7 +48,8 @@ def play_out(session: Session, random: Random) -> None:
 
 
 def check_replay(match: Match, session: Session) -> set[TurnKind]:
-    """The file has what was played: legal from the start position, with the same points. Returns its kinds of turns."""
+    """Check that the file contains the played games, legal from the start position, with the same points. Returns the
+    kinds of turns in the file."""
     assert (match.players, match.length) == (session.players, session.record.length)
     points, kinds = [0, 0], set[TurnKind]()
     for game, kept in zip(match.games, session.record.games, strict=True):
@@ -65,7 +66,7 @@ def check_replay(match: Match, session: Session) -> set[TurnKind]:
 
 
 def test_dice_equal_those_of_match_0_of_the_seed() -> None:
-    """Game 0 also has the dice of cubeless games."""
+    """Game 0 also uses the dice of cubeless games."""
     for seed in range(8):
         session = Session(seed, NAMES)
         for rolls in range(40):
@@ -101,7 +102,7 @@ def test_records_round_trip_and_replay(score: MatchScore | Money | None) -> None
 
 
 def test_undo_takes_back_any_act() -> None:
-    """The record forgets it too; the dice stay."""
+    """The record forgets the act too; the dice stay."""
     kinds = set()
     for seed in range(40):
         session, random = Session(seed, NAMES, MONEY, has_beavers=True), Random(seed)
@@ -165,7 +166,7 @@ def test_no_double_in_the_crawford_game_or_with_a_dead_cube() -> None:
     assert session.why_no_double == "at 1-away 1-away the cube is high enough to win the match"
 
 
-def test_score_is_seen_by_the_player_on_roll() -> None:
+def test_score_is_that_of_the_player_on_roll() -> None:
     session = Session(3, NAMES, MatchScore(5, 5))
     session.now = Moment(START, 1, session.now.stakes)
     session.resign(2)

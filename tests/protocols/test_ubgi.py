@@ -117,7 +117,7 @@ def position_of(stakes: Stakes, position: Position = START, *, is_doubled: bool 
 
 
 def bearing_off(*points: int) -> Position:
-    """Only these checkers of the side on roll are left; the other side wins with its next roll."""
+    """A position in which only these checkers of the side on roll are left; the other side wins with its next roll."""
     return Position([points.count(point) if point else 0 for point in range(24)] + [-1, 0])
 
 
@@ -185,7 +185,7 @@ def cube_values(answers: list[str]) -> dict[str, float]:
 
 
 def test_conversation_at_a_score(match_engine: UbgiEngine) -> None:
-    """Values are match winning chances: at 2-away 2-away one roll decides the match after double and take."""
+    """Values are match winning chances. At 2-away 2-away one roll decides the match after double and take."""
     ask = match_engine.answers
     assert ask("newgame") == ask(position_of(Stakes(MatchScore(2, 2)), LIKELY)) == []
     told = ask("go cube")
@@ -262,7 +262,7 @@ def test_invalid_lines_get_errors(line: str, error: str) -> None:
 
 
 def test_limits_of_every_key() -> None:
-    """The smallest and largest values that `keys` lists."""
+    """The limits are the smallest and largest values that `keys` lists."""
     engine = simple()
     for name, key in KEYS.items():
         for number in (key.least, key.most) if key.kind == "int" else ():
@@ -288,7 +288,7 @@ SILENT = ("newgame", "stop", "position", "dice", "set", "setoption")
 
 
 def test_every_line_is_answered_or_changes_the_state() -> None:
-    """Ten thousand random lines of valid words."""
+    """The test sends ten thousand random lines of valid words."""
     chance, engine, errors = random.Random(5), simple(), 0
     for _ in range(10_000):
         line = " ".join(chance.choices(WORDS, k=chance.randint(1, 6)))
@@ -357,7 +357,7 @@ def test_our_engine_is_a_player_and_evaluator(player_root: Path, tmp_path: Path)
 
 
 def test_command_answers_on_pipes(player_root: Path) -> None:
-    """The input has bytes that are not text, and ends within a line."""
+    """The input contains bytes that are not text, and ends within a line."""
     command = [sys.executable, "-m", "bgdata", "--warehouse", str(player_root), "ubgi"]
     done = subprocess.run(command, input=b"isready\n\xff\xfe\nisready\nisrea", capture_output=True, check=False)
     assert done.stdout.decode().splitlines()[0] == "readyok"

@@ -144,7 +144,7 @@ def test_script_trains_a_player_without_bgdata(small_pack: Path, tmp_path: Path)
 
 
 def test_best_and_worst_engine_lose_what_the_table_says(scripts: tuple[ModuleType, ModuleType]) -> None:
-    """Two decisions; plays of the second are not in order."""
+    """Two decisions; plays of the second are not in order. An engine that likes all equally loses the mean."""
     score, _ = scripts
     boards = np.arange(5 * 26, dtype=np.int8).reshape(5, 26)
     loss = np.array([0.0, 0.25, 0.5, 0.125, 0.0])
@@ -157,6 +157,7 @@ def test_best_and_worst_engine_lose_what_the_table_says(scripts: tuple[ModuleTyp
 
     assert score.losses(plays, knows).tolist() == [0.0, 0.0]
     assert score.losses(plays, lambda found: -knows(found)).tolist() == [0.5, 0.125]
+    assert score.losses(plays, lambda found: np.zeros(len(found))).tolist() == [0.25, 0.0625]
 
 
 def test_racer_counts_pips(scripts: tuple[ModuleType, ModuleType]) -> None:

@@ -19,17 +19,7 @@ from bgdata.publishing.contents import read_contents
 from bgdata.publishing.shards import GROUP_BYTES
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from tests.command_line import error_of, run, succeeds
-
-KINDS = ("bearoff_gammon", "bearoff_two_sided", "gnubg_training", "match_equity", "reference_positions", "selfplay",
-         "selfplay_labels")  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def published(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A published folder of some kinds of the small warehouse."""
-    folder = tmp_path_factory.mktemp("published") / "folder"
-    publish(bgdata.open_warehouse(small_root), folder, KINDS)
-    return folder
+from tests.publishing.conftest import KINDS
 
 
 @pytest.mark.slow

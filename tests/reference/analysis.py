@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from bgdata.equity.cube import CubeRules, decide_cube
 from bgdata.game.match import Money, Stakes
-from tests.reference.luck import seen_by_opponent
+from tests.reference.luck import from_other_side
 from tests.reference.plays import boards_after
 
 Board = Sequence[int]
@@ -16,7 +16,7 @@ Evaluate = Callable[[Board], Sequence[float]]  # board of the player on roll -> 
 
 def worth_after(evaluate: Evaluate, after: Board, stakes: Stakes, rules: CubeRules) -> float:
     """Worth of a board after a play to the player who moved. The opponent is on roll."""
-    decision = decide_cube(evaluate(seen_by_opponent(after)), stakes.flip(), rules)
+    decision = decide_cube(evaluate(from_other_side(after)), stakes.flip(), rules)
     if isinstance(stakes.score, Money):
         return -stakes.cube.value * decision.equity
     return 1 - decision.equity

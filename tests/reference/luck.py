@@ -11,7 +11,7 @@ Board = Sequence[int]
 Equities = Callable[[Sequence[Board]], list[float]]  # boards of a player on roll -> equities of that player
 
 
-def seen_by_opponent(board: Board) -> list[int]:
+def from_other_side(board: Board) -> list[int]:
     """The board from the other player's point of view."""
     return [board[25], *(-count for count in board[24:0:-1]), board[0]]
 
@@ -21,11 +21,11 @@ def values_of_turn(equities: Equities, board: Board, dice: tuple[int, int], afte
     the roll made, and the value after the play made."""
 
     def best(die: int, other_die: int) -> float:
-        plays = [seen_by_opponent(play) for play in boards_after(board, die, other_die)]
+        plays = [from_other_side(play) for play in boards_after(board, die, other_die)]
         return max(-value for value in equities(plays))
 
     rolls = [best(max(die, other), min(die, other)) for die in range(1, 7) for other in range(1, 7)]
-    return sum(rolls) / 36, best(*dice), -equities([seen_by_opponent(after)])[0]
+    return sum(rolls) / 36, best(*dice), -equities([from_other_side(after)])[0]
 
 
 def rescored(solve: Callable[[Board], Chances | None], boards: Sequence[Board], outcome: Chances) -> list[Chances]:

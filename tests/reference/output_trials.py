@@ -54,7 +54,7 @@ class TrialNetwork(Network):
         return [each * at for each, at in zip(outputs, mask, strict=True)], self.chances(outputs, mask), False
 
     def play_trial(self, seed: int, game: int, rate: float) -> tuple[int, int]:
-        """Plays a game and learns from each turn. Returns (points, turns)."""
+        """Play a game and learn from each turn. Returns (points, turns)."""
         board, side = list(START.board), game % 2
         for turn in range(MAX_TURNS):
             roll = roll_of(*dice(seed, 2 * game, turn))

@@ -59,7 +59,7 @@ class Network:
         return [float(chance) for chance in self.answer(self.inputs(board, side, on_roll))[1]]
 
     def play(self, seed: int, game: int, rate: float) -> tuple[int, int]:
-        """Plays a game and learns from each turn. Returns (points, turns). A game is stopped after MAX_TURNS with 0
+        """Play a game and learn from each turn. Returns (points, turns). A game is stopped after MAX_TURNS with 0
         points."""
         board, side = list(START.board), game % 2
         for turn in range(MAX_TURNS):

@@ -171,7 +171,7 @@ def test_games_end_at_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def test_luck_changes_errors_but_not_games() -> None:
-    """At 0-ply and at 1-ply, on any number of threads."""
+    """This holds at 0-ply and at 1-ply, on any number of threads."""
     starts, rules, found = [start(CONTACT, may_double=False)], CubeRules(janowski(0.7)), []
     for play_ply, trials in ((0, 216), (1, 72)):
         settings = RolloutSettings(play_ply=play_ply)

@@ -165,7 +165,7 @@ EVEN = np.array([1.0, -1, 1, -1])
     ],
 )
 def test_close_plays_stay_open(equities: list[np.ndarray], until: float, expected: list[int]) -> None:
-    """By the opponent's equities: lower is better."""
+    """Plays are compared by the opponent's equities; lower is better."""
     assert np.flatnonzero(open_plays(equities, until, 3.0)).tolist() == expected
 
 

@@ -70,7 +70,7 @@ def test_returns_without_lambda_are_1_ply_chances() -> None:
 
 @pytest.mark.parametrize("td_lambda", [0.5, 1.0])
 def test_returns_equal_the_twin(td_lambda: float) -> None:
-    """From the last turn back, in double precision."""
+    """The twin goes from the last turn back, in double precision."""
     found = played(random_networks(1), STARTS[:8], td_lambda=td_lambda)
     for begin, end in zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True):
         later: Chances | None = None
@@ -193,6 +193,6 @@ def test_random_starts_are_near_the_opening_or_far_from_it() -> None:
 
 
 def test_declarations_equal_the_kernels() -> None:
-    """They repeat these constants because they import no kernels."""
+    """Declarations repeat these constants because they import no kernels."""
     assert tuple(start.label for start in Start) == declared.STARTS[:-1]
     assert declared.MAX_LIKELY == MAX_LIKELY

@@ -14,7 +14,8 @@ import bgdata
 
 @pytest.fixture(scope="module")
 def plain(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The catalog in a plain DuckDB client; a copy, as DuckDB opens a file with only one configuration at a time."""
+    """The catalog in a plain DuckDB client. It is a copy, because DuckDB opens a file with only one configuration at a
+    time."""
     catalog = tmp_path_factory.mktemp("plain") / "catalog.duckdb"
     shutil.copy(small_root / "catalog.duckdb", catalog)
     with duckdb.connect(str(catalog), read_only=True) as connection:

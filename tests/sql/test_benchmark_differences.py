@@ -112,7 +112,7 @@ def rows_of(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], dict
 
 @pytest.mark.parametrize("seed", range(4))
 def test_differences_equal_the_twin(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
-    """In both directions, with unlisted plays and single plays; the noise is not understated."""
+    """They are equal in both directions, with unlisted plays and single plays; the noise is not understated."""
     decisions = some_decisions(40, seed)
     choices = some_choices(decisions, seed + 100)
     add_set(connection, decisions)
@@ -136,7 +136,7 @@ def test_differences_equal_the_twin(connection: duckdb.DuckDBPyConnection, seed:
 
 
 def test_noise_is_exact_against_the_best_play(connection: duckdb.DuckDBPyConnection) -> None:
-    """Equal choices have no noise; that of a loss is known from the blocks."""
+    """Equal choices have no noise; the noise of a loss is known from the blocks."""
     decisions = [plays for plays in some_decisions(30, 9) if len(plays.blocks) > 2]
     best: list[int | None] = [0] * len(decisions)
     second: list[int | None] = [number % 2 for number in range(len(decisions))]
@@ -164,7 +164,7 @@ def test_noise_is_within_both_bounds(connection: duckdb.DuckDBPyConnection) -> N
 
 
 def test_standard_error_includes_the_noise(connection: duckdb.DuckDBPyConnection) -> None:
-    """For plays of equal value, the error over decisions equals that of the rollouts."""
+    """For plays of equal value, the error over decisions equals the error of the rollouts."""
     generator = np.random.default_rng(5)
     decisions = []
     for _ in range(400):
@@ -198,7 +198,7 @@ def test_one_decision_has_no_standard_error(connection: duckdb.DuckDBPyConnectio
 
 
 def test_players_on_different_decisions_are_not_compared(connection: duckdb.DuckDBPyConnection) -> None:
-    """Neither on another version of the set, nor on a missing one, nor on another set."""
+    """They are compared neither on another version of the set, nor on a missing one, nor on another set."""
     decisions = some_decisions(6, 1)
     choices = some_choices(decisions, 2)
     add_set(connection, decisions)
@@ -212,7 +212,7 @@ def test_players_on_different_decisions_are_not_compared(connection: duckdb.Duck
 
 
 def test_view_in_a_warehouse_equals_the_choices(warehouse: Warehouse) -> None:
-    """On imported decisions and on those made here."""
+    """The choices are on imported decisions and on decisions that bgdata made."""
     query = (
         "select * from benchmark_differences where player = 'random' and other_player = 'pubeval' order by benchmark"
     )

@@ -14,7 +14,7 @@ from tests.subtests import Subtests
 
 
 def test_every_view_equals_that_of_the_whole_catalog(small_root: Path) -> None:
-    """Columns and number of rows, also of variants."""
+    """Columns and number of rows are equal, also for views of variants."""
     warehouse = bgdata.open_warehouse(small_root)
     with warehouse.connect(mend=False) as whole, Subtests() as subtests:
         names = [name for (name,) in whole.sql("select view_name from duckdb_views() where not internal").fetchall()]
@@ -39,7 +39,7 @@ def test_version_has_only_declared_files(small_root: Path) -> None:
 
 
 def test_needed_words_are_followed() -> None:
-    """Through views of views and macros, but not to other scripts."""
+    """They are followed through views of views and macros, but not to other scripts."""
     sql = all_kinds().sql
     created = {name for script in sql.scripts(*PARTS) for name in script.creates}
     assert sql.needed_by("select 1") & created == frozenset()

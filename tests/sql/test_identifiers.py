@@ -80,7 +80,7 @@ def python_ids(position: Position, match: MatchState) -> tuple[str, str | None, 
 
 
 def open_gammon_id(position: Position, given: dict[str, Any]) -> str:
-    """The OpenGammon ID, said as simply as possible: the player on roll is black."""
+    """The OpenGammon ID, computed as simply as possible; the player on roll is black."""
     letters = "0123456789abcdefghijklmnop"
     own = "".join(letters[point] * max(position.board[point], 0) for point in range(1, 26))
     other = letters[0] * position.board[0]
@@ -118,7 +118,7 @@ sensible = st.fixed_dictionaries({
 @example(row=0, given_=MONEY | {"match_length": 5})
 @example(row=0, given_=MONEY | {"is_crawford": True})
 def test_identifiers_of_any_match_equal_python(connection: Connection, row: int, given_: dict[str, Any]) -> None:
-    """Null where Python raises an error."""
+    """SQL gives null where Python raises an error."""
     position = Position(games().boards[row].tolist())
     (found,) = connection.execute(
         f"select xgid($board::tinyint[], {ARGUMENTS}, {SCORE}), gnubg_id($board::tinyint[], {ARGUMENTS}, {SCORE}), "
@@ -145,7 +145,7 @@ def test_opengammon_ids_of_any_cube(connection: Connection, row: int, given_: di
 
 
 def test_identifiers_of_the_start(connection: Connection) -> None:
-    """As other programs write them."""
+    """The identifiers are as other programs write them."""
     found = connection.execute(
         "select xgid($1), gnubg_id($1), ogid($1), ogid($1, 3, 1)", [list(START.board)]
     ).fetchone()
@@ -184,7 +184,7 @@ counts = st.lists(st.integers(-4, 5), min_size=24, max_size=24)
 @example(points=[0] * 24, bars=(0, 0), kept=0)
 @example(points=[0, 0, 2, 2, 2, 2, *[0] * 11, 2, 2, 2, 2, 2, -2, -2], bars=(0, 0), kept=15)
 def test_themes_of_any_board(connection: Connection, points: list[int], bars: tuple[int, int], kept: int) -> None:
-    """Rarer themes than games of random plays have. Checkers beyond `kept` of a side are taken away."""
+    """The boards have rarer themes than games of random plays. Checkers beyond `kept` of a side are taken away."""
     board, left = [bars[0], *points, bars[1]], [kept - bars[1], kept - bars[0]]
     for point in range(1, 25):
         side = 0 if board[point] > 0 else 1

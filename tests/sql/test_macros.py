@@ -73,7 +73,7 @@ def test_index_and_pip_count_of_any_layout(connection: Connection, data: st.Data
 
 
 def test_lists_between_nulls_are_independent(connection: Connection) -> None:
-    """Also in one batch with different lengths."""
+    """Lists are independent also in one batch with different lengths."""
     found = connection.sql(
         "select bearoff_index(points), pip_count(points) from "
         "(values (1, [0, 1]), (2, null), (3, [0, 0, 15]), (4, null), (5, [2])) t(n, points) order by n"
@@ -105,7 +105,7 @@ def pips_or_none(points: list[int | None] | None) -> int | None:
 @some
 @given(st.lists(st.none() | st.lists(st.none() | st.integers(-2, 4) | st.sampled_from([15, 16, 300]), max_size=20)))
 def test_plain_and_vectorised_functions_agree(connection: Connection, lists: list[list[int | None] | None]) -> None:
-    """On random lists, each independent of its neighbours."""
+    """They agree on random lists, each independent of its neighbours."""
     rows = connection.execute(
         "select bearoff_index(points), pip_count(points) "
         "from (select unnest(?::integer[][]) as points, unnest(range(?)) as n) order by n",
@@ -115,7 +115,7 @@ def test_plain_and_vectorised_functions_agree(connection: Connection, lists: lis
 
 
 def test_many_rows_keep_their_order(connection: Connection) -> None:
-    """More rows than in a DuckDB vector, alternately short and long."""
+    """There are more rows than in a DuckDB vector, alternately short and long."""
     enumerated = [list(layout_at(n % 816, 3 + n % 16)) for n in range(6000)]
     assert column(connection, "bearoff_index(points)", enumerated) == [n % 816 for n in range(6000)]
 
@@ -144,7 +144,7 @@ def test_win_chance(connection: Connection) -> None:
 
 
 def test_win_chance_of_every_pair_of_a_table(connection: Connection) -> None:
-    """Within half a step of the 16-bit exact equity of the table."""
+    """The chance is within half a step of the 16-bit exact equity of the table."""
     wrong = connection.sql(
         "select count(*), count(*) filter (abs(2 * win_chance(a.chances, b.chances) - 1 - one_sided_equity) > 1.6e-5) "
         "from bearoff_error join bearoff_one_sided a on a.position_index = on_roll_index "

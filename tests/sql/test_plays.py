@@ -85,7 +85,7 @@ def test_plays_of_all_rolls_equal_the_twin(macros: duckdb.DuckDBPyConnection, bo
 
 
 def test_positions_cover_the_difficult_rules(macros: duckdb.DuckDBPyConnection) -> None:
-    """Otherwise the test of all rolls could pass without them."""
+    """Otherwise the test of all rolls could pass without these rules."""
     found = answers(macros, [board_of(each) for each in PLACES.values()])
     texts = {text for listed in found.values() for text, _ in listed}
     assert "no play" in texts

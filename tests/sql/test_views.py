@@ -160,7 +160,7 @@ def rows_of(root: Path, query: str) -> list[dict[str, Any]]:
 
 
 def test_largest_errors_of_one_sided_tables(small_root: Path) -> None:
-    """Rows of bearoff_error with both layouts, and their Position ID."""
+    """The view shows rows of bearoff_error with both layouts, and their Position ID."""
     found = rows_of(
         small_root,
         "select *, position_id(bearoff_board(on_roll_points, opponent_points)) as id from bearoff_error_positions",
@@ -197,7 +197,7 @@ def test_invalid_layouts_have_no_board(small_root: Path, layouts: str) -> None:
 
 
 def test_benchmark_losses_have_all_decisions(small_root: Path) -> None:
-    """With players, benchmarks and texts of plays."""
+    """The view shows them with players, benchmarks and texts of plays."""
     found = rows_of(
         small_root,
         "select *, play_text(position_id, die1, die2, next_position_id) as play, "
@@ -225,7 +225,7 @@ def test_benchmark_losses_have_all_decisions(small_root: Path) -> None:
 
 
 def test_scores_of_another_benchmark_are_left_out(warehouse: Warehouse, tmp_path: Path) -> None:
-    """Its decisions have other numbers, so rows would have wrong positions."""
+    """The decisions of another benchmark are numbered otherwise, so rows would show wrong positions."""
     kind = warehouse.kinds["gnubg_benchmark"]
     (path,) = kind.computation.write_sample(tmp_path)  # type: ignore[attr-defined]
     path.write_text(path.read_text() + "# another file\n")
@@ -264,7 +264,7 @@ def test_lineage_equals_manifests_and_recipes(small_root: Path) -> None:
 
 
 def test_lineage_of_a_network_that_names_versions(warehouse: Warehouse) -> None:
-    """Its start and labels are in the lineage, although they are not inputs of the recipe."""
+    """The network's start and labels are in the lineage, although they are not inputs of the recipe."""
     kind = warehouse.kinds["supervised_network"]
     start = warehouse.open("network", "tiny")
     labels = warehouse.open("selfplay_labels", kind.smallest.labels[0].versions[0].variant)
@@ -320,7 +320,7 @@ assert not [module for module in sys.modules if module.partition(".")[0] in ("bg
 
 
 def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> None:
-    """DuckDB alone, in another folder, and without downloading extensions."""
+    """DuckDB alone can, in another folder, and without downloading extensions."""
     done = subprocess.run(
         [sys.executable, "-I", "-c", ANYONE, str(small_root / "catalog.duckdb")],
         capture_output=True, text=True, timeout=600, cwd=tmp_path, check=False,

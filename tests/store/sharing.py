@@ -106,8 +106,8 @@ def hide_from_workers(monkeypatch: pytest.MonkeyPatch, folder: Path, cache: Path
 
 
 def doubles(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Twice the squares of a range, from their handed version; a file records the worker. With BGDATA_TEST_SLOW it
-    takes this many seconds."""
+    """Twice the squares of a range, from their handed version; a file records the worker. With BGDATA_TEST_SLOW the
+    call takes this many seconds."""
     time.sleep(float(os.environ.get("BGDATA_TEST_SLOW", "0.1")))
     with Path(str(settings["log"])).open("a") as log:
         log.write(f"{os.environ.get('HOME')}\n")

@@ -61,7 +61,7 @@ def test_unreadable_files_are_refused(saved: Path) -> None:
 
 
 def test_flipped_header_bits_are_refused_or_change_shape_or_dtype(saved: Path) -> None:
-    """The header has no checksum: valid headers are left to the digest and the file's hash."""
+    """The header contains no checksum, so changed headers that are valid are left to the digest and the file's hash."""
     whole = saved.read_bytes()
     refused = 0
     for bit in range(128 * 8):
@@ -233,7 +233,7 @@ def test_released_pages_are_read_again(tmp_path: Path) -> None:
 
 
 def test_digest_equals_a_digest_by_hand() -> None:
-    """Names in order; name, dtype and shape as JSON; then little-endian values."""
+    """The digest covers, in order of name, the name, dtype and shape as JSON, and then the little-endian values."""
     text = b'["a", "<i2", [2]]\n' + b"\x01\x00\x02\x00" + b'["b", "|u1", [1, 2]]\n' + b"\x03\x04"
     found = values_digest({"b": np.array([[3, 4]], np.uint8), "a": np.array([1, 2], np.int16)})
     assert found == hashlib.sha256(text).hexdigest()
@@ -261,7 +261,7 @@ def test_digest_does_not_depend_on_block_size(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_growing_file_has_the_bytes_of_a_whole_one(tmp_path: Path) -> None:
-    """Also of no rows, and when the number of rows has many digits."""
+    """This also holds for no rows, and when the number of rows has many digits."""
     for shape in ((0,), (7,), (12_345, 3), (0, 26)):
         values = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
         with GrowingWriter(tmp_path / "growing.npy", values.dtype, shape[1:]) as writer:

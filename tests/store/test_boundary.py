@@ -27,7 +27,7 @@ TEN = Count(10)
 
 
 def test_sql_in_names_is_refused(toys: Warehouse, tmp_path: Path) -> None:
-    """Even sealed again: `verify` must not run it, and queries must not write files."""
+    """The manifest is even sealed again. `verify` must not run the SQL, and queries must not write files."""
     table = toys.build("squares", TEN)
     evil = tmp_path / "evil"
     sql = f"10; copy (select 1) to '{evil}'; create view x as select 1"
@@ -208,7 +208,7 @@ def test_invalid_sql_is_refused(sql: str, message: str) -> None:
     ],
 )
 def test_queries_run_under_lock(toys: Warehouse, sql: str, rows: list[tuple[object, ...]]) -> None:
-    """Also with our functions in Python."""
+    """Queries with our functions in Python do so too."""
     toys.build("squares", TEN)
     with connect(toys, limits=QueryLimits(60)) as connection:
         assert [tuple(row) for row in connection.sql(reading_query(sql)).fetchall()] == rows

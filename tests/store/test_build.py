@@ -202,7 +202,7 @@ def test_finished_arrays_of_other_values_are_computed_again(memory_path: Path, i
 def test_links_in_staging_are_not_written_through(
     toys: Warehouse, tmp_path: Path, make: Callable[[Path, Path], None]
 ) -> None:
-    """In a staging folder from another user: a link to a file, or a pipe without readers."""
+    """A staging folder from another user may contain a link to a file, or a pipe without readers."""
     other = tmp_path / "other"
     other.write_text("mine")
     plan = Plan(toys, toys.kind("squares"), TEN, {})
@@ -317,7 +317,7 @@ def test_readable_bytes_have_three_figures() -> None:
 
 
 def test_reported_time_is_complete(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Including writing and checking; the manifest has the time of computing."""
+    """The reported time includes writing and checking; the manifest records the time of computing."""
     clock = iter(range(0, 10_000, 100))
     monkeypatch.setattr("bgdata.store.build.time.perf_counter", lambda: next(clock))
     notes = Notes()

@@ -111,7 +111,7 @@ def test_copy_does_not_read_the_original(toys: Warehouse, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("command", [["list"], ["explain", "bearoff_one_sided"], ["query", "select 1"], ["catalog"]])
 def test_any_command_updates_a_moved_catalog(warehouse: Warehouse, small_root: Path, command: list[str]) -> None:
-    """Here a copy, whose catalog would otherwise read the tables of the original."""
+    """Here it is a copy, whose catalog would otherwise read the tables of the original."""
     assert str(small_root) in views_of(warehouse.catalog)
     result = CliRunner().invoke(main, ["--warehouse", str(warehouse.root), *command])
     assert result.exit_code == 0, result.output
@@ -135,7 +135,8 @@ def test_unmoved_catalog_is_not_written(warehouse: Warehouse) -> None:
 
 
 def test_two_names_of_one_folder_are_not_a_move(toys: Warehouse, tmp_path: Path) -> None:
-    """For example by a link or a second mount: two readers would rewrite the catalog in turns forever."""
+    """A folder may have two names, for example by a link or a second mount; otherwise two readers would rewrite the
+    catalog in turns forever."""
     toys.build("squares", TEN)
     (tmp_path / "other").symlink_to(toys.root)
     assert not toy_warehouse(tmp_path / "other").is_moved()
@@ -284,7 +285,7 @@ def pipe(path: Path) -> None:
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("is_file", [False, True])
 def test_query_of_damaged_version_fails(toys: Warehouse, damage: str, is_file: bool) -> None:
-    """Only this query: other variants can still be read."""
+    """Only this query fails; other variants can still be read."""
     whole, table = toys.build("squares", TEN), toys.build("squares", Count(20))
     DAMAGES[damage](table)
     write_catalog(toys)
@@ -382,7 +383,7 @@ def test_names_of_variants_do_not_hide_views(toys: Warehouse) -> None:
 
 
 def test_version_published_while_catalog_is_written(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a build that is killed before it writes its own catalog."""
+    """The version is published by a build that is killed before it writes its own catalog."""
     toys.build("squares", TEN)
     fill = catalog_views.fill_catalog
 
@@ -490,7 +491,7 @@ def test_catalog_is_rewritten_for_changed_kinds(
 def test_catalog_is_rewritten_for_changed_shared_modules(
     memory_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For example declarations of common columns, without changes in the modules of kinds."""
+    """An example is declarations of common columns, without changes in the modules of kinds."""
     package = tmp_path / "declared_together"
     (package / "common").mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -509,7 +510,7 @@ def test_catalog_is_rewritten_for_changed_shared_modules(
 
 
 def test_connections_with_different_settings(toys: Warehouse) -> None:
-    """DuckDB refuses this for one file; also beside a plain client."""
+    """DuckDB refuses different settings for one file, also beside a plain client."""
     toys.build("squares", TEN)
     with (
         toys.connect() as first,
@@ -523,7 +524,7 @@ def test_connections_with_different_settings(toys: Warehouse) -> None:
 
 
 def test_connections_cannot_write(toys: Warehouse, tmp_path: Path) -> None:
-    """They may change their own memory."""
+    """Connections may only change their own memory."""
     table = toys.build("squares", TEN)
     before = {path: path.read_bytes() for path in toys.root.rglob("*") if path.is_file()}
     with toys.connect() as connection:

@@ -193,7 +193,7 @@ def test_damaged_cache_is_fetched_again(elsewhere: Path, tmp_path: Path) -> None
 
 
 def test_truncated_shard_is_refused(elsewhere: Path, tmp_path: Path) -> None:
-    """In one line; the next run computes only this shard."""
+    """The error is one line; the next run computes only this shard."""
     wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), tmp_path / "store"
     computed(elsewhere / "one", wanted, Elsewhere(str(store)))
     (array,) = store.glob("given/*/square.npy")

@@ -88,7 +88,7 @@ def shown(warehouse: Warehouse, view: str = "powers", column: str = "square") ->
 
 
 def test_existing_version_becomes_current_when_built_again(powers: Warehouse) -> None:
-    """Seeds 1, 2, 1: the current version must not be that of 2."""
+    """After builds with seeds 1, 2 and 1, the current version must not be that of seed 2."""
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     assert (powers.open("powers", "10").name, shown(powers)) == (second.name, 2)
     assert powers.build("powers", Seeded(10, 1)).name == first.name
@@ -219,7 +219,7 @@ def test_sweep_checks_again(powers: Warehouse) -> None:
 
 
 def test_versions_with_damaged_files_are_not_rubbish(powers: Warehouse) -> None:
-    """Nor are their inputs: the owner may want to inspect them. `rm` deletes them."""
+    """Neither are their inputs, because the owner may want to inspect them. `rm` deletes them."""
     first, _ = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     whole = first.manifest.to_bytes()
     overwrite(first.folder / "manifest.json", b"{")

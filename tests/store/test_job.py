@@ -129,7 +129,7 @@ def test_damaged_checkpoints_are_reported_and_deleted(tmp_path: Path, damage: st
 
 
 def test_checkpoint_is_synced_before_the_older_one_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files, then their folder, then its parent."""
+    """The files are synced first, then their folder, then its parent."""
     count_up(tmp_path, 2)
     done: list[str] = []
     fsync, remove = os.fsync, storage.remove_folder
@@ -157,7 +157,7 @@ def test_checkpoint_is_synced_before_the_older_one_is_deleted(tmp_path: Path, mo
 
 
 def test_checkpoints_take_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a fake clock: steps of 1 s, checkpoints of 10 s, requested every 5 s."""
+    """By a fake clock, steps take 1 s and checkpoints 10 s, and are requested every 5 s."""
     clock, written = [0.0], []
     monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 5.0)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])

@@ -236,7 +236,7 @@ def test_other_files_in_the_folder_of_the_variant_are_refused(toys: Warehouse, d
 def test_versions_of_another_warehouse_are_refused(
     toys: Warehouse, disk: Path, memory_path: Path, is_linked: bool
 ) -> None:
-    """In a warehouse, or on a disk where a warehouse put them."""
+    """The versions are in a warehouse, or on a disk where a warehouse put them."""
     if is_linked:
         table = toy_warehouse(memory_path / "other").build("squares", TEN, directory=disk)
     else:
@@ -307,7 +307,7 @@ def test_stopped_build_resumes_on_the_other_disk(
 
 
 def test_build_that_began_in_the_warehouse_begins_anew(stopped: tuple[Warehouse, StoppedSquares], disk: Path) -> None:
-    """Because its disk was full."""
+    """The disk of the warehouse was full."""
     warehouse, kind = stopped
     with pytest.raises(StorageError):
         warehouse.build("squares", TEN)
@@ -384,7 +384,7 @@ def test_missing_disk_is_reported(toys: Warehouse, disk: Path, table: Table) -> 
 
 
 def test_moved_warehouse_owns_its_disk_again(toys: Warehouse, disk: Path, table: Table) -> None:
-    """It reads its versions there, and owns them again after a build."""
+    """The warehouse reads its versions there, and owns them again after a build."""
     toys.root.rename(toys.root.with_name("moved"))
     moved = toy_warehouse(toys.root.with_name("moved"), squares=MoreSquares())
     with pytest.raises(VersionInUseError, match="to which a link leads"):

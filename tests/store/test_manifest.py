@@ -129,7 +129,7 @@ NAMES_AND_NUMBERS = (
 def test_hostile_text_is_refused_in_every_field(
     tmp_path: Path, place: str | tuple[str | int, ...], hostile: str
 ) -> None:
-    """With a valid seal. Other texts are only displayed."""
+    """The manifest has a valid seal. Other texts are only displayed."""
     path = saved(tmp_path)
     *way, last = (place,) if isinstance(place, str) else place
 

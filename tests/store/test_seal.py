@@ -113,7 +113,7 @@ def test_writable_connection_is_in_memory(declared: Warehouse, monkeypatch: pyte
 
 
 def test_kinds_without_modules_are_in_memory(declared: Warehouse) -> None:
-    """Their declarations may be written anywhere."""
+    """The declarations of such kinds may be written anywhere."""
     bare = Warehouse(declared.root, dict(declared.kinds))
     for _ in range(2):
         assert ask(bare, WHERE) == "memory"
@@ -198,7 +198,7 @@ def test_new_script_is_in_the_catalog(declared: Warehouse, scripts: Path) -> Non
 
 
 def test_foreign_catalog_is_never_opened(declare: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may contain anything: here views with other numbers."""
+    """A foreign catalog may contain anything; here it contains views with other numbers."""
     with Subtests() as subtests:
         for number, (name, forge) in enumerate(FORGERIES.items()):
             with subtests.test(name), monkeypatch.context() as patch:
@@ -269,7 +269,7 @@ FORGERIES: dict[str, Callable[[Warehouse, pytest.MonkeyPatch], object]] = {
 
 
 def test_copy_is_not_used_for_the_original(declared: Warehouse, memory_path: Path) -> None:
-    """Also if the copy is read-only, so that its catalog stays that of the other folder."""
+    """This also holds if the copy is read-only, so that its catalog remains that of the other folder."""
     shutil.copytree(declared.root, memory_path / "copy")
     shutil.rmtree(declared.root / "squares")
     copy = Warehouse(memory_path / "copy", declared.kinds)
@@ -291,7 +291,7 @@ def test_unreadable_seal_is_ignored(declared: Warehouse) -> None:
 
 
 def test_catalog_locked_by_another_program_is_not_used(declared: Warehouse) -> None:
-    """DuckDB locks a file for one process: then queries use memory."""
+    """DuckDB locks a file for one process; queries then use a catalog in memory."""
     together = processes.barrier(2)
     process = processes.start(keep_open, declared.catalog, together)
     together.wait(60)
@@ -330,7 +330,7 @@ def test_connection_opens_only_its_tables(declared: Warehouse, tmp_path: Path) -
 
 
 def test_link_to_a_table_is_not_followed(declared: Warehouse, memory_path: Path) -> None:
-    """As in a catalog in memory, which reports it as damaged."""
+    """A catalog in memory does not follow the link either, and reports the table as damaged."""
     (table,) = declared.versions("squares")
     table.parquet.rename(memory_path / "table.parquet")
     table.parquet.symlink_to(memory_path / "table.parquet")
@@ -368,7 +368,7 @@ def test_key_is_private(declared: Warehouse, tmp_path: Path, monkeypatch: pytest
 
 
 def test_file_equals_catalog_in_memory(small_root: Path) -> None:
-    """In all tables, views, columns, macros and comments; both use the functions in Python."""
+    """They are equal in all tables, views, columns, macros and comments; both use the functions in Python."""
     warehouse = bgdata.open_warehouse(small_root)
     shown = "select * exclude (database_name, database_oid, schema_oid{}) from {} where not internal order by all"
     queries = {

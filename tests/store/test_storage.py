@@ -167,7 +167,7 @@ def append_slowly(folder: Path, together: Any, rounds: int) -> None:
 
 
 def test_lock_excludes_other_processes(tmp_path: Path) -> None:
-    """Also while holders delete the lock file and others wait for it."""
+    """This also holds while holders delete the lock file and others wait for it."""
     (tmp_path / "number").write_text("0")
     together = processes.barrier(4)
     processes.run_all([(append_slowly, tmp_path, together, 25)] * 4)

@@ -88,7 +88,7 @@ def test_every_reader_shows_its_version(small_root: Path) -> None:
 
 
 def test_match_equity_table_shows_chances() -> None:
-    """By score, in percent; a missing score is a dash, and names are escaped."""
+    """Chances are by score, in percent; a missing score is a dash, and names are escaped."""
     met = MatchEquity.of("<b>", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49])
     found = CellReader(met._repr_html_())
     assert found.heads == ["away", "1", "2"]

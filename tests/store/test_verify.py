@@ -69,7 +69,7 @@ def flip(path: Path, generator: random.Random) -> None:
 
 
 def test_columns_may_have_another_order(toys: Warehouse) -> None:
-    """As in files of an older bgdata; missing or additional columns are found."""
+    """Files of an older bgdata have another order; missing or additional columns are found."""
     table = toys.build("squares", TEN)
     whole = pq.read_table(table.parquet)
     for names, is_equal in (["square", "number"], True), (["number"], False), (["number", "square", "more"], False):
@@ -322,7 +322,7 @@ def test_unreadable_lock_leaves_versions_alone(toys: Warehouse) -> None:
 
 @pytest.mark.parametrize("name", ["square.npy", "table.parquet", "manifest.json"])
 def test_repair_restores_a_version(toys: Warehouse, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Twice, because damaged versions are kept aside."""
+    """The test repairs twice, because damaged versions are kept aside."""
     table = toys.build("squares", TEN)
     digest = table.manifest.digest
     for number in (1, 2):
@@ -336,7 +336,7 @@ def test_repair_restores_a_version(toys: Warehouse, name: str, capsys: pytest.Ca
 
 
 def test_damaged_input_skips_recomputing(toys: Warehouse) -> None:
-    """A version cannot be recomputed from it; a repair rebuilds only the damaged input."""
+    """A version cannot be recomputed from a damaged input; a repair rebuilds only that input."""
     sums = toys.build("square_sums", TEN)
     squares = toys.open("squares", "10")
     values = np.load(squares.folder / "square.npy")
@@ -354,7 +354,7 @@ def test_damaged_input_skips_recomputing(toys: Warehouse) -> None:
 
 @pytest.mark.parametrize("name", ["total.npy", "manifest.json"])
 def test_repair_of_a_version_and_its_input(toys: Warehouse, name: str) -> None:
-    """The input first, though its kind comes later."""
+    """The input is repaired first, although its kind comes later."""
     sums = toys.build("square_sums", TEN)
     names = [sums.name, toys.open("squares", "10").name]
     for path in (sums.folder / name, toys.open("squares", "10").folder / "square.npy"):
@@ -365,7 +365,7 @@ def test_repair_of_a_version_and_its_input(toys: Warehouse, name: str) -> None:
 
 
 def test_nothing_is_repaired_from_damaged_versions(toys: Warehouse) -> None:
-    """When only one kind is repaired."""
+    """This holds even when only one kind is repaired."""
     sums = toys.build("square_sums", TEN)
     squares = toys.open("squares", "10")
     for path in (sums.folder / "total.npy", squares.folder / "square.npy"):
@@ -377,7 +377,7 @@ def test_nothing_is_repaired_from_damaged_versions(toys: Warehouse) -> None:
 
 @pytest.mark.parametrize("whole", [0, 10])
 def test_older_revision_is_skipped(toys: Warehouse, whole: int) -> None:
-    """Its rows cannot be recomputed, and its hashes match: nothing failed."""
+    """The rows of an older revision cannot be recomputed, and its hashes match, so nothing failed."""
 
     class Later(Squares):
         revision = 2
@@ -419,7 +419,7 @@ def test_repair_uses_the_recorded_inputs(toys: Warehouse) -> None:
 
 
 def test_mutually_named_versions_are_repaired_in_order(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As for networks that were retrained from each other, whose names do not show the order."""
+    """Networks that were retrained from each other, for example, have names that do not show the order."""
     tables = {table.name: table for table in (toys.build("square_sums", TEN), toys.open("squares", "10"))}
     titles = {"square_sums": "squares/10", "squares": "square_sums/10"}
     monkeypatch.setattr(cli_verify, "_inputs_of", lambda _, table: [titles[table.folder.parts[-3]]])
@@ -449,7 +449,7 @@ def test_missing_input_matters_only_for_computing(toys: Warehouse) -> None:
 
 
 def test_repair_needs_the_parameters(toys: Warehouse) -> None:
-    """From the manifest; without it only default variants are known by name."""
+    """The parameters are in the manifest; without it only default variants are known by name."""
     table = toys.build("squares", Count(11))
     overwrite(table.folder / "manifest.json", b"{}")
     with pytest.raises(
@@ -499,7 +499,7 @@ def test_unreadable_is_unchecked_and_invalid_fails(error: Exception) -> None:
 
 
 def test_unchecked_version_is_not_moved(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither when reading files nor when comparing rows; and the whole run has not passed."""
+    """It is not moved if reading files or comparing rows fails, and the whole run has not passed."""
     table = toys.build("squares", TEN)
 
     def fails(*_: Any, **__: Any) -> NoReturn:
@@ -535,7 +535,7 @@ def test_want_of_memory_is_not_damage(toys: Warehouse, monkeypatch: pytest.Monke
 
 @each("how", ["raises", "is killed"])
 def test_version_set_aside_is_put_back(memory_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """If the repair fails: at once, or by the next repair."""
+    """If the repair fails, the version is put back at once, or by the next repair."""
     toys = toy_warehouse(memory_path / "warehouse")
     table = toys.build("squares", TEN)
     flip(table.parquet, random.Random(1))
@@ -558,7 +558,7 @@ def test_version_set_aside_is_put_back(memory_path: Path, monkeypatch: pytest.Mo
 
 
 def test_verify_fails_without_the_current_version(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
-    """For the warehouse, its kind and its variant; a repair rebuilds it."""
+    """Verifying the warehouse, the kind or the variant fails; a repair rebuilds the version."""
     table, other = toys.build("squares", Count(20)), toys.build("squares", TEN)
     shutil.rmtree(table.folder)
     for scope in (None, "squares", "squares/20"):

@@ -44,7 +44,7 @@ def test_rules_are_ordered_by_loss(client: TestClient, by: str, column: str) -> 
 
 
 def test_weighting_without_positions_is_reported(client: TestClient) -> None:
-    """The smallest table has no race of five checkers a side."""
+    """The smallest table contains no race of five checkers a side."""
     assert f"No such position came up in race_rules/{RULE_TABLE}" in read(client, "/race?by=longer").text
 
 

@@ -64,7 +64,7 @@ LONG, LONGER = [0, 0, 0, 0, 3, 6, 1, 3, 1, 0, 1], [0, 0, 0, 1, 2, 5, 1, 2, 1, 0,
 
 
 def with_pips(pips: int) -> list[int]:
-    """A layout with this pip count: checkers on point 18 and one on another point."""
+    """A layout with this pip count, which has checkers on point 18 and one on another point."""
     far, rest = divmod(pips - 1, 18)
     layout = [0] * 17 + [far]
     layout[rest] += 1
@@ -93,7 +93,7 @@ def test_published_examples_are_reproduced(
 
 
 def test_published_example_of_effective_pips_is_reproduced() -> None:
-    """68.5 against 71: 10 rolls, so take up to 75.5 and double from 73.5 on."""
+    """The example is 68.5 against 71, which is 10 rolls, so take up to 75.5 and double from 73.5 on."""
     assert tuple(race_decision("epc-rolls", FLAT, GAPPED, (68.5, 71.0))) == (False, False, True)
     assert tuple(race_decision("epc-rolls", FLAT, GAPPED, (68.5, 73.5))) == (True, False, True)
     assert tuple(race_decision("epc-rolls", FLAT, GAPPED, (68.5, 75.5))) == (True, True, True)

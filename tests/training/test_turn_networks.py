@@ -58,7 +58,7 @@ def test_games_equal_the_twin(arm: Arm) -> None:
 
 
 def test_long_games_are_cut() -> None:
-    """For example of new networks, which do not bear off yet."""
+    """New networks, for example, do not bear off yet."""
     assert trained(1, seed=6)[1].tolist() == [[MAX_TURNS, 0, 0]] * 3
 
 

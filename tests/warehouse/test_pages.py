@@ -55,7 +55,7 @@ def test_lists_and_kinds_equal_those_of_the_commands(client: TestClient, site_ro
 
 
 def test_every_table_has_a_page(client: TestClient, site_root: Path) -> None:
-    """With manifest, digest, graph, and samples whose first column equals SQL."""
+    """The page shows manifest, digest, graph, and samples whose first column equals SQL."""
     for table in bgdata.open_warehouse(site_root).current():
         where = f"/table/{'/'.join(table.folder.parts[-3:-1])}"
         page, found = read(client, where), client.get(f"{where}.json").json()
@@ -202,7 +202,7 @@ def test_claims_page(client: TestClient, site_root: Path, monkeypatch: pytest.Mo
 
 
 def test_ledger_lists_every_network(client: TestClient, site_root: Path) -> None:
-    """Each has a chart that links to its table, where all its charts are."""
+    """Each network has a chart that links to the network's table, where all its charts are."""
     page, rows = read(client, "/players"), client.get("/players.json").json()["networks"]
     tables = networks(bgdata.open_warehouse(site_root))
     assert [f"{row['network']}/{row['version']}" for row in rows] == [table.name for table in tables]
@@ -296,7 +296,7 @@ def known_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="module")
 def known(known_root: Path) -> Iterator[tuple[TestClient, str]]:
-    """(client of a site over it, address of the four games)."""
+    """(client of a site over the known games, address of the four games)."""
     with open_client(create_app(bgdata.open_warehouse(known_root))) as client:
         yield client, "/game/matches/known"
 
@@ -401,7 +401,7 @@ def test_replay_draws_and_links_the_turns(known: tuple[TestClient, str]) -> None
 
 
 def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
-    """In the replay, the errors, the totals, and JSON, with the words of `bgdata analyze`."""
+    """They are judged in the replay, the errors, the totals and JSON, with the words of `bgdata analyze`."""
     client, where = known
     found = client.get(f"{where}/3.json").json()
     losses = found["cube_losses"]
@@ -428,7 +428,7 @@ def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
 
 
 def test_games_without_the_cube_have_no_missed_doubles(known: tuple[TestClient, str], client: TestClient) -> None:
-    """Neither has the Crawford game, marked or not."""
+    """The Crawford game, marked or not, has none either."""
     known_client, _ = known
     games = [known_client.get(f"/game/matches/crawford/{number}.json").json() for number in range(3)]
     missed = [[row["turn"] for row in game["errors"] if row["is_cube"]] for game in games]
@@ -447,7 +447,7 @@ def test_games_without_the_cube_have_no_missed_doubles(known: tuple[TestClient, 
 
 
 def test_jacoby_rule_is_taken_from_the_record(known: tuple[TestClient, str]) -> None:
-    """It applies to the session with the rule, and not to the next one."""
+    """The rule applies to the session that states it, and not to the next one."""
     client, _ = known
     losses = []
     for number, rule in ((0, 1), (1, 0)):

@@ -98,12 +98,12 @@ def test_answers_are_the_same(root: Path, address: str) -> None:
 
 
 def run_at(address: str, *words: str) -> Result:
-    """Run a command on a warehouse at an address, which is no path."""
+    """Run a command on a warehouse at an address, which is not a path."""
     return CliRunner().invoke(main, [*words, "--warehouse", address] if address else [*words])
 
 
 def succeeds_at(address: str, *words: str) -> str:
-    """What a command prints on standard output that must succeed."""
+    """The standard output of a command, which must succeed."""
     result = run_at(address, *words)
     assert (result.exit_code, result.exception) == (0, None), result.output or repr(result.exception)
     return result.stdout

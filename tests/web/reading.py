@@ -88,7 +88,7 @@ class PageReader(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All words of the page, one space between them."""
+        """All words of the page, with one space between them."""
         return " ".join(" ".join(self.words).split())
 
 

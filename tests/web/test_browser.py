@@ -135,7 +135,7 @@ def tap_places(page: Page, host: str, *places: str) -> tuple[Position, dict[str,
 
 
 def test_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
-    """On a phone: move, bear off, take back and hit; set cube, dice and score."""
+    """On a phone, taps move, bear off, take back and hit, and set cube, dice and score."""
     page = opened(
         f"/position/{START}?met=published-12", viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True
     )
@@ -208,7 +208,7 @@ def test_play_shows_arrows_and_links_to_the_next_position(opened: Opener, host: 
 
 
 def test_pages_work_without_javascript(opened: Opener, host: str) -> None:
-    """Set up a position in the form, choose a roll, and run SQL."""
+    """The test sets up a position in the form, chooses a roll, and runs SQL."""
     page = opened(f"/position/{START}", java_script_enabled=False)
     page.get_by_text("Set up another position").click()
     page.locator("input[name=p24]").fill("1")
@@ -234,7 +234,7 @@ def test_pages_work_without_javascript(opened: Opener, host: str) -> None:
 
 
 def test_pages_work_by_keyboard(opened: Opener, host: str) -> None:
-    """Reach the content, the search box, a play, and the turns of a game."""
+    """The keyboard reaches the content, the search box, a play, and the turns of a game."""
     page = opened("/")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
@@ -269,7 +269,7 @@ def test_every_page_fits_a_phone(opened: Opener, where: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_is_accessible(opened: Opener, scheme: str) -> None:
-    """The rules of axe: contrast, names, labels, order of headings."""
+    """Pages follow the rules of axe: contrast, names, labels, order of headings."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the package axe-playwright-python")
     page = opened("/", color_scheme=scheme, bypass_csp=True)
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -123,7 +123,7 @@ def test_document_has_exactly_the_addresses_with_json(client: TestClient, api_do
 
 
 def test_document_is_valid_openapi(api_document: dict[str, Any]) -> None:
-    """The rules of OpenAPI 3.1 for the objects of the document."""
+    """The objects of the document follow the rules of OpenAPI 3.1."""
     from jsonschema import Draft202012Validator
 
     assert set(api_document) == {"openapi", "info", "paths", "components"}

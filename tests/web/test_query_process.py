@@ -167,7 +167,7 @@ SHOWING = (  # queries that could show file paths
 
 
 def test_no_query_shows_a_path(client: TestClient, site_root: Path) -> None:
-    """Not even reversed, to avoid replacement in the text."""
+    """No path is shown, not even reversed, which would avoid replacement in the text."""
     error_for(client, "select filename from read_parquet('/etc/passwd', filename = true)")
     folders = {str(site_root), str(Path.home()), tempfile.gettempdir(), str(Path.cwd())}
     for query in SHOWING:

@@ -317,7 +317,7 @@ def test_answers_are_cached_until_the_warehouse_changes(tmp_path: Path, monkeypa
 
 
 def test_internal_error_has_no_details(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has the usual headers and JSON; the log has the details."""
+    """The answer has the usual headers and JSON; the log contains the details."""
     monkeypatch.setattr(Site, "charge", Mock(side_effect=ZeroDivisionError("a secret")))
     for where, kind in (("/table", "text/html"), ("/table.json", "application/json")):
         answer = client.get(where)
@@ -328,7 +328,7 @@ def test_internal_error_has_no_details(client: TestClient, monkeypatch: pytest.M
 
 
 def test_sixty_concurrent_clients_are_answered(site_root: Path) -> None:
-    """All connect to a real server before the first request."""
+    """All clients connect to a real server before the first request."""
     addresses = [f"/position/{START}?roll={high}{low}" for high in range(1, 7) for low in range(1, high)]
     addresses += [f"/probe/{POSITION}", "/table", "/sql?q=select%2042%20as%20n", f"/board/{START}", "/race"] * 9
     connected = threading.Barrier(len(addresses))
@@ -448,7 +448,7 @@ def test_second_computation_is_refused_while_one_runs(small_root: Path) -> None:
 
 
 def test_idle_connections_are_closed(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the first request, during one, and after an answer."""
+    """They are closed before the first request, during one, and after an answer."""
     monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
     whole = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
     with serving(create_app(bgdata.open_warehouse(small_root))) as port:
@@ -471,7 +471,7 @@ async def large(scope: Any, _: Any, send: Any) -> None:
 
 
 def test_connections_with_unread_answers_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise they would stay open forever."""
+    """Otherwise such connections would stay open forever."""
     monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
     monkeypatch.setattr(connections, "most_connections", lambda: 1)
     with serving(large) as port, socket.create_connection(("127.0.0.1", port), timeout=30) as client:

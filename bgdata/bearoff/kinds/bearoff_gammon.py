@@ -1,4 +1,4 @@
-"""Saving the gammon: the number of rolls in which a side with all 15 checkers bears off the first one."""
+"""Tables for saving the gammon: the number of rolls in which a side with all 15 checkers bears off the first one."""
 
 from __future__ import annotations
 

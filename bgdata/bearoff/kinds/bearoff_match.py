@@ -29,8 +29,9 @@ class MatchBearoffParameters(Parameters):
     """Both sides have up to `checkers` on points 1 to `points`; the player on roll needs `away` points, the opponent
     `opponent_away`.
 
-    `met` is the name of a match equity table. `met_source` is the kind/variant that holds it, by default
-    match_equity/MET, and `met_recipe` its parameters for `selfplay.kinds.shared.rollouts.variant_input`.
+    `met` is the name of a match equity table. `met_source` is the kind/variant that contains this table, by default
+    match_equity/MET, and `met_recipe` the parameters of that variant for
+    `selfplay.kinds.shared.rollouts.variant_input`.
     """
 
     size_names = ("points", "checkers")

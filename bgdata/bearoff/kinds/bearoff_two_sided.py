@@ -28,7 +28,7 @@ ROW_HASHES = "equities_row_sha256"
 
 
 def check_size(points: int, checkers: int, most_checkers: int = MAX_CHECKERS) -> None:
-    """Raise InvalidParameterError for a size that no table can have."""
+    """Raise InvalidParameterError for an impossible size of a table."""
     if not (1 <= points <= MAX_POINTS and 1 <= checkers <= most_checkers):
         raise InvalidParameterError(
             f"expected 1 to {MAX_POINTS} points and 1 to {most_checkers} checkers, "
@@ -61,7 +61,8 @@ class TwoSidedParameters(Parameters):
 
     @property
     def keeps_parts(self) -> bool:
-        """Whether a killed build can resume: only if solving takes longer than the interval of checkpoints."""
+        """Whether a killed build can resume, which it can only if solving takes longer than the interval of
+        checkpoints."""
         return self.pairs > job.CHECKPOINT_SECONDS * PAIRS_A_SECOND
 
     @property

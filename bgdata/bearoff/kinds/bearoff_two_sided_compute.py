@@ -34,7 +34,7 @@ def error_bound(points: int, checkers: int) -> float:
     """Largest error of a stored equity: the rounding of the recursion, and half a step of a 16-bit code.
 
     The first part is an upper bound on the measured difference between the recursion in float32 and in float64, for all
-    sizes up to 6x9 that the tests solve. It grows with the length of the game.
+    sizes up to 6x9 that the tests solve. This bound grows with the length of the game.
     """
     recursion = 1e-6 + 1e-8 * points * checkers
     return equity_limit(checkers) * (recursion + is_rounded(points, checkers) / 65535.0)
@@ -181,8 +181,8 @@ def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Arra
     """Recompute int64[n, 2] pairs (on roll, opponent) from the pairs that their plays lead to. Raises
     CheckFailedError, which names the worst pair.
 
-    The bound is three times the error bound: doubling counts an error of the table twice, and the row has its own
-    error.
+    The bound is three times the error bound, because doubling counts an error of the table twice, and the row has an
+    error of its own.
     """
     on_roll, opponent = pairs.T
     rolls = (on_roll[:, None] * ROLL_COUNT + np.arange(ROLL_COUNT)).ravel()

@@ -1,4 +1,4 @@
-"""The error of combining two one-sided tables, by groups of pairs: for tables too large for a row per pair."""
+"""The error of combining two one-sided tables, by groups of pairs, for tables too large for a row per pair."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class GnubgBenchmarkComputation(WholeFilesComputation):
         return benchmark.quarantine("plays", ~legal, "expected plays that are legal for the roll")
 
     def has_rows(self, intake: Any) -> bool:
-        """Whether a file has rows other than settings and seeds."""
+        """Whether a file contains rows other than settings and seeds."""
         return any(len(getattr(intake, name)) for name in TABLES if name != "seeds")
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:

@@ -123,7 +123,7 @@ class PositionsComputation(FileImportComputation):
 
     @property
     def has_comments(self) -> bool:
-        """Whether rows have the comment above them."""
+        """Whether rows record the comment above them."""
         return any(array.name == "comment_index" for array in self.kind.arrays)
 
     def write_sample(self, folder: Path) -> list[Path]:
@@ -227,8 +227,8 @@ def flipped_chances(chances: Array) -> Array:
 
 
 def lines_of_files(files: Sequence[Source], items: range) -> Iterator[tuple[int, range]]:
-    """The files, by number, that have some of these lines, numbered through all files, and their own numbers of
-    them."""
+    """The files, by number, that contain some of these lines, which are numbered through all files, and the numbers of
+    these lines within their files."""
     first = 0
     for number, source in enumerate(files):
         begin, end = max(items.start - first, 0), min(items.stop - first, source.items)
@@ -247,8 +247,8 @@ def first_row(file: TextFile) -> Heading:
 
 
 class Comments:
-    """Numbers the comments of a part. The first one of every part but the first is the comment above its rows in the
-    part before, empty where their file has none there."""
+    """Numbers the comments of a part. In every part but the first, the first comment is the one above its rows in the
+    part before, or empty if there is none."""
 
     def __init__(self, files: Sequence[Source], items: range) -> None:
         self.count = int(items.start > 0)

@@ -84,8 +84,8 @@ def game_grid(analysis: MatchAnalysis) -> list[list[str]]:
 
 
 def error_parts(analysis: MatchAnalysis, loss: Loss, name: str) -> Iterator[str]:
-    """An error: what was done, the board with the best play, and the values of the choices. Equal boards have equal
-    identifiers, so `name` is their prefix."""
+    """The parts of an error: the action taken, the board with the best play, and the values of the choices. Equal
+    boards have equal identifiers, so `name` is put before them."""
     turn = loss.turn
     act = turn.judged.act
     where = f"game {turn.game.game.number}, turn {turn.number}: {turn.player}"

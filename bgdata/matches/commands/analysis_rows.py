@@ -118,7 +118,7 @@ class MatchAnalysis:
 
     @property
     def is_jacoby(self) -> bool:
-        """Whether it was judged by the Jacoby rule."""
+        """Whether the act was judged by the Jacoby rule."""
         return any(turn.judged.act.stakes.score == Money(is_jacoby=True) for turn in self.turns)
 
     @cached_property
@@ -305,7 +305,7 @@ def net_columns(quantity: Quantity, width: int) -> list[Column]:
 
 
 def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
-    """The turns of one game; a missed cube action has its own line."""
+    """The turns of one game; a missed cube action has a line of its own."""
     players, score = analysis.players, game.game.score
     for_points = f": {players[0]} {score[0]}, {players[1]} {score[1]}" if analysis.length else ""
     columns = (

@@ -68,8 +68,8 @@ def analyze(
     is what decisions lost, in thousandths of a point of normalised equity; plays count unless they are forced, cube
     actions if they are close or taken.
 
-    What was repaired in a record, and what is missing of a match, is said on standard error, and in the column notes of
-    games and players.
+    Repairs of a record, and missing parts of a match, are reported on standard error, and in the column notes of games
+    and players.
 
     Money play is judged by the Jacoby rule where the record says so (RU[Jacoby] in .sgf, ; [Jacoby "On"] in .mat), and
     with beavers where somebody beavers; --jacoby, --beavers and their opposites count for more.

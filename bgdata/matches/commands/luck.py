@@ -65,10 +65,10 @@ def luck(warehouse: Warehouse, /, match: str, form: str, plot: Path | None, **op
     """Say how lucky and how skilful the players of a MATCH were.
 
     MATCH is a file (.mat, .sgf, .xg, .bgf, .ogxm), - for standard input, or matches/NAME of the warehouse; where it has
-    several matches, each is summed up, and --plot is refused. What is missing of a match is said on standard error. The
-    luck of a roll is the value after its best play minus the mean over all rolls; a luck-adjusted result is the result
-    minus net luck. All values are cubeless, in points per unit cube; cube actions are not valued. The values are those
-    of --player: network, network/NAME or an installed gnubg (slow).
+    several matches, each is summed up, and --plot is refused. Missing parts of a match are reported on standard error.
+    The luck of a roll is the value after its best play minus the mean over all rolls; a luck-adjusted result is the
+    result minus net luck. All values are cubeless, in points per unit cube; cube actions are not valued. The values are
+    those of --player: network, network/NAME or an installed gnubg (slow).
 
     With --cubeful, values are match winning chances (mwc), or points in money play, with the cube, as `bgdata analyze`
     has them, and skill is what plays and cube actions lost. The player is a network. --met, --jacoby and --beavers say
@@ -112,8 +112,8 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Analysed:
-    """One game with its luck. Each roll has its number among all turns of the game, cube actions included, as in the
-    table `turns`, and its play in the usual notation, "" if no checker could move."""
+    """One game with its luck. Each roll is given with its number among all turns of the game, cube actions included, as
+    in the table `turns`, and its play in the usual notation, "" if no checker could move."""
 
     number: int  # number of the match in the file or variant, from 0
     match: Match

@@ -59,7 +59,7 @@ class MatchesComputation(WholeFilesComputation):
     def parse(self, source: Source) -> MatchRowsFile:
         try:
             file = parse_matches(source.file.name, source.content)
-        except CorruptFileError as error:  # of a binary file; others may be whole
+        except CorruptFileError as error:  # the file is binary; others may be whole
             ledger = Ledger(split_lines(source.content[:16].replace(b"\n", b" ")))
             ledger.reject([0], str(error))
             file = MatchFile(ledger, ())

@@ -168,13 +168,13 @@ def compare(
 ) -> None:
     """Compare PLAYERS by theme, or on the same decisions.
 
-    A PLAYER is network (the one that comes with bgdata), network/NAME, gnubg, bgsage or an ONNX file such as
-    mine.onnx; network:1 looks 1 roll ahead.
-    Each is asked about every reference position once. Without players, all that were asked before are compared. The
-    table has the RMSE of their values against the rollouts, with its standard error, theme by theme, and the error of
-    the rollouts themselves, which is part of it. CSV and JSON have MAE and bias too, as the view `reference_errors`.
+    A PLAYER is network (the one that comes with bgdata), network/NAME, gnubg, bgsage or an ONNX file such as mine.onnx;
+    network:1 looks 1 roll ahead. Each is asked about every reference position once. Without players, all that were
+    asked before are compared. The table shows the RMSE of their values against the rollouts, with its standard error,
+    theme by theme, and the error of the rollouts themselves, which is part of it. CSV and JSON have MAE and bias too,
+    as the view `reference_errors`.
 
-    With --benchmarks or --on, players choose plays on benchmarks instead, pubeval and random too. The table has their
+    With --benchmarks or --on, players choose plays on benchmarks instead, pubeval and random too. The table shows their
     error rates, and how far these are from that of the first player on the same decisions, each with its standard
     error; CSV and JSON have more, as the views `benchmark_summary` and `benchmark_differences`.
 

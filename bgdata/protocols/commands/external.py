@@ -29,7 +29,7 @@ HOST = "localhost"
 
 
 def patience_option(whom: str, *, default: int | None = None, note: str = "") -> Option:
-    """The option `--patience`: how long the other side may be silent."""
+    """The option `--patience`, which sets how long the other side may be silent."""
     words = f"Give up on {whom} after this many seconds." + (f"  [default: {note}]" if note else "")
     seconds = click.IntRange(1, 86_400)
     return click.option(
@@ -100,7 +100,7 @@ def external(
 
 
 def open_decisions(warehouse: Warehouse, options: dict[str, Any]) -> Decisions:
-    """A player of the warehouse that handles the cube; in matches too if there is a match equity table. Raises the
+    """A player of the warehouse that handles the cube, also in matches if there is a match equity table. Raises the
     errors of `open_player` and `find_met_or_file` of `cli.defaults`."""
     from bgdata.equity.cube import CubeRules
     from bgdata.protocols.decisions import Decisions
@@ -183,7 +183,7 @@ def write_matches(path: Path, matches: Iterable[Match]) -> None:
 
 
 def save_matches(path: Path, matches: Iterable[Match]) -> None:
-    """Write matches between games: print an error instead of raising it, and play on, because a later attempt may
+    """Write matches between games. An error is printed instead of raised, and play goes on, because a later attempt may
     succeed."""
     try:
         write_matches(path, matches)
@@ -198,7 +198,7 @@ def serve(
     record: IO[str] | None,
     saver: Saver | None = None,
 ) -> None:
-    """Answer one connection until it ends; print every exchange and write it to the record, if any. Saves the games
+    """Answer one connection until it ends; print every exchange and write it to the record, if any. The games are saved
     however the connection ends. Raises StorageError if they cannot be saved."""
     from bgdata.evaluation.talk import Talk
 

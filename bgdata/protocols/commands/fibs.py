@@ -137,7 +137,7 @@ class Saver:
             click.echo(f"saved {path}", err=True)
 
     def after_game(self, record: Record) -> None:
-        """Write the record between games: print an error instead of raising it, and play on."""
+        """Write the record between games. An error is printed instead of raised, and play goes on."""
         if path := self._path_for(record):
             save_matches(path, [record.match])
 

@@ -29,8 +29,8 @@ _KINDS = ("", " a single game,", " a gammon,", " a backgammon,")
 
 @dataclass(frozen=True)
 class Program:
-    """A player as one side of a session. It decides about the cube by its own chances; networks and ONNX files also
-    choose plays by cubeful equity."""
+    """A player as one side of a session. The program decides about the cube by its own chances; networks and ONNX files
+    also choose plays by cubeful equity."""
 
     player: Player
     decisions: Decisions | None = None  # with the cube

@@ -67,7 +67,7 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
 
     A stopped command, run again, labels only the missing positions; the labels are the same from any executor and any
     number of threads. Each position is labelled once, and belongs to the split of its game. Rollouts label every row; a
-    position that does not reach the standard error of --until is kept with the one that it has.
+    position that does not reach the standard error of --until is kept with a larger one.
 
     \b
       bgdata label positions/mine --trials 360

@@ -253,8 +253,8 @@ def rollout_rules(warehouse: Warehouse, stakes: Stakes, options: Mapping[str, An
 
 
 def choice_rows(result: CubefulRollout, names: list[str], *, is_turned: bool, is_match: bool) -> list[dict[str, Any]]:
-    """The cube actions, or with `is_turned` the plays, best first, of which `result` has the opponent's values. Values
-    are in points per unit cube, or mwc, to the player who decides; losses are against the first row."""
+    """The cube actions, or with `is_turned` the plays, best first, for which `result` contains the opponent's values.
+    Values are in points per unit cube, or mwc, to the player who decides; losses are against the first row."""
     from bgdata.selfplay.cubeful_rollout import difference
 
     values = result.values if not is_turned else 1 - result.values if is_match else -result.values

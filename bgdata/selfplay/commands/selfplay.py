@@ -107,8 +107,8 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
     CORPUS is a corpus of self-play, such as selfplay/network-10000-seed-1; the labels are in the table
     `selfplay_labels`. The label of a position is the outcome of its game. If the game reached a position that bearoff
     tables cover, the exact chances of that position replace the outcome, there and in all positions before. The command
-    prints how much of the variance this removes. Where the corpus has luck, each label is also given luck-adjusted:
-    less the luck of the rolls that led to it.
+    prints how much of the variance this removes. Where the corpus records luck, each label is also given luck-adjusted:
+    minus the luck of the rolls that led to it.
 
     \b
       bgdata rescore selfplay/network-10000-seed-1

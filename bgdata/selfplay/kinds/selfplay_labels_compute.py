@@ -87,14 +87,14 @@ def label_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 
 def open_labelling(settings: Settings) -> Context[SelfPlayLabelParameters]:
-    """The games that `label_shard` labels, and the tables. Raises CorruptFileError."""
+    """The parameters and input tables of `label_shard`. Raises CorruptFileError."""
     context = context_of(settings, SelfPlayLabelParameters)
     check_corpus(context.inputs["games"])
     return context
 
 
 def label_games(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
-    """Every declared array for the turns of ascending games of a corpus that `check_corpus` has seen."""
+    """Every declared array for the turns of ascending games of a corpus that `check_corpus` has accepted."""
     corpus, tables = inputs["games"], {role: table for role, table in inputs.items() if role != "games"}
     bearoff = BearoffEvaluator(**tables)
     first_turns = np.asarray(corpus.array("first_turns"))

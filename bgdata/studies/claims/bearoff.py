@@ -1,4 +1,5 @@
-"""Claims about bearoffs that need several rows of a table: extremes, truncated chances, gnubg's files and rounding.
+"""Claims about bearoffs that need several rows of a table, such as extremes, truncated chances, gnubg's files and
+rounding.
 
 Every function of READINGS takes the tables as first argument, by dataset/variant.
 """

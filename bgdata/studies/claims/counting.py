@@ -78,7 +78,8 @@ def far_from_mean(n: int, chance: str, by: int) -> float:
 
 
 def rating_gap(win_share: float) -> float:
-    """Rating difference, in points of the First Internet Backgammon Server (FIBS), of a player with this share of wins.
+    """Rating difference, in points of the First Internet Backgammon Server (FIBS), that gives a player this share of
+    wins.
 
     Matches are to one point; 2000 points are a factor of ten in the odds.
     """
@@ -96,8 +97,8 @@ def share_by_errors(loser: float, winner: float) -> float:
 
 
 def matches_without_hedging(chance: float, coin: float) -> float:
-    """Factor in the number of matches without luck adjustment (hedging), for the same accuracy. It is the variance of a
-    match over that of two coins."""
+    """Factor in the number of matches without luck adjustment (hedging), for the same accuracy. The factor is the
+    variance of a match divided by that of two coins."""
     return chance * (1 - chance) / (2 * coin**2)
 
 

@@ -74,8 +74,8 @@ def normal_jump_point(mean_win: float, mean_loss: float, deviation: float, name:
 def post_crawford_equity(away: int, gammon_rate: float, backgammon_rate: float) -> float:
     """Equity of the leader after the Crawford game, against a trailer an odd number of points away who doubles at once.
 
-    Half of the gammons and backgammons, given as shares of all games, are the trailer's. The leader takes: a pass would
-    save the trailer a game, because it needs no more games from an even number of points than from one less.
+    Half of the gammons and backgammons, given as shares of all games, are the trailer's. The leader takes, because a
+    pass would save the trailer a game: it needs no more games from an even number of points than from one less.
     """
     trailer = {1: 0.5}
     for points in range(3, away + 1, 2):
@@ -131,7 +131,7 @@ def crawford_lags(gammon_chance: float, post_crawford: Sequence[float], crawford
 
 
 def mwc_formula(equities: Sequence[float], chances: Sequence[float]) -> str:
-    """The one of FORMULAS_OF_MWC that converts printed equities to the printed chances of the same scores."""
+    """The formula among FORMULAS_OF_MWC that converts printed equities to the printed chances of the same scores."""
     found = [
         formula
         for formula, added in FORMULAS_OF_MWC.items()
@@ -162,7 +162,8 @@ def diffusion_gap(post_crawford: Sequence[float], gammon_rate: float, points: in
     """Largest difference in equity between a table by Keith's algorithm and one with drifting winning chances.
 
     Keith's table starts from the leader's post-Crawford equities; chances drift on a grid of `points` intervals, an
-    even number. Compares scores at which both sides need two points or more; each uses its table's own values.
+    even number. The compared scores are those at which both sides need two points or more; each uses the values of its
+    own table.
     """
     cells = table_by_keith(tuple(post_crawford), gammon_rate).cells
     chances = np.array([0.5, gammon_rate / 2, 0.0, gammon_rate / 2, 0.0])

@@ -1,8 +1,8 @@
 """Published figures: the claims of `definitions/*.toml`, one file for each part of the register.
 
-A file is a list of groups, `[[group]]`. A group has the fields of `Claim` that its rows share, as text in which
+A file is a list of groups, `[[group]]`. A group contains the fields of `Claim` that its rows share, as text in which
 `{name}` is replaced by a value of the row; `columns` names the values, `rows` has them. A group without `columns` is
-one claim. `[values]` at the head of a file has values for all groups, such as a published row of numbers.
+one claim. `[values]` at the head of a file gives values for all groups, such as a published row of numbers.
 
 A figure from played games has a standard error: `published_error` as printed, or computed from `published_games` with
 the spread of our games. A query returns a value and, for a sample, its standard error and size. Definitions set no
@@ -99,7 +99,7 @@ class Claim:
 
     @property
     def document(self) -> str:
-        """The source document that has the claim, or `elsewhere`."""
+        """The source document that contains the claim, or `elsewhere`."""
         return next(
             name for name, begins in DOCUMENTS.items()
             if any(self.source.startswith(source) and self.date.startswith(date) for source, date in begins)

@@ -113,7 +113,8 @@ def register_rows(warehouse: Warehouse, *, is_recomputed: bool) -> list[Row]:
         missing = [f"{kind}/{warehouse.kind(kind).slug(each)}" for kind, each in wanted
                    if not warehouse.find_input((kind, each))]  # fmt: skip
         click.echo(
-            f"not built: {', '.join(missing)}; answers are those that need no tables; try: bgdata build {DATASET.name}",
+            f"not built: {', '.join(missing)}; only claims that need no tables are answered; "
+            f"try: bgdata build {DATASET.name}",
             err=True,
         )
         return rows_without_tables()

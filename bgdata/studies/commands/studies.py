@@ -110,8 +110,8 @@ def cube_life(warehouse: Warehouse, points: int, checkers: int, plot: Path | Non
     """Measure the cube life index in solved bearoffs.
 
     That is the cube life index that makes Janowski's model exact in money play. The command also prints what decisions
-    by that model lose. The table `cube_life` has every pair of layouts of up to 6 checkers; for another size, it is
-    built first.
+    by that model lose. The table `cube_life` contains every pair of layouts of up to 6 checkers; for another size, it
+    is built first.
 
     \b
     By length, and the closest takes:

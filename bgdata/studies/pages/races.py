@@ -39,8 +39,8 @@ BAR = 220  # units of the longest bar
 
 
 def page(site: Site, request: Request) -> Page:
-    """Rules of thumb by their loss, and errors of combined one-sided tables. JSON has rows of `race_rule_losses` and of
-    `race_error`. Raises UsageError, and MissingTableError for a missing variant."""
+    """Rules of thumb by their loss, and errors of combined one-sided tables. JSON contains rows of `race_rule_losses`
+    and of `race_error`. Raises UsageError, and MissingTableError for a missing variant."""
     given = request.query_params
     by = given.get("by", "played")
     if by not in WEIGHTINGS:

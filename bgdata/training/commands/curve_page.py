@@ -144,7 +144,7 @@ def _find_version(warehouse: Warehouse, place: VersionRef) -> Table:
     if place.kind in NETWORK_KINDS:
         return find_network(f"{NETWORK.name}/{place.variant}", warehouse, place.version or None)
     if not warehouse.root.is_dir():
-        raise MissingTableError(f"no {place} in {warehouse.root}, which is no folder")
+        raise MissingTableError(f"no {place} in {warehouse.root}, which is not a folder")
     return warehouse.open_reference(place)
 
 

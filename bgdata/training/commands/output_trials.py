@@ -86,7 +86,8 @@ def mean_row(rows: Sequence[Row]) -> Row:
 
 def mean_lines(means: Sequence[Row]) -> Iterator[str]:
     """A table of the means; shares and chances in %."""
-    yield f"means from {means[0]['games']:,} games on; in %: shares of self-play, chances at the start with the dice"
+    begin = means[0]["games"]
+    yield f"means from {begin:,} games on; in %: shares of self-play, chances at the start for the player on roll"
     yield from table_lines(COLUMNS, means)
 
 

@@ -297,7 +297,7 @@ def turn_input(warehouse: Warehouse, /, plot: Path | None, force: bool, form: st
 
 def _curve_lines(games: list[int], rows: list[Row]) -> Iterator[str]:
     """The chances of each arm in percent, a line for each row of the curve."""
-    yield "chances at the start with the dice, in %: to win, to win a gammon, to lose a gammon"
+    yield "chances at the start for the player on roll, in %: to win, to win a gammon, to lose a gammon"
     columns, lines = [Column("games", COUNT, width=9)], [{"games": count} for count in games]
     for place, arm in enumerate(ARMS):
         of_arm = rows[place * len(games) : (place + 1) * len(games)]

@@ -96,8 +96,8 @@ def build(
     """Build a variant of a KIND, or the whole default warehouse.
 
     KIND is a kind of dataset (see: bgdata list). Without parameters all variants of it are built that warehouse.lock
-    lists; without KIND those of all kinds, but for what takes longer and a beginner does not need: --all builds that
-    too. A build that needs gigabytes says so and asks first.
+    lists; without KIND those of all kinds, except those that take longer and that a beginner does not need, which --all
+    builds too. A build that needs gigabytes says so and asks first.
 
     \b
       bgdata build

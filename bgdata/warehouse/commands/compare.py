@@ -30,8 +30,8 @@ def diff(warehouse: Warehouse, before: str | None, after: str | None, form: str)
     """Compare two tables, or the warehouse with its lock.
 
     BEFORE and AFTER are KIND/VARIANT, KIND/VARIANT/VERSION, or a gnubg .bd file; side tables, such as quarantine, are
-    compared too. Without them the warehouse is compared with warehouse.lock, and with a KIND or KIND/VARIANT alone what
-    the lock lists of it. The exit code is 1 if they differ.
+    compared too. Without them the warehouse is compared with warehouse.lock; with a KIND or KIND/VARIANT alone, only
+    that part is compared with the lock. The exit code is 1 if they differ.
 
     \b
       bgdata diff

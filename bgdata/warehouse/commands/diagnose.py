@@ -20,7 +20,8 @@ def diagnose(warehouse: Warehouse, form: str) -> None:
     """Describe this installation, for a report of a fault.
 
     Versions of bgdata, Python and libraries, the processor, the operating system, what the warehouse holds in numbers,
-    and the compiled kernels. It names no personal folder: the home folder is ~, the warehouse has its name alone.
+    and the compiled kernels. No personal folder is named: the home folder is ~, and the warehouse is given by its name
+    alone.
     """
     rows = diagnosis_rows(warehouse)
     show_rows(rows, form, table_lines(COLUMNS, rows))

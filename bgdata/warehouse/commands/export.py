@@ -143,7 +143,7 @@ def export_parquet(warehouse: Warehouse, table: str, folder: Path) -> None:
 
     TABLE is bearoff_two_sided/VARIANT, or bearoff_two_sided/VARIANT/VERSION: tables that are too large for a Parquet
     file of their own, too. There is a folder for each number of checkers of the player on roll, as Hive lays them out,
-    and any reader of Parquet reads them as one table. A command that was stopped goes on after the parts that it wrote.
+    and any reader of Parquet reads them as one table. A stopped command continues after the parts that it has written.
 
     \b
       bgdata export parquet bearoff_two_sided/6x15 --into two_sided
@@ -244,8 +244,8 @@ def export_onnx(warehouse: Warehouse, network: str, output: Path) -> None:
 def export_torch(warehouse: Warehouse, network: str, output: Path) -> None:
     """Write a NETWORK as a program of PyTorch.
 
-    NETWORK is as for `bgdata export onnx`, and so is what the program takes, gives and holds. `torch.export.load` reads
-    it. On a processor its answers are those of bgdata without tables, to the last bit. Needs the extra `torch`,
+    NETWORK is as for `bgdata export onnx`, and the program has the same inputs, outputs and parts. `torch.export.load`
+    reads it. On a processor its answers are those of bgdata without tables, to the last bit. Needs the extra `torch`,
     and some seconds.
 
     \b

@@ -132,7 +132,8 @@ def run_query(
     limits: QueryLimits | None = None,
 ) -> None:
     """Run one query on the tables and the given gnubg files. With `allow_files`, any statement may run, on any file.
-    Raises QueryError with DuckDB's first line, and UsageError as `form_of` does, or for the name of a gnubg file."""
+    Raises QueryError with DuckDB's first line, and UsageError for the same reasons as `form_of`, or for the name of a
+    gnubg file."""
     import duckdb
 
     from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
@@ -204,7 +205,7 @@ def notes_on_empty(
 ) -> Iterator[str]:
     """Lines that explain an empty result, with the commands that fill the tables. There is a line for each empty table
     in the query; if the query has no rows, also for views of such tables. Joins by variant of tables that have none in
-    common are named whatever the result: a count of no rows is a row."""
+    common are named whatever the result, because a count of no rows is a row."""
     if not (sources := SOURCE.findall(text)):
         return
     views = dict(connection.execute(VIEWS).fetchall())

@@ -48,9 +48,9 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 def serve(warehouse: Warehouse, host: str, port: int, folder: Path | None, with_files: bool) -> None:
     """Show the warehouse as a site in the browser.
 
-    Positions with everything that is known of them, tables with what proves them, match equity tables, claims, scores,
-    games, openings, and SQL. The site only reads. It needs no other server, works without JavaScript, and answers JSON
-    at the same addresses, with .json behind them.
+    The site shows positions with everything known about them, tables with their proofs, match equity tables, claims,
+    scores, games, openings, and SQL. The site only reads. It needs no other server, works without JavaScript, and
+    answers JSON at the same addresses, with .json behind them.
 
     Everybody who can reach the address can read all tables of the warehouse, and let this machine compute. Unless that
     is meant, leave --host as it is.

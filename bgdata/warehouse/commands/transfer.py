@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from bgdata.cli.completion import complete_folders, complete_scopes
 from bgdata.cli.options import add_options, format_option
 from bgdata.cli.output import write_rows
+from bgdata.errors import MissingFileError, MissingTableError
 from bgdata.store.plan import readable_bytes
 from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.store.places import Place
+    from bgdata.store.transfer import Moved, Transfer
 
 transfer_options = add_options(
     click.option("--use", is_flag=True, help="Make what is current in the one place current in the other."),
@@ -56,11 +63,13 @@ def pull(
     ADDRESS is s3://BUCKET/PATH, https://HOST/PATH (with the index.json that `bgdata push` writes), file:///PATH, a
     folder, or that of any store which fsspec has a package for. KIND is a kind of dataset, KIND/VARIANT or
     KIND/VARIANT/VERSION; the default is all that is there. Every file is checked against the hash in its manifest. The
-    first version of a variant becomes current.
+    first version of a variant becomes current. A folder that `bgdata publish` wrote is taken too: its arrays are
+    restored from the rows, and their digests checked.
 
     \b
       bgdata pull s3://tables/backgammon bearoff_two_sided/6x6
       bgdata pull https://example.org/warehouse
+      bgdata pull ./published
     """
     move("pull", warehouse, address, kind, use, dry_run, jobs, form)
 
@@ -81,7 +90,11 @@ def move(
 
     place = open_place(address)
     with progress_bars() as progress:
-        moved = getattr(Transfer(progress, jobs, is_dry, use), verb)(warehouse, place, scopes)
+        transfer = Transfer(progress, jobs, is_dry, use)
+        if verb == "push":
+            moved = transfer.push(warehouse, place, scopes)
+        else:
+            moved = pull_versions(transfer, warehouse, place, scopes)
     done = f"would {verb}" if is_dry else f"{verb}ed"
     new = [each for each in moved if each.is_moved]
     if form == "table":
@@ -100,6 +113,19 @@ def move(
     was = "was" if there == 1 else "were"
     line = f"{done} {count_text(len(new), 'version')}, {count_text(files, 'file')}, {size}; {there} {was} there"
     click.echo(line, err=form != "table")
+
+
+def pull_versions(transfer: Transfer, warehouse: Warehouse, place: Place, scopes: tuple[str, ...]) -> list[Moved]:
+    """Pull from a warehouse in another place, or from a published folder there."""
+    from bgdata.publishing.pull import PublishedPull, published_contents
+
+    try:
+        return transfer.pull(warehouse, place, scopes)
+    except (MissingFileError, MissingTableError):
+        contents = published_contents(place)
+        if contents is None:
+            raise
+        return PublishedPull(warehouse, place, contents, transfer.progress, transfer.use, transfer.is_dry).pull(scopes)
 
 
 def count_text(count: int, what: str) -> str:

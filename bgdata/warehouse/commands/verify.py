@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -30,7 +30,7 @@ from bgdata.errors import (
     cite,
 )
 from bgdata.process import keeping_nothing, when_cut_off
-from bgdata.rows import COUNT, Column, Quantity, Row, table_lines
+from bgdata.rows import Row
 from bgdata.store.build import mend_catalog, refresh_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import DAMAGED
@@ -70,10 +70,20 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int
     sample of them are computed again. The report says for each version what was recomputed, and what was skipped and
     why. The exit code is 1 if anything fails, or could not be checked, as for want of memory.
 
+    In place of KIND, a folder that `bgdata publish` wrote is checked instead of the warehouse: hashes, rows, schemas,
+    splits, and the digests of all values.
+
     \b
       bgdata verify
       bgdata verify match_equity --sample 100 --seed 7
+      bgdata verify ./published
     """
+    if kind and kind.partition("/")[0] not in warehouse.kinds and Path(kind).is_dir():
+        if sample is not None or repair:
+            raise UsageError("expected no --sample and no --repair with a published folder, got one")
+        if not verify_folder(warehouse, Path(kind), form):
+            sys.exit(1)
+        return
     warehouse.require()
     if not verify_warehouse(warehouse, kind, sample, seed, form, repair=repair):
         sys.exit(1)
@@ -138,11 +148,13 @@ def rebuild(
       bgdata rebuild --plan player-33 --dry-run
     """
     if from_nothing or plan:
+        from bgdata.warehouse.commands.plans import run_plan
+
         if kind or check or is_all or (from_nothing and plan):
             raise UsageError(
                 "expected --from-nothing or --plan without KIND, --check and --all, got several; try: --part PART"
             )
-        if not _run_plan(warehouse, plan, parts, form, is_dry=dry_run):
+        if not run_plan(warehouse, plan, parts, form, is_dry=dry_run):
             sys.exit(1)
         return
     if dry_run or parts:
@@ -245,6 +257,31 @@ def verify_warehouse(
         repair_current(warehouse, *title.split("/"))
     refresh_catalog(warehouse)
     return is_repaired(warehouse, scope, failed, sample, seed) and not unchecked
+
+
+def verify_folder(warehouse: Warehouse, folder: Path, form: str) -> bool:
+    """Check a published folder, and print what is proven of it. Returns whether nothing failed."""
+    from bgdata.publishing.proof import verify_published
+    from bgdata.store.verify import Status
+
+    counts = Counter[Status]()
+    rows: list[Row] = []
+    with progress_bars() as progress:
+        for finding in verify_published(folder, warehouse.kinds, progress):
+            counts[finding.status] += 1
+            status = str(finding.status)
+            rows.append({"subject": finding.subject, "check": finding.check, "status": status, "finding": finding.text})
+            if finding.is_last:
+                progress.note(failure(finding))
+    failed = {row["subject"] for row in rows if row["status"] not in (Status.PASSED, Status.SKIPPED)}
+    names = dict.fromkeys(row["subject"] for row in rows if row["subject"] not in failed)
+    said = {name: "; ".join(row["finding"] for row in rows if row["subject"] == name) for name in names}
+    show_rows(rows, form, [f"ok     {name}: {text}" for name, text in said.items()])
+    passed, skipped, wrong = (counts[status] for status in (Status.PASSED, Status.SKIPPED, Status.FAILED))
+    unchecked = counts[Status.UNCHECKED]
+    summary = f"{folder}: {passed} checks passed, {skipped} skipped, {wrong} failed"
+    click.echo(summary + (f", {unchecked} could not be made" if unchecked else ""), err=form != "table")
+    return not wrong and not unchecked
 
 
 def findings_beside(warehouse: Warehouse, scope: str | None, *, is_whole: bool = True) -> Iterator[Finding]:
@@ -412,63 +449,6 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
         if current and current.folder.name != table.folder.name:
             warehouse.use(current)
     click.echo(f"repaired {built.name}; the damaged files are in {aside}", err=True)
-
-
-PLAN_COLUMNS = (
-    Column("part"),
-    Column("minutes", COUNT),
-    Column("makes"),
-    Column("needs"),
-    Column("version"),
-    Column("digest"),
-)
-
-
-FIGURE_COLUMNS = (
-    Column("part"),
-    Column("figure"),
-    Column("ours", Quantity(4), error="standard_error"),
-    Column("published", Quantity(4)),
-)
-
-
-def _run_plan(warehouse: Warehouse, plan: str | None, names: Sequence[str], form: str, *, is_dry: bool) -> bool:
-    """Run or print a plan, by default that of what comes with the package, and return whether all digests are equal and
-    no version of the package lacks a part. Published figures follow each part on standard error, and all at the end."""
-    from bgdata.warehouse.commands.from_nothing import (
-        chosen_parts,
-        compare,
-        figures_of,
-        finished_parts,
-        missing_versions,
-        plan_path,
-        read_plan,
-        run_parts,
-    )
-
-    whole = read_plan(plan_path(plan)) if plan else read_plan()
-    parts, rows, figures = chosen_parts(whole, names), list[Row](), list[Row]()
-    made = finished_parts(warehouse, parts) if is_dry and warehouse.root.is_dir() else {}
-    done = ((part, made.get(part.name)) for part in parts) if is_dry else run_parts(warehouse, parts)
-    for part, table in done:
-        digest, found = (compare(warehouse, part, table), figures_of(warehouse, part, table)) if table else ("", [])
-        row = {"part": part.name, "minutes": part.minutes, "makes": part.makes, "needs": ", ".join(part.all_needs)}
-        row |= {"version": table.folder.name if table else "", "digest": digest, "command": part.command}
-        rows.append(row | ({"figures": found} if plan and form == "json" else {}))
-        if not is_dry and table:
-            click.echo(f"{part.name}: {table.name} {digest}".rstrip(), err=True)
-            click.echo("".join(f"{line}\n" for line in table_lines(FIGURE_COLUMNS, found) if found), err=True, nl=False)
-        figures += found
-    lines = list(table_lines(PLAN_COLUMNS, rows))
-    show_rows(rows, form, lines + (["", *table_lines(FIGURE_COLUMNS, figures)] if figures else []))
-    missing = [] if names or plan else missing_versions(warehouse, whole)
-    hours = sum(part.minutes for part in parts) / 60
-    click.echo(f"{len(parts)} parts, {hours:.1f} hours of two cores", err=form != "table")
-    if missing:
-        kinds = Counter(title.partition("/")[0] for title in missing)
-        named = ", ".join(f"{count} of {kind}" for kind, count in kinds.items())
-        click.echo(f"no part makes {len(missing)} versions that come with the package: {named}", err=True)
-    return not missing and not any(row["digest"].startswith("DIFFERS") for row in rows)
 
 
 def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> bool:

@@ -182,7 +182,7 @@ def test_damaged_and_missing_parts_are_rebuilt(
 def test_rows_changed_before_resuming_are_detected(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, pairs: int
 ) -> None:
-    """Also for a table that stores no row hashes."""
+    """They are detected also for a table that stores no row hashes."""
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", pairs)
     warehouse = bgdata.open_warehouse(memory_path / "changed")
     with failing(monkeypatch, "drop", 25, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
@@ -231,7 +231,7 @@ def test_damaged_rows_are_repaired(
 
 
 def test_damaged_row_is_named(warehouse: Warehouse, table: Table) -> None:
-    """Even if the hash of the file was changed with it."""
+    """The row is named even if the hash of the file was changed with it."""
     from bgdata.store.verify import check_values
 
     flip(table.folder / "equities.npy", -5)

@@ -1,4 +1,4 @@
-"""Two-sided tables as Parquet parts: they have the rows of the table, and a stopped run resumes."""
+"""Two-sided tables as Parquet parts, which contain the rows of the table; a stopped run resumes."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_too_little_disk_space_is_refused(table: TwoSidedTable, folder: Path, mo
 
 
 def test_estimate_bounds_the_size_of_a_row_group(folder: Path) -> None:
-    """With random codes, which do not compress, in a row group of normal size."""
+    """The codes are random, so they do not compress, and the row group has a normal size."""
     stored = np.random.default_rng(1).integers(0, 1 << 16, (701, 701, 4)).astype(np.uint16)
     bare: Any = SimpleNamespace(manifest=SimpleNamespace(files=[]))
     worst: Any = SimpleNamespace(stored=stored, checkers=15, is_rounded=True, table=bare)

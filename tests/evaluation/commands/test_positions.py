@@ -236,7 +236,7 @@ def test_hint_columns(player_root: Path) -> None:
 
 
 def test_hint_with_the_cube(root: Path) -> None:
-    """It prints cubeful equity, and mwc in a match, for stakes from options or an identifier."""
+    """The command prints cubeful equity, and mwc in a match, for stakes from options or an identifier."""
     player, met = bgdata.open_player(root, "random"), find_met(bgdata.open_warehouse(root), "published-12")
     score, rules = Stakes(MatchScore(2, 4)), CubeRules(met=met)
     owned = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))

@@ -101,7 +101,7 @@ SMALL = MatchBearoffParameters(3, 3, met="published-12")
 
 @pytest.fixture
 def root(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A warehouse that builds tables of 3 points and 3 checkers on demand, because those of 6 take longer."""
+    """A warehouse that builds tables of 3 points and 3 checkers on demand, because tables of 6 points take longer."""
     recipe = probe.parameters_of
     changes = {"points": 3, "checkers": 3}
     monkeypatch.setattr(probe, "parameters_of", lambda *given: recipe(*given).with_changes(changes))

@@ -137,7 +137,7 @@ def test_sample_networks_are_not_constant() -> None:
 
 
 def test_network_with_known_answers() -> None:
-    """Its winning chance is a formula of the pips."""
+    """The winning chance of the network is a formula of the pips."""
     networks = pips_networks()
     for board in sample_boards():
         pips = sum(max(int(n), 0) * p for p, n in enumerate(board) if p) - int(board[0]) * 25
@@ -160,7 +160,7 @@ def test_half_tangent_is_odd_and_accurate() -> None:
 
 
 def test_half_tangent_is_lamberts_fraction() -> None:
-    """The published continued fraction in exact arithmetic, and where it would exceed 1."""
+    """The tangent equals the published continued fraction in exact arithmetic, also where that would exceed 1."""
     y = Fraction(497, 100)
 
     def exact(y: Fraction) -> Fraction:
@@ -175,7 +175,7 @@ def test_half_tangent_is_lamberts_fraction() -> None:
 
 @pytest.mark.parametrize("unit", [FIRST_SUM, Activation.LOGISTIC.later_sum])
 def test_logistic_units(unit: int) -> None:
-    """The nearest of 8,192 steps for all possible sums; never outside 0 to 1."""
+    """Units are the nearest of 8,192 steps for all possible sums, and never outside 0 to 1."""
     sums = np.linspace(-20 * unit, 20 * unit, 3001).astype(np.int32)
     sums = np.concatenate([sums, np.array([0, -(2**31), 2**31 - 1], np.int32)])
     hidden = np.empty(len(sums), np.int16)
@@ -233,7 +233,7 @@ def test_every_input_set_is_tested() -> None:
 
 
 def test_rectified_units() -> None:
-    """Rounded to the nearest, halves up; 0 below 0, and at most 8."""
+    """Units are rounded to the nearest, halves up; they are 0 below 0, and at most 8."""
     ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257]
     expected = [0, 0, 0, 0, 0, 0, 1, 1, 2, 4095, 4095, 4095]
     for times in (1, 5):  # with and without whole vectors

@@ -140,7 +140,7 @@ def test_inputs_by_hand(name: str) -> None:
 
 
 def test_every_count_on_every_point() -> None:
-    """1 to 15 checkers of each side on a point, on the bar, and off: all entries of the lookup tables."""
+    """With 1 to 15 checkers of each side on a point, on the bar, and off, all entries of the lookup tables are used."""
     boards = np.zeros((2 * 15 * 24 + 2 * 16 + 2 * 16, 26), np.int8)
     cells = [(point, sign * count) for point in range(1, 25) for sign in (1, -1) for count in range(1, 16)]
     cells += [(slot, count) for slot in (0, 25) for count in range(16)]

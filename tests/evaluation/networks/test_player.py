@@ -188,8 +188,8 @@ def default_network() -> Table:
 
 
 def test_default_network_has_its_measured_scores() -> None:
-    """40,000 games, as on the page of networks, and all three benchmarks, instead of the 8,000 games of its
-    training."""
+    """The scores are from 40,000 games, as on the page of networks, and all three benchmarks, instead of the 8,000
+    games of the network's training."""
     table = default_network()
     scores = {(each.measure, each.against.partition("-")[0]): each for each in shipped_scores(table)}
     games = scores["points_per_game", "pubeval"]
@@ -251,7 +251,7 @@ def test_scores_on_a_replaced_benchmark_are_skipped(warehouse: Warehouse) -> Non
 
 @pytest.mark.parametrize("lost", ["player", "version", "points_per_game"])
 def test_incomplete_manifests_are_skipped(warehouse: Warehouse, lost: str) -> None:
-    """A warehouse may come from a stranger: `verify` reports the problem, and evaluations work."""
+    """A warehouse may come from a stranger. `verify` reports the problem, and evaluations still work."""
     player = open_named_player("network/tiny", 0, warehouse)
     table = warehouse.build("game_scores", GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3))
     path = table.folder / "manifest.json"
@@ -325,7 +325,7 @@ def test_default_network_needs_no_warehouse(tmp_path: Path) -> None:
 
 
 def test_network_of_the_warehouse_comes_first(warehouse: Warehouse) -> None:
-    """It replaces the default network of the same name, because it is newer."""
+    """The network of the warehouse replaces the default network of the same name, because it is newer."""
     player = open_named_player("network/tiny", 0, warehouse)
     assert isinstance(player, NetworkPlayer)
     assert repr(player) == f"MappedNetwork({player.label})"

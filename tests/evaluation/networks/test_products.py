@@ -106,7 +106,8 @@ def test_add_rows(count: int, n: int) -> None:
 @each("count", [1, STEP - 1, STEP, 196, 260])
 @each("share", [0.0, 0.1, 1.0])
 def test_collect_changes(count: int, share: float) -> None:
-    """Each changed item once, in order, with the difference, then a zero; content beyond is ignored."""
+    """Each changed item is collected once, in order, with the difference; a zero follows, and content beyond is
+    ignored."""
     generator = np.random.default_rng(count)
     before = (numbers(generator, whole(count)) // 2).astype(np.int16)
     after = np.where(generator.random(whole(count)) < share, numbers(generator, whole(count)) // 2, before)
@@ -124,7 +125,7 @@ def test_collect_changes(count: int, share: float) -> None:
 
 
 def test_weigh_points() -> None:
-    """The checkers of each side on points 1 to 24, without the bars, up to the largest 16-bit sum."""
+    """The sum covers the checkers of each side on points 1 to 24, without the bars, up to the largest 16-bit sum."""
     generator = np.random.default_rng(3)
     weights = generator.integers(-40, 40, (4, 25)).astype(np.int16)
     weights[3] = 32767 // 15
@@ -153,7 +154,7 @@ def test_shift_down(shift: int) -> None:
 
 @pytest.mark.parametrize("count", COUNTS)
 def test_gather_active(count: int) -> None:
-    """Each unit that is not 0 in some lane, once, in order, with its numbers; then zeros."""
+    """Each unit that is not 0 in some lane is collected once, in order, with its numbers; zeros follow."""
     generator = np.random.default_rng(count)
     hidden = numbers(generator, LANES, whole(count))
     hidden[:, generator.random(whole(count)) < 0.6] = 0
@@ -171,7 +172,7 @@ def test_gather_active(count: int) -> None:
 @each("lanes", [1, LANES])
 @each("units", [1, 5, 16, 17, 32, 46, 64, 65, 100])
 def test_add_products(lanes: int, units: int) -> None:
-    """Exact sums for any number of units, from an odd or even number of units below, or none."""
+    """Sums are exact for any number of units, from an odd or even number of units below, or none."""
     generator = np.random.default_rng(units)
     count, width = 70, whole(units)
     weights, sums = numbers(generator, 7 + count * width), np.full((LANES, width), 3, np.int32)

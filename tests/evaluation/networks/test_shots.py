@@ -153,7 +153,7 @@ def test_shots_from_the_bar() -> None:
 
 
 def test_shots_equal_legal_plays() -> None:
-    """The exceptions are rolls that other checkers must play in full: they are rare, and only counted too often."""
+    """The exceptions are rolls that other checkers must play in full. They are rare, and are only counted too often."""
     found = np.array([shot_counts(board) for board in sample_boards()])
     expected = np.zeros_like(found)
     for die in range(1, 7):

@@ -99,7 +99,7 @@ def test_money_session_in_every_format(root: Path, name: str) -> None:
 
 
 def test_jacoby_rule_is_taken_from_the_file(root: Path) -> None:
-    """In both formats and after an import; an option overrides it, and the headline states it."""
+    """The rule is read from both formats and after an import; an option overrides it, and the headline states it."""
     silent, stating, sgf = root / "session.mat", root / "said.mat", root / "session.sgf"
     stating.write_text(f'; [Jacoby "On"]\n{silent.read_text()}')
     with_rule, without = (rows(root, str(silent), "--ply", "0", option) for option in ("--jacoby", "--no-jacoby"))
@@ -190,7 +190,7 @@ def test_match_is_read_from_a_pipe(root: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_rows_have_position_score_and_cube(root: Path) -> None:
-    """Turns have the numbers of the table `turns`."""
+    """Turns are numbered as in the table `turns`."""
     sql = "select distinct turn, position_id from turns where variant = 'session' and action <> 'resign'"
     stored = json.loads(succeeds(root / "warehouse", "query", sql, "--format", "json"))
     found = rows(root, "matches/session")
@@ -223,7 +223,7 @@ def test_text_has_turns_sums_and_errors(root: Path) -> None:
 
 
 def test_page_and_picture_are_written(root: Path) -> None:
-    """The page is well formed, loads nothing, and has a board for every listed error."""
+    """The page is well formed, loads nothing, and shows a board for every listed error."""
     page, picture = root / "match.html", root / "match.png"
     options = ("--network", "random", "--errors", "3", "--page", page, "--plot", picture)
     succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, *options)

@@ -51,7 +51,7 @@ def test_rows_of_the_sample(imports: Imports) -> None:
 
 
 def test_rows_of_cube_actions(imports: Imports) -> None:
-    """They have the player on roll, the acting player, and an empty play."""
+    """The rows name the player on roll and the acting player, and their play is empty."""
     table = imports.text(
         "matches", sgf(";W[42hdfd];B[double];W[take];B[31qtst];W[double];B[drop]", more="RE[W+2]"), "x.sgf"
     )
@@ -142,7 +142,7 @@ def test_automatic_doubles_are_exported(imports: Imports) -> None:
 
 
 def test_jacoby_rule_is_exported(imports: Imports) -> None:
-    """It is read from both formats, and written to .mat."""
+    """The rule is read from both formats, and written to .mat."""
     text = f'; [Jacoby "On"]\n{sessions.MAT}'
     session = sgf(";W[31hefe]", length=0)
     tables = [imports.text("matches", text, "x.mat"), imports.text("matches", AUTOMATIC + session, "x.sgf", name="sgf")]
@@ -227,7 +227,7 @@ NOTED = """\
 
 
 def test_notes_are_stored(imports: Imports) -> None:
-    """Repairs, lenient readings and missing games, by game, file and line."""
+    """Notes tell repairs, lenient readings and missing games, by game, file and line."""
     files = [imports.file("plain.mat", " 0 point match\n"), imports.file("noted.mat", NOTED)]
     table = imports.build("matches", files, name="noted")
     assert quarantined(table) == []

@@ -180,7 +180,7 @@ def test_players_are_ordered_by_sets_then_error_rate() -> None:
 
 
 def test_missing_figures_are_blank() -> None:
-    """A set without a score, and the error of a difference on a single decision."""
+    """A set without a score, and the error of a difference on a single decision, are missing."""
     other = {"other_player": "a", "other_ply": 0, "same_choices": 7, "difference": -1.0}
     rows = [
         row_of("a", "x", 3),
@@ -237,7 +237,7 @@ def test_missing_benchmark_scores_are_refused(warehouse: Warehouse, memory_path:
 
 
 def test_older_version_of_a_benchmark_is_refused(warehouse: Warehouse, tmp_path: Path) -> None:
-    """SQL has no rows of an older version."""
+    """SQL shows no rows of an older version."""
     old = warehouse.open("gnubg_benchmark", "contact")
     kind = warehouse.kinds["gnubg_benchmark"]
     (path,) = kind.computation.write_sample(tmp_path)  # type: ignore[attr-defined]

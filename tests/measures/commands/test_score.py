@@ -32,7 +32,7 @@ GNUBG = "games against gnubg: expected GNU Backgammon on this machine, found non
 
 @pytest.fixture(scope="module")
 def warehouse(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    """Shared by all tests, so that each reuses stored figures."""
+    """A warehouse that all tests share, so that each reuses stored figures."""
     return bgdata.open_warehouse(link(small_root, tmp_path_factory.mktemp("scores") / "warehouse"))
 
 
@@ -123,7 +123,7 @@ def test_rows_are_written_as_csv_and_json(warehouse: Warehouse) -> None:
 
 
 def test_values_by_theme_equal_those_of_plain_sql(warehouse: Warehouse) -> None:
-    """Every quantity, from the rows of both tables."""
+    """Plain SQL computes every quantity from the rows of both tables."""
     rows = json.loads(succeeds(warehouse.root, "score", "network/tiny", *NOTHING, "--format", "json"))
     found = {(row["measure"], row["against"]): row for row in rows if row["unit"] in ("points", "chance")}
     place = "reference_positions/2-by-tiny-seed-1"
@@ -148,7 +148,7 @@ def test_values_by_theme_equal_those_of_plain_sql(warehouse: Warehouse) -> None:
 
 
 def test_differences_are_from_the_named_rivals(warehouse: Warehouse) -> None:
-    """On the same decisions, without any games."""
+    """The differences are on the same decisions, without any games."""
     options = ("score", "network/tiny", *NOTHING, "--against", "random", "--format", "json")
     rows = json.loads(succeeds(warehouse.root, *options))
     (own_set,) = (f"rollout_decisions/{variant}" for variant in warehouse.variants("rollout_decisions"))
@@ -289,7 +289,7 @@ def test_invalid_options_are_refused(memory_path: Path) -> None:
 
 
 def test_versions_are_shared_with_other_commands(warehouse: Warehouse) -> None:
-    """Such as the games of `bgdata benchmark PLAYER --games`."""
+    """One example is the games of `bgdata benchmark PLAYER --games`."""
     run(warehouse.root, "score", "random", *FEW, "--no-programs")
     assert warehouse.find(warehouse.kind("game_scores"), GameParameters("random", 0, "1", "pubeval", 0, "2", 4))
     shown = run(warehouse.root, "benchmark", "random", "--games", "4")

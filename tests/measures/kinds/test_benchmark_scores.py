@@ -158,7 +158,7 @@ def test_new_benchmark_version_has_new_scores(imports: Imports) -> None:
 
 
 def test_smallest_parameters_name_the_sample(imports: Imports) -> None:
-    """Scores always name a version, so the declaration has that of the sample."""
+    """Scores always name a version, so the declaration names the version of the sample."""
     sample = Imports(imports.folder / "sample").sample("gnubg_benchmark")
     kind = imports.warehouse.kind("benchmark_scores")
     assert kind.smallest == ScoreParameters.on(sample, "pubeval", 0, "2")
@@ -177,7 +177,7 @@ def test_changed_scores_are_found(imports: Imports, name: str, found: str) -> No
 
 
 def test_benchmark_without_decisions_has_no_error_rate(imports: Imports) -> None:
-    """For example a file with rollouts only."""
+    """A file with rollouts only, for example, has none."""
     imports.text("gnubg_benchmark", "#R JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006\n")
     assert scores(imports).manifest.statistics["decisions"] == 0
     with imports.warehouse.connect() as connection:

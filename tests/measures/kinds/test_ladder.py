@@ -75,7 +75,7 @@ def test_standard_errors_equal_the_spread_of_simulations() -> None:
 
 
 def test_contradicting_results_widen_intervals() -> None:
-    """Rock, paper, scissors."""
+    """The players are like rock, paper and scissors."""
     circle = [Pairing(0, 1, 0.5, 0.01), Pairing(1, 2, 0.5, 0.01), Pairing(2, 0, 0.5, 0.01)]
     found = fit_ratings(3, 0, circle, 3.0)
     assert found.values == pytest.approx([0, 0, 0], abs=1e-9)

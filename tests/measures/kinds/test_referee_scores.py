@@ -55,7 +55,7 @@ def decisions(tables: BearoffArrays) -> Decisions:
 def test_decisions_are_all_covered_turns_of_games(
     tables: BearoffArrays, decisions: Decisions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are in the order of the games, for any number played at a time."""
+    """Decisions are in the order of the games, for any number of games played at a time."""
     games = self_play(PubEval().chooser, 400, seed=5)  # more than the decisions need
     several = play_counts(games.boards, games.dice) > 1
     covered = [covered_by(board, (POINTS, CHECKERS), 0, 0) == EXACT for board in games.boards.tolist()]
@@ -109,7 +109,7 @@ def test_only_best_plays_lose_nothing(tables: BearoffArrays, decisions: Decision
 
 
 def test_bearing_off_the_last_checker_is_judged(tables: BearoffArrays) -> None:
-    """6 and 1 with checkers on points 4 and 1: bearing off both wins at once."""
+    """The roll is 6 and 1 with checkers on points 4 and 1; bearing off both wins at once."""
     board = np.zeros((1, 26), np.int8)
     board[0, [1, 4, 24]] = 1, 1, -1
     roll = np.array([[6, 1]], np.int8)
@@ -221,7 +221,7 @@ def test_rows_and_summary(small_root: Path) -> None:
 
 
 def test_network_with_tables_loses_nothing(warehouse: Warehouse) -> None:
-    """`tests/measures/commands/test_referee.py` has its losses without tables."""
+    """`tests/measures/commands/test_referee.py` measures the network's losses without tables."""
     means, versions = [], set()
     for tables in (True, False):
         version = open_named_player("network/tiny", 0, warehouse, tables=tables).version

@@ -87,7 +87,7 @@ def test_every_theme_has_equally_many_positions(sample: Positions) -> None:
 
 
 def test_positions_are_distinct_undecided_and_from_all_sources(sample: Positions) -> None:
-    """No source has more than twice its share; small bearoffs and decided races are left out."""
+    """No source contributes more than twice its share; small bearoffs and decided races are left out."""
     assert len(np.unique(position_hashes(sample.boards))) == len(sample.boards)
     pairs = list(zip(sample.themes.tolist(), sample.games.tolist(), strict=True))
     assert pairs == sorted(set(pairs))
@@ -118,7 +118,7 @@ def test_positions_are_drawn_from_their_games(sample: Positions) -> None:
 
 
 def test_game_gives_one_position_of_each_theme() -> None:
-    """It is not always from the first or last turn."""
+    """The position is not always from the first or last turn."""
     games = np.arange(11 * 4 * 20)
     drawn = draw_positions(sample_sources(), SEED, games)
     pairs = list(zip(drawn.games.tolist(), drawn.themes.tolist(), strict=True))
@@ -309,7 +309,7 @@ def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytes
 
 
 def test_network_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
-    """It rolls out, and is a source."""
+    """The network rolls out, and is a source of games."""
     version, small = warehouse.open("network", "tiny").folder.name, small_table(warehouse)
     table = warehouse.build(DATASET.name, replace(SMALL, network_version=version))
     assert np.array_equal(table.array("chances"), small.array("chances"))

@@ -120,7 +120,7 @@ def test_figures_of_the_manifest_equal_those_of_rows(small_root: Path) -> None:
 
 
 def test_the_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
-    """Two players at once, one of them with bearoff tables."""
+    """The view shows two players, one of them with bearoff tables."""
     other = warehouse.build(DATASET.name, recipe_of(warehouse, 1))
     with warehouse.connect() as connection:
         relation = connection.sql("from reference_errors")
@@ -143,7 +143,7 @@ def test_the_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
 
 
 def test_scores_on_another_version_are_left_out(warehouse: Warehouse) -> None:
-    """Their rows are other positions."""
+    """The rows of such scores are other positions."""
     old = references(warehouse)
     other = warehouse.build(REFERENCE.name, replace(REFERENCE.smallest, trials=144))
     assert other.manifest.variant == old.manifest.variant
@@ -164,7 +164,7 @@ def test_theme_without_positions_has_no_figures(small_root: Path) -> None:
 
 
 def test_verify_finds_changed_chances(small_root: Path) -> None:
-    """Even if they give the same equity."""
+    """Changes are found even if the chances give the same equity."""
     warehouse = bgdata.open_warehouse(small_root)
     table, inputs = small_table(warehouse), {"reference": references(warehouse)}
     values = np.array(table.array("chances"))
@@ -178,7 +178,7 @@ def test_verify_finds_changed_chances(small_root: Path) -> None:
 
 
 def test_verify_skips_a_changed_player(warehouse: Warehouse) -> None:
-    """For example a network with other bearoff tables."""
+    """A network with other bearoff tables, for example, has changed."""
     table = warehouse.build(DATASET.name, recipe_of(warehouse))
     inputs = {"reference": references(warehouse)}
     assert check_sample(DATASET, table, inputs, ROWS, np.random.default_rng(0)) == f"all {ROWS} rows"

@@ -138,7 +138,7 @@ def test_unreached_standard_error_is_stored(warehouse: Warehouse) -> None:
 
 
 def test_one_per_game_takes_one_decision_of_each_game(warehouse: Warehouse) -> None:
-    """It is the first of its game; a corpus with too few games is refused."""
+    """The decision is the first of its game; a corpus with too few games is refused."""
     corpus, brain = inputs_of(warehouse, DATASET, SMALL)["games"], network_chooser(warehouse)
     every = rollout_decisions.sample_turns(replace(SMALL, decisions=5000), corpus, brain)
     with pytest.raises(InvalidParameterError, match=rf"in the test games of {corpus.name}, found {len(every.seeds)};"):
@@ -171,7 +171,7 @@ def test_verify_finds_two_decisions_of_one_game(warehouse: Warehouse) -> None:
 
 
 def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
-    """Verify reproduces them; a threshold that no play reaches changes nothing."""
+    """`verify` reproduces such plays; a threshold that no play reaches changes nothing."""
     parameters = replace(SMALL, until=1e-30, most_trials=288, decisions=2)
     equal = warehouse.build(DATASET.name, parameters)
     found = warehouse.build(DATASET.name, replace(parameters, settled_at=15.0))
@@ -197,7 +197,7 @@ def test_default_recipe_is_unchanged() -> None:
 
 
 def test_shipped_sets_are_large_and_independent() -> None:
-    """Large enough to distinguish players, with one decision per game."""
+    """Sets are large enough to distinguish players, and contain one decision per game."""
     assert {each.position_class: each.decisions for each in DATASET.defaults} == {
         "contact": 500, "crashed": 150, "race": 150
     }  # fmt: skip

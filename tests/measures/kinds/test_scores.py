@@ -149,7 +149,7 @@ def test_values_are_rows_of_their_player(warehouse: Warehouse) -> None:
 
 
 def test_standard_errors_of_shares() -> None:
-    """Never 0, and binomial for many games."""
+    """Standard errors are never 0, and binomial for many games."""
     assert share_error(0.0, 98) == pytest.approx((0.01 * 0.99 / 98) ** 0.5)
     assert share_error(0.25, 1_000_000) == pytest.approx((0.25 * 0.75 / 1_000_000) ** 0.5, rel=1e-5)
 

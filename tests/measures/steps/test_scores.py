@@ -44,7 +44,7 @@ def test_difference_follows_its_error_rate() -> None:
 
 
 def test_values_are_grouped_by_set_and_theme() -> None:
-    """In the order of themes, not of rows; other measures are left out."""
+    """Values are in the order of themes, not of rows; other measures are left out."""
     rows = [
         row_of("equity_rmse", REFERENCE, 0.5),
         row_of("win_bias", f"{REFERENCE} race", 0.25, unit="chance"),
@@ -59,7 +59,7 @@ def test_values_are_grouped_by_set_and_theme() -> None:
 
 
 def test_missing_figures_are_blank() -> None:
-    """A missing figure, and a missing error of a theme; chances have no errors."""
+    """A figure and the error of a theme are missing; chances have no errors."""
     rows = [
         row_of("equity_rmse", f"{REFERENCE} blitz", 0.5, 0.25),
         row_of("equity_bias", REFERENCE, -0.25),

@@ -138,7 +138,8 @@ def test_killed_build_resumes(warehouse: Warehouse, monkeypatch: pytest.MonkeyPa
 
 
 def test_verify_rolls_out_the_requested_number_of_games(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the drawn decisions it rolls out those with the fewest games, at least one. Another seed draws others."""
+    """Of the drawn decisions `verify` rolls out those with the fewest games, at least one. Another seed draws other
+    decisions."""
     warehouse, rolled = bgdata.open_warehouse(small_root), []
     table, inputs = small_table(warehouse), inputs_of(warehouse, DATASET, SMALL)
     decisions, trials = table.array("plays_decisions"), table.array("plays_trials")

@@ -135,7 +135,7 @@ def test_invalid_arguments_are_refused(
 
 
 def test_interrupted_match_is_saved(root: Path) -> None:
-    """Ctrl-C comes while it waits for the server."""
+    """Ctrl-C comes while the command waits for the server."""
     with FibsServer(5, faults={8: "hang"}) as server, started(root, server, "--length", "3") as process:
         wait_for(process, b"game 1")
         while server.faults:

@@ -155,7 +155,7 @@ def test_whole_game_ends_with_its_result(player: LookaheadPlayer, capsys: pytest
 
 
 def test_only_play_is_made_without_asking(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    """A checker on the bar against a closed board, and one with a single legal play."""
+    """In one position a checker is on the bar against a closed board, in the other there is a single legal play."""
     closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
     forced = Position([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, *[0] * 10, -1, 0])
     for position, text in ((closed_out, "no play"), (forced, " is the only play")):
@@ -428,7 +428,7 @@ def test_saved_matches_round_trip(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The file has every act of matches and money games, and `analyze` and `luck` accept it."""
+    """The file contains every act of matches and money games, and `analyze` and `luck` accept it."""
     kinds: set[TurnKind] = set()
     rules = CubeRules(met=find_met(bgdata.open_warehouse(cube_root), MET))
     for seed in range(3):
@@ -540,7 +540,7 @@ def test_match_needs_a_match_equity_table(player_root: Path) -> None:
 
 
 def test_watch_command_saves_a_match(cube_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two programs with the cube."""
+    """Two programs play with the cube."""
     monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda _: LookaheadPlayer(Whims()))
     path = tmp_path / "watched.mat"
     words = f"play --network random --seed 4 --watch any.onnx --match-length 3 --met {MET} --save {path}"

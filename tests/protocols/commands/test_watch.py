@@ -93,7 +93,7 @@ def test_watched_game_is_legal_and_repeatable(player_root: Path, player: Lookahe
 
 
 def test_random_plays_depend_on_game_and_turn() -> None:
-    """Otherwise a position and roll would always have the same play, unlike in recorded games."""
+    """Otherwise a position and roll would always lead to the same play, unlike in recorded games."""
     chooser, boards, rolls = RandomPlayer().chooser, np.array([START.board], np.int8), np.array([(3, 1)], np.int8)
     plays = set()
     for game, turn in product(range(1, 4), range(5)):
@@ -168,7 +168,7 @@ def test_acts_are_executed_and_printed(player: LookaheadPlayer) -> None:
 def test_output_of_a_watched_session_matches_its_record(
     player: LookaheadPlayer, met: MatchEquity, score: Money | MatchScore, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Act by act, with the cube."""
+    """They match act by act, with the cube."""
     kinds = set()
     for seed in range(3):
         rules = CubeRules(met=met)

@@ -126,7 +126,7 @@ def test_unreached_standard_error_is_reported(player_root: Path) -> None:
 
 
 def test_default_maximum_is_a_multiple_of_trials(player_root: Path) -> None:
-    """Also of --trials 360, which does not divide 46,656."""
+    """The default is also a multiple of --trials 360, which does not divide 46,656."""
     few = ("--trials", "360", "--truncate", "1", "--network", "random")
     (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *few, "--until", "3", "--format", "json"))
     assert (found["trials"], found["is_reached"]) == (360, True)

@@ -194,7 +194,7 @@ def test_invalid_parameters_are_refused(parameters: CubefulParameters, message: 
 
 
 def test_recipes_without_a_ply_are_unchanged() -> None:
-    """Their names and parameters lack the ply."""
+    """The names and parameters of such recipes lack the ply."""
     assert "ply" not in MONEY.to_json()
     assert DATASET.slug(MONEY) == "diverse-19-money-cube-0-2-0-5-20-seed-6"
     assert DATASET.slug(AHEAD) == "diverse-19-1ply-money-cube-cubeful-0-2-0-5-3-seed-6"

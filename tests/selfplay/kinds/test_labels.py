@@ -198,7 +198,7 @@ def test_verify_finds_missing_rows(warehouse: Warehouse) -> None:
 
 
 def test_feed_reads_the_rows_of_a_split(warehouse: Warehouse) -> None:
-    """By the games of the corpus, or by position without games."""
+    """Rows are split by the games of the corpus, or by position without games."""
     of_list = warehouse.build(LOOKAHEADS.name, replace(LOOKAHEAD, source=VersionRef("positions", "sample")))
     for table in (small(warehouse.root, LOOKAHEADS), of_list, small(warehouse.root, BEAROFFS)):
         name = "/".join(table.folder.parts[-3:-1])

@@ -156,7 +156,7 @@ def shown(root: Path, query: str) -> list[Row]:
 
 
 def test_summary_equals_plain_sums(lucky: tuple[Table, Corpus], network_root: Path) -> None:
-    """In the manifest and in SQL."""
+    """The sums are in the manifest and in SQL."""
     table, corpus = lucky
     (summary,) = shown(network_root, "from selfplay_summary where variant = 'network-6-seed-4-luck'")
     outcomes = corpus.outcomes.astype(np.float64)

@@ -127,7 +127,7 @@ def test_luck_adjusted_labels_equal_the_twin(network_root: Path) -> None:
 
 
 def test_summary_equals_the_manifest(small_root: Path) -> None:
-    """From the rows, and for each class in SQL."""
+    """SQL sums the rows, and those of each class."""
     table = small(small_root)
     found = table.manifest.statistics
     outcomes = table.array("outcomes").astype(np.float64)

@@ -56,7 +56,7 @@ def test_truncated_chances() -> None:
 
 
 def test_figures_less_the_mean_excess(tmp_path: Path) -> None:
-    """Compared with the table `bearoff_error`."""
+    """The figures are compared with the table `bearoff_error`."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build("bearoff_error", ErrorParameters(6, 4, "corrected"))
     names = ("bearoff_one_sided/6x15", "bearoff_two_sided/6x4")
@@ -77,7 +77,7 @@ def test_figures_less_the_mean_excess(tmp_path: Path) -> None:
 
 
 def test_standard_error_treats_games_as_observations() -> None:
-    """For three games of one, two and one values it is the error of a ratio of sums."""
+    """For three games of one, two and one values the standard error is that of a ratio of sums."""
     found = play.mean_by_game(np.array([1.0, 2.0, 4.0, 5.0]), np.array([0, 1, 1, 2]), 3)
     assert found[:3] == (3, pytest.approx(np.sqrt((1 - 3) ** 2 + (6 - 6) ** 2 + (5 - 3) ** 2) / 4), 3)
 

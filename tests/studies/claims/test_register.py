@@ -251,7 +251,7 @@ def test_quick_claims_are_found() -> None:
 
 
 def test_counts_equal_those_by_listing() -> None:
-    """Compare small cases."""
+    """The test compares small cases."""
     listed = [(a, b) for a in range(4) for b in range(4) if 1 <= a + b <= 3]
     assert counting.layouts(2, 3) == len(listed)
     assert counting.pairs(2, 3) == len(listed) ** 2
@@ -265,7 +265,7 @@ def test_counts_equal_those_by_listing() -> None:
 
 
 def row(value: float, error: float | None, table: str | None = "t", **others: Any) -> dict[str, Any]:
-    """The columns of a row of `claims` that `judge_together` reads: published 0, to a tenth."""
+    """The columns of a row of `claims` that `judge_together` reads; 0 was published, to a tenth."""
     figures = {"our_value": value, "our_error": error, "published_value": 0.0, "published_error": None}
     judged = {"our_bound": None, "tolerance": 0.05 + 3 * (error or 0), "status": "reproduced"}
     return {"printed_table": table, **figures, **judged, **others}
@@ -283,7 +283,7 @@ def test_rows_of_a_printed_table_are_judged_together() -> None:
 
 @each(("degrees", "total"), [(1, 3.841), (2, 5.991), (3, 7.815), (4, 9.488), (19, 30.144), (20, 31.410)])
 def test_chi_squared_tail_equals_printed_tables(degrees: int, total: float) -> None:
-    """At 5 % points."""
+    """The tables are compared at their 5 % points."""
     assert chi_squared_tail(total, degrees) == pytest.approx(0.05, abs=2e-5)
     assert chi_squared_tail(0, degrees) == pytest.approx(1)
 

@@ -100,7 +100,7 @@ def test_missing_register_is_reported(root: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(claims, "WHOLE", replace(DATASET.smallest, parts=("A5", "A12")))
     result = run(root, "claims", "--format", "json")
     missing = "claims/a5-a12, bearoff_one_sided/6x15"
-    message = f"not built: {missing}; answers are those that need no tables; try: bgdata build claims"
+    message = f"not built: {missing}; only claims that need no tables are answered; try: bgdata build claims"
     assert (result.exit_code, result.stderr.splitlines()[0]) == (0, message)
     rows = {row["claim"]: row for row in json.loads(result.stdout)}
     register = {claim.claim: claim for claim in claims.WHOLE.chosen()}
@@ -115,7 +115,7 @@ def test_missing_register_is_reported(root: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_claims_are_computed_only_with_recompute(root: Path, tmp_path: Path) -> None:
-    """Without it the command builds nothing."""
+    """Without --recompute the command builds nothing."""
     before = succeeds(root, "claims")
     assert succeeds(root, "claims", "--recompute") == before
     assert error_of(run(tmp_path / "other", "claims"), 1).startswith("expected a warehouse in ")

@@ -58,7 +58,7 @@ def test_picture_is_drawn(network_root: Path, tmp_path: Path, study: tuple[str, 
 
 
 def test_every_series_is_drawn(tmp_path: Path) -> None:
-    """Even if there are more series than colours."""
+    """Every series is drawn even if there are more series than colours."""
     names = [f"to {length} points" for length in range(3, 23)]
     series = [Series(name, [0.0, 1.0], [place, place], [0.1, 0.1], [nan, nan]) for place, name in enumerate(names)]
     draw_study("lengths", "index", "points", series, tmp_path / "x.svg")

@@ -146,7 +146,7 @@ def test_cubeful_plays_differ_only_in_choosing_plays(root: Path) -> None:
 
 
 def test_luck_is_subtracted(root: Path) -> None:
-    """For both seats, in steps of 1/10,000 point."""
+    """Luck is subtracted for both seats, in steps of 1/10,000 point."""
     brain, rows = network_chooser(root), rows_of(root, LUCK_ADJUSTED)
     found = cubeful_results(brain, sides_of("0.25 0.7"), CubefulRules(), 4, 6, with_luck=True)
     winners, points = found.column("winner"), found.column("points")
@@ -186,7 +186,7 @@ def test_arms_of_each_study() -> None:
 
 
 def test_match_equity_table_of_a_study() -> None:
-    """It is the published one, or the default one."""
+    """The table is the published one, or the default one."""
     for study, ours in (("match", "match-own"), ("match-cubeful", "match-own-cubeful")):
         mets = [DATASET.inputs(replace(MATCH, study=name))["met"][1] for name in (study, ours)]
         assert mets == [PUBLISHED, MATCH_EQUITY.defaults[0]]
@@ -195,8 +195,8 @@ def test_match_equity_table_of_a_study() -> None:
 
 
 def test_published_shares_sum_to_1() -> None:
-    """Within rounding, except the endings at 0.5: 40.0 % passed is a misprint, maybe of 35.0. The mean of the cube
-    follows from its distribution."""
+    """The shares sum to 1 within rounding, except the endings at 0.5, where 40.0 % passed is a misprint, maybe of 35.0.
+    The mean of the cube follows from its distribution."""
     for arm in arms_of("statistics"):
         cubes = {value: arm.published[f"cube_{value}_share"] for value in (1, 2, 4, 8, 16, 32, 64)}
         assert sum(cubes.values()) == pytest.approx(1, abs=0.0021)

@@ -123,7 +123,7 @@ def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
 
 
 def test_found_rules_are_the_best_of_their_family_in_training(rows: list[Row]) -> None:
-    """On the training half, for equal weights and in play."""
+    """They are the best on the training half, for equal weights and in play."""
     lost: defaultdict[tuple[str, str], float] = defaultdict(float)
     for rule, weighting, part, _, loss, _ in rows:
         lost[weighting, rule] += loss if part == "all" else -loss

@@ -308,7 +308,7 @@ TURNS = ("train", "turn-input", "--games", "5", "--units", "4", "--row-games", "
 def test_turn_input_prints_a_line_for_each_row(small_root: Path) -> None:
     folder, message, head, *rows = succeeds(small_root, *TURNS).splitlines()
     assert re.search(r"turn_input/5-units-4-rate-0-1-seed-1/r1-[0-9a-f]{8}$", folder)
-    assert message == "chances at the start with the dice, in %: to win, to win a gammon, to lose a gammon"
+    assert message == "chances at the start for the player on roll, in %: to win, to win a gammon, to lose a gammon"
     assert re.split("  +", head.strip()) == ["games", "dice kept", "dice passed", "no input"]
     query = "select games, arm, win, win_gammon, lose_gammon from turn_input order by games, arm"
     figures = json.loads(succeeds(small_root, "query", query, "--format", "json"))

@@ -49,7 +49,7 @@ def opened(root: Path) -> tuple[Table, dict[str, Table]]:
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
-    """It changes if any network changes: then raise the revision."""
+    """The digest changes if any network changes; then raise the revision."""
     assert opened(small_root)[0].manifest.digest == DIGEST
 
 

@@ -22,7 +22,7 @@ DIGEST = "bca8e60d9a3f6f53f14ed7e0426ae4b2985e488d37e41a2e1a2c15dcccebc2da"  # d
 
 
 def test_digest(small_root: Path) -> None:
-    """It changes if any table changes: then raise the revision."""
+    """The digest changes if any table changes; then raise the revision."""
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     assert table.manifest.digest == DIGEST
 

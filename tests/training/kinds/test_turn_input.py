@@ -23,7 +23,7 @@ DIGEST = "cbdc62c7e031e9813076845f70ccc4416d85625954858f705fdd9d8807e12d2b"  # d
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
-    """It changes if any table changes: then raise the revision."""
+    """The digest changes if any table changes; then raise the revision."""
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     assert table.manifest.digest == DIGEST
 

@@ -180,7 +180,7 @@ def test_networks_learn_from_their_part_alone(labels: Labels) -> None:
 
 
 def test_equities_are_by_the_network_of_the_part(labels: Labels) -> None:
-    """Two different networks."""
+    """The two parts have different networks."""
     arms = [Arm(Scheme.CLASSES, 2, np.empty((0, input_count(INPUTS))))]
     networks = new_part_networks(arms, 4, SEED)
     networks.weights[len(networks.weights) // 2 :] *= -2

@@ -76,7 +76,7 @@ def learn(
 @pytest.mark.parametrize("input_set", list(InputSet))
 @pytest.mark.parametrize("batch", [7, 64])
 def test_sparse_inputs_equal_the_input_set(input_set: InputSet, batch: int) -> None:
-    """To the last bit, by position and by input."""
+    """They are equal to the last bit, by position and by input."""
     boards = np.ascontiguousarray(sample_boards()[:200])
     expected = encode(input_set, boards) / np.float32(64)
     found = []

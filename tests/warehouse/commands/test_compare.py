@@ -36,7 +36,7 @@ def test_diff_of_tables_counts_changed_rows(warehouse: Warehouse, tmp_path: Path
 
 
 def test_diff_compares_side_tables(memory_path: Path) -> None:
-    """Two imports of the same rows, one of them with bad lines."""
+    """The tables are two imports of the same rows, one of them with bad lines."""
     root, names = memory_path / "warehouse", []
     for folder, more in (("one", ""), ("two", "nonsense\n")):
         path = memory_path / folder / "mine.txt"

@@ -49,7 +49,7 @@ def test_table_is_exported_with_sql_columns(small_root: Path, tmp_path: Path, fo
 
 
 def test_letters_equal_the_rows_of_sql(small_root: Path, tmp_path: Path) -> None:
-    """SQL has layouts as numbers of checkers."""
+    """SQL shows layouts as numbers of checkers."""
     path = tmp_path / "x.csv.gz"
     shown = succeeds(small_root, "export", "letters", "bearoff_two_sided/3x3", "-o", path)
     assert shown == f"wrote {path}: {path.stat().st_size:,} bytes\n"

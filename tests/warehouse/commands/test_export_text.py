@@ -68,7 +68,7 @@ def test_imported_file_is_exported_byte_for_byte(memory_path: Path, form: str) -
 
 @pytest.mark.parametrize("form", ["gnubg-training", "bgsage-rollouts", "position-list"])
 def test_several_files_are_exported_as_one(imports: Imports, form: str) -> None:
-    """Including rows of the second file without a comment."""
+    """The export includes rows of the second file without a comment."""
     kind, text = SAMPLES[form]
     second = text.removeprefix(TRAINING.splitlines(keepends=True)[0])
     files = [imports.file("contact-1", text.removesuffix(b"# the end\n")), imports.file("contact-2", second)]

@@ -48,7 +48,8 @@ def two_networks(memory_path: Path) -> tuple[Warehouse, Table, Table]:
 
 
 def test_last_built_version_is_current(two_networks: tuple[Warehouse, Table, Table]) -> None:
-    """Even if a build only finds it, as for seeds 1, 2, 1. `use` chooses another one, unless it is damaged."""
+    """It becomes current even if a build only finds it, as for seeds 1, 2, 1. `use` chooses another version, unless it
+    is damaged."""
     warehouse, first, second = two_networks
     assert first.folder != second.folder
     assert second.name in evaluating_version(warehouse.root, "--network", "small")
@@ -126,7 +127,7 @@ def test_gc_keeps_damaged_versions_by_default(warehouse: Warehouse) -> None:
 
 @pytest.mark.usefixtures("small_defaults")
 def test_lock_needs_the_default_version_to_be_current(warehouse: Warehouse) -> None:
-    """Otherwise it would have digests that views do not show."""
+    """Otherwise the lock would contain digests that views do not show."""
     succeeds(warehouse.root, "lock")
     table = warehouse.open("bearoff_gammon", "3x15")
     assert "DIFFERS" not in run(warehouse.root, "diff").stdout

@@ -43,7 +43,7 @@ def test_query_as_a_table_csv_and_json(small_root: Path) -> None:
 @each("form", ["csv", "json", "parquet"])
 @each("is_named", [False, True])
 def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str, is_named: bool) -> None:
-    """In the given format, or by the ending of the file's name."""
+    """The result is written in the given format, or by the ending of the file's name."""
     path = tmp_path / f"it's.{form}"
     path.write_text("before")
     assert succeeds(small_root, "query", QUERY, *(("--format", form) if is_named else ()), "-o", path) == ""
@@ -70,7 +70,7 @@ def test_output_format_by_file_ending(small_root: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_query_that_fails_late_keeps_the_old_file(small_root: Path, tmp_path: Path, form: str) -> None:
-    """Run in a separate process, as DuckDB sometimes hangs in such a COPY."""
+    """The test runs in a separate process, because DuckDB sometimes hangs in such a COPY."""
     path = tmp_path / "x"
     path.write_text("before")
     sql = "select case when range = 9000 then error('late') else range end from range(10000)"
@@ -167,7 +167,7 @@ def test_devices_and_pipes_are_not_replaced(small_root: Path, tmp_path: Path) ->
 
 
 def test_queries_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither in a folder without a warehouse nor in the current folder."""
+    """They leave none, neither in a folder without a warehouse nor in the current folder."""
     place = tmp_path / "empty"
     place.mkdir()
     monkeypatch.chdir(place)
@@ -210,7 +210,7 @@ def test_columns_with_equal_names_keep_their_values(small_root: Path, options: t
 
 
 def test_non_ascii_letters_in_queries(small_root: Path) -> None:
-    """At the end of a query, and after a semicolon."""
+    """The letters are at the end of a query, and after a semicolon."""
     texts = ("select 'ő' as a", "select 'Müller; ő' as a;", "select 'x' as \"ő\"; -- ő;;")
     for sql in (*texts, " -- ő\nselect 'é' as a; ; "):
         (row,) = json.loads(succeeds(small_root, "query", sql, "--format", "json"))

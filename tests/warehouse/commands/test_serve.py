@@ -45,7 +45,7 @@ def test_answers_are_sent_without_delay() -> None:
 
 @pytest.mark.parametrize(("host", "warns"), [("127.0.0.1", False), ("0.0.0.0", True)])
 def test_server_answers_and_stops(small_root: Path, host: str, warns: bool) -> None:
-    """It prints its address, warns if others can reach it, answers, and ends when interrupted."""
+    """The server prints its address, warns if others can reach it, answers, and ends when interrupted."""
     command = [sys.executable, "-m", "bgdata", "serve", "--host", host, "--port", "0", "--warehouse", str(small_root)]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}

@@ -1,4 +1,4 @@
-"""`bgdata push` and `bgdata pull`: what they say, and their one-line errors."""
+"""`bgdata push` and `bgdata pull`: their output, and their one-line errors."""
 
 from __future__ import annotations
 

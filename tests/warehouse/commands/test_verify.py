@@ -46,7 +46,7 @@ def test_verify_checks_every_version(warehouse: Warehouse) -> None:
 
 
 def test_verify_reports_the_code_that_made_a_version(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By this code, by other code and recomputed here, or only hashes were checked."""
+    """A version was made by this code, or by other code and recomputed here, or only its hashes were checked."""
     powers = open_toys(memory_path / "warehouse")
     table = powers.build("powers", Seeded(10, 0))
     sources = table.manifest.software["sources"]
@@ -269,7 +269,7 @@ def test_verify_of_a_variant_or_version(warehouse: Warehouse, tmp_path: Path) ->
 
 
 def test_rebuild_of_one_variant(warehouse: Warehouse) -> None:
-    """With its own parameters if it is not a default."""
+    """The variant is rebuilt with its own parameters if it is not a default."""
     created = {table.name: table.manifest.created for table in warehouse.versions("bearoff_gammon")}
     (row,) = json.loads(succeeds(warehouse.root, "rebuild", "bearoff_gammon/3x15", "--format", "json"))
     assert (row["variant"], row["is_rebuilt"]) == ("3x15", True)

@@ -2,9 +2,9 @@
 
     DIR/on_roll_checkers=7/part-0.parquet
 
-A part has some players on roll against all opponents, with the columns of `table.parquet`. Layouts are numbered by
+A part contains some players on roll against all opponents, with the columns of `table.parquet`. Layouts are numbered by
 their checkers first, so a partition is a range of indexes. Each part is written aside and renamed, and names its
-version. A hidden file next to it has its SHA-256, so a stopped run can resume and report damaged parts.
+version. A hidden file next to a part contains the part's SHA-256, so a stopped run can resume and report damaged parts.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def rows_of(table: TwoSidedTable, parts: list[Part]) -> int:
 
 
 def missing_parts(table: TwoSidedTable, parts: list[Part], folder: Path) -> list[Part]:
-    """The parts that the folder lacks. Raises UsageError if it has a Parquet file that is not part of the table."""
+    """The parts that the folder lacks. Raises UsageError if the folder contains a Parquet file that is not part of the
+    table."""
     known = {folder / part.path: part for part in parts}
     with storage_errors("read", folder):
         there = sorted(folder.glob("**/[!.]*.parquet"))

@@ -76,7 +76,8 @@ class Parts:
             self._waiting.popleft().result()
 
     def count_done(self) -> int:
-        """Number of batches, of all groups, that a killed build has kept; 0 without any, or if they are damaged."""
+        """Number of batches, of all groups, that a killed build has kept; 0 if there are none, or if they are
+        damaged."""
         for folder in sorted(self._job.folder.glob("checkpoint-*"), reverse=True):
             try:
                 record = read_sealed(folder / STATE)
@@ -166,8 +167,8 @@ class Parts:
         return values
 
     def rows(self, window: Window, layer: int) -> Iterator[tuple[int, NDArray[Any]]]:
-        """The rows of a layer whose pairs are all solved, as `two_sided.layer_rows` yields them. Raises as `take`
-        does."""
+        """The rows of a layer whose pairs are all solved, as `two_sided.layer_rows` yields them. Raises the same
+        exceptions as `take`."""
         found = [(columns[0], self.take(window, group, layer)) for group, columns in enumerate(self._groups)]
         yield from two_sided.layer_rows(window, layer, found, self._scale)
 
@@ -189,8 +190,8 @@ class Parts:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Context for reading a kept file. Raises CorruptFileError if it is not as written, StorageError if it cannot be
-    read now."""
+    """Context for reading a kept file. Raises CorruptFileError if the file is not as written, StorageError if it cannot
+    be read now."""
     try:
         with storage_errors("read", path):
             yield

@@ -1,7 +1,7 @@
 """What imported kinds share: their source files, the quarantine, and rows with one position each.
 
-Arrays hold everything, as in computed kinds, and the Parquet files are made from them. Each row has its file (an index
-into `sources`) and its line.
+Arrays hold everything, as in computed kinds, and the Parquet files are made from them. Each row records its file (an
+index into `sources`) and its line.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         return ends | common_reasons(_reason_counts(computed.arrays))
 
     def joined_statistics(self, parts: Sequence[tuple[int, Mapping[str, float]]]) -> Mapping[str, float]:
-        """Sums of all figures. Of the reasons those that are common in a part are counted one by one."""
+        """Sums of all figures. Reasons that are common in a part are counted one by one."""
         sums = Counter[str]()
         for _, figures in parts:
             sums.update({name: int(value) for name, value in figures.items()})
@@ -112,7 +112,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
 
 
 class WholeFilesComputation(FileImportComputation):
-    """Has all rows of all files in memory. Subclasses name the reader and the arrays."""
+    """Keeps all rows of all files in memory. Subclasses name the reader and the arrays."""
 
     @abstractmethod
     def parse(self, source: Source) -> Intake:
@@ -163,7 +163,7 @@ def common_reasons(reasons: Counter[str]) -> dict[str, int]:
 
 
 def set_aside(arrays: Mapping[str, Array], *, with_references: bool = False) -> Iterator[tuple[str, Quarantined]]:
-    """Files and quarantined lines, in order; without those that refer to another line, unless they are asked for."""
+    """Files and quarantined lines, in order; without lines that refer to another line, unless these are requested."""
     for row, line in enumerate(arrays["quarantine_line"]):
         reason = text_column(arrays, "quarantine_reason", slice(row, row + 1))[0].as_py()
         if with_references or not refers_to_other_line(reason):

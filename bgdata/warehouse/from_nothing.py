@@ -11,9 +11,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import click
 import numpy as np
 
 from bgdata.errors import CorruptFileError, ExternalProgramError, StorageError, UsageError, cite
@@ -54,8 +52,8 @@ class Part:
 
 
 def plan_path(name: str) -> Path:
-    """The file of another plan than PLAN."""
-    return PLAN.with_name(f"{name.replace('-', '_')}.toml")
+    """The file of a plan of bgdata, `from-nothing` or `player-33`; a name that ends in .toml is a path itself."""
+    return Path(name) if name.endswith(".toml") else PLAN.with_name(f"{name.replace('-', '_')}.toml")
 
 
 def read_plan(path: Path = PLAN) -> list[Part]:
@@ -78,31 +76,8 @@ def read_plan(path: Path = PLAN) -> list[Part]:
                 f"expected what {part.name} needs before it in {path}, found no {', '.join(missing)}"
             )
         check_name("kind", part.makes.partition("/")[0])
-        check_command(part)
         done.add(part.name)
     return parts
-
-
-def check_command(part: Part) -> None:
-    """Raise CorruptFileError for an unknown command of `bgdata`, or unknown options."""
-    from bgdata.cli import main
-
-    context: Any = None
-    command: click.Command = main
-    words = arguments(part, {})
-    try:
-        while True:
-            context = command.make_context(command.name or "bgdata", words, parent=context, resilient_parsing=False)
-            if not isinstance(command, click.Group):
-                return
-            name, found, words = command.resolve_command(context, [*context._protected_args, *context.args])
-            assert found
-            command, found.name = found, name
-    except (click.ClickException, SystemExit) as error:
-        reason = error.format_message() if isinstance(error, click.ClickException) else "see bgdata --help"
-        raise CorruptFileError(
-            f"expected a command of bgdata as {part.name}, got {cite(part.command)}: {reason}"
-        ) from None
 
 
 def arguments(part: Part, made: Mapping[str, Table]) -> list[str]:
@@ -178,11 +153,16 @@ def run_parts(warehouse: Warehouse, parts: Sequence[Part]) -> Iterator[tuple[Par
     made = finished_parts(warehouse, parts)
     for part in parts:
         if part.name not in made:
-            command = shlex.join(arguments(part, made))
-            made[part.name] = run_part(warehouse, part, made)
-            record = read_record(warehouse) | {command: made[part.name].name}
-            write_file(warehouse.root / STATE, (json.dumps(record, indent=2) + "\n").encode())
+            made[part.name] = make_part(warehouse, part, made)
         yield part, made[part.name]
+
+
+def make_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Table:
+    """Run a part after those that it needs, and record its version. Raises ExternalProgramError if it fails."""
+    table, command = run_part(warehouse, part, made), shlex.join(arguments(part, made))
+    record = read_record(warehouse) | {command: table.name}
+    write_file(warehouse.root / STATE, (json.dumps(record, indent=2) + "\n").encode())
+    return table
 
 
 def run_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Table:

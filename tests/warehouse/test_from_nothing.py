@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ import pytest
 
 import bgdata
 from bgdata.errors import CorruptFileError, ExternalProgramError, UsageError
-from bgdata.warehouse.commands import from_nothing
-from bgdata.warehouse.commands.from_nothing import (
+from bgdata.warehouse import from_nothing
+from bgdata.warehouse.commands import plans
+from bgdata.warehouse.from_nothing import (
     STATE,
     arguments,
     chosen_parts,
@@ -116,7 +118,7 @@ def test_parts_run_once_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_damaged_plans_are_refused(tmp_path: Path, before: str, after: str, message: str) -> None:
     assert before in TINY
     with pytest.raises(CorruptFileError, match=message) as error:
-        read_plan(plan_of(tmp_path, TINY.replace(before, after)))
+        plans.load_plan(plan_of(tmp_path, TINY.replace(before, after)))
     assert "\n" not in str(error.value)
 
 
@@ -161,8 +163,7 @@ def test_command_runs_and_prints_the_plan(tmp_path: Path, monkeypatch: pytest.Mo
         "sl",
     ]
     assert result.exit_code == 0
-    monkeypatch.setattr(from_nothing, "PLAN", plan_of(tmp_path))
-    monkeypatch.setattr(from_nothing.read_plan, "__defaults__", (from_nothing.PLAN,))
+    monkeypatch.setattr(plans, "PLAN", plan_of(tmp_path))
     result = run(tmp_path / "made", "rebuild", "--from-nothing", "--part", "table")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines()[-1] == "2 parts, 0.0 hours of two cores"
@@ -202,7 +203,7 @@ TINY_PLAYER = (
 
 @pytest.mark.slow
 def test_player_of_2012_from_end_to_end(tmp_path: Path) -> None:
-    """The plan with small sizes: every part runs, and every published figure finds ours."""
+    """The plan has small sizes; every part runs, and every published figure finds ours."""
     text = plan_path("player-33").read_text(encoding="utf-8")
     for size, tiny in TINY_PLAYER:
         assert size in text
@@ -221,6 +222,32 @@ def test_player_of_2012_from_end_to_end(tmp_path: Path) -> None:
 
 def test_damage_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The exit code is 1 if a digest differs."""
-    monkeypatch.setattr(from_nothing.read_plan, "__defaults__", (plan_of(tmp_path),))
-    monkeypatch.setattr(from_nothing, "compare", lambda *_: "DIFFERS in boards")
+    monkeypatch.setattr(plans, "PLAN", plan_of(tmp_path))
+    monkeypatch.setattr(plans, "compare", lambda *_: "DIFFERS in boards")
     assert run(tmp_path / "made", "rebuild", "--from-nothing", "--part", "table").exit_code == 1
+
+
+@pytest.mark.prefect
+def test_flow_continues_what_the_command_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The flow makes the same versions, does not run finished parts again, and tells differences."""
+    path, made = plan_of(tmp_path), tmp_path / "made"
+    monkeypatch.setattr(plans, "PLAN", path)
+    assert run(made, "rebuild", "--from-nothing", "--part", "games").exit_code == 0
+    before = [table.folder for table in bgdata.open_warehouse(made).versions()]
+    done = run_flow("--warehouse", str(made), "--plan", str(path), "table")
+    assert done.returncode == 0, done.stderr
+    games, table = done.stdout.splitlines()
+    assert games.strip() == f"selfplay/{'/'.join(before[0].parts[-2:])}"
+    assert table.startswith("bearoff_gammon/2x15/")
+    assert before[0] in [table.folder for table in bgdata.open_warehouse(made).versions()]
+    assert "selfplay" not in done.stderr  # it was not made again
+    other = run_flow("--warehouse", str(made), "--plan", str(path), "colour")
+    assert (other.returncode, other.stderr.splitlines()[-1]) == (
+        1,
+        "error: expected a part among games, table, sample, got 'colour'",
+    )
+
+
+def run_flow(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pipelines.rebuild", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)

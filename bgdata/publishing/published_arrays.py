@@ -1,0 +1,117 @@
+"""The arrays of a published version: from rows by recipe, or packed; and the digest that they must have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from bgdata.errors import CorruptFileError, DigestMismatchError
+from bgdata.publishing.contents import PublishedTable, PublishedVersion
+from bgdata.publishing.packed import ARRAYS, unpack_array
+from bgdata.publishing.recovery import PublishedRows, restore
+from bgdata.publishing.shards import groups
+from bgdata.store.arrays import ROW_HASHES, Array, damaged_rows, values_digest
+from bgdata.store.manifest import Manifest, is_part_file, part_file, parts_digest
+
+_HEADER_BYTES = 4096  # more than any header of a .npy file
+
+
+def part_number(file: str) -> int:
+    """The number of the part that a file of an array belongs to; 0 for a file of a whole version."""
+    return int(file[5:10]) if is_part_file(file) else 0
+
+
+class PublishedArrays:
+    """The arrays of a published version, by part, with names as a computation knows them."""
+
+    def __init__(self, folder: Path, version: PublishedVersion, manifest: Manifest) -> None:
+        self.version, self.manifest = version, manifest
+        self._packed = folder / version.folder / ARRAYS
+        self._sizes = {entry.name: entry.bytes for entry in manifest.files if entry.name.endswith(".npy")}
+        self.rows = PublishedRows(folder, version.tables, self._order)
+
+    def _order(self, name: str) -> NDArray[np.uint8]:
+        rows = max(table.rows for table in self.version.tables)
+        return unpack_array(self._packed, name, rows + _HEADER_BYTES)
+
+    def codes(self, table: PublishedTable) -> NDArray[np.uint8] | None:
+        """uint8[rows]: the split of each row, as a place in `splits`; None for a single split. Raises
+        CorruptFileError for other numbers of rows."""
+        if not table.row_order:
+            return None
+        codes = self._order(table.row_order)
+        counts = [split.rows for split in table.splits]
+        if codes.ndim != 1 or np.bincount(codes, minlength=len(counts)).tolist() != counts:
+            raise CorruptFileError(f"expected the split of each row of {table.config}, found others")
+        return codes
+
+    def file(self, name: str) -> Array:
+        """The array of a file of the version, such as `boards.npy`."""
+        recipe = self.version.recipes.get(name)
+        if recipe is not None:
+            return restore(recipe, self.rows, part_number(name))
+        return unpack_array(self._packed, name, self._sizes[name])
+
+    @property
+    def shared(self) -> list[str]:
+        """Files that all parts share; of a version without parts all."""
+        return [name for name in self._sizes if not is_part_file(name)]
+
+    def part(self, number: int) -> dict[str, Array]:
+        """The arrays of a part, without those that parts share, by name."""
+        prefix = part_file("", number)
+        names = [name for name in self._sizes if name.startswith(prefix)]
+        return {name.removeprefix(prefix).removesuffix(".npy"): self.file(name) for name in names}
+
+    def common(self) -> dict[str, Array]:
+        """The arrays that all parts share; of a version without parts all."""
+        return {name.removesuffix(".npy"): self.file(name) for name in self.shared}
+
+    def check_digest(self) -> str:
+        """Compare the digest of all values with the manifest; returns what was compared. Raises
+        DigestMismatchError."""
+        parts = self.manifest.parts
+        for number, part in enumerate(parts):
+            self._compare(f"part {number}", _digest(self.part(number)), part.digest)
+        shared = _digest(self.common())
+        self._compare("its arrays", parts_digest(parts, shared) if parts else shared, self.manifest.digest)
+        found = len(self.version.recipes)
+        count = len(self._sizes)
+        return f"digest {self.manifest.digest[:16]} of {count} array{'s' * (count != 1)}, {found} found in rows"
+
+    def _compare(self, what: str, found: str, expected: str) -> None:
+        if found != expected:
+            raise DigestMismatchError(
+                f"expected the digest {expected[:16]}... of {what} of {self.version.name}, found {found[:16]}..."
+            )
+
+
+def _digest(arrays: dict[str, Array]) -> str:
+    """The digest of arrays, with the hashes of rows checked where there are some. Raises DigestMismatchError."""
+    for name, values in arrays.items():
+        if name + ROW_HASHES in arrays and damaged_rows(values, arrays[name + ROW_HASHES]):
+            raise DigestMismatchError(f"expected the rows of {name} as their hashes say, found others")
+    return values_digest(arrays)
+
+
+class RowStream:
+    """The rows of some files, read in order."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self._groups = groups(paths)
+        self._waiting: pa.Table | None = None
+
+    def take(self, count: int) -> pa.Table:
+        """The next rows, fewer at the end."""
+        found, missing = [], count
+        while missing:
+            rows = self._waiting if self._waiting is not None and len(self._waiting) else next(self._groups, None)
+            if rows is None:
+                break
+            found.append(rows.slice(0, missing))
+            self._waiting = rows.slice(min(missing, len(rows)))
+            missing -= len(found[-1])
+        return pa.concat_tables(found) if found else pa.table({})
