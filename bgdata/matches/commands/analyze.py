@@ -115,7 +115,8 @@ def analyse(
     from bgdata.equity.cube import CubeRules
     from bgdata.matches.acts import ActKind
     from bgdata.matches.commands.analysis_rows import analysed_matches
-    from bgdata.matches.steps import judge_all, matches_at, situations
+    from bgdata.matches.situations import situations
+    from bgdata.matches.steps import judge_all, matches_at
 
     matches = matches_at(warehouse, source)
     lengths = [match.length for match in matches]

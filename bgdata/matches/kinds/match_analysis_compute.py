@@ -27,7 +27,7 @@ from bgdata.matches.acts import NO_DOUBLE, ActKind, Judged
 from bgdata.matches.judging import Analyst, judge_game
 from bgdata.matches.kinds.match_analysis import NUMBERS, SUBJECTS, VALUES, MatchAnalysisParameters
 from bgdata.matches.kinds.matches_compute import matches_of
-from bgdata.matches.steps import Situation, situations
+from bgdata.matches.situations import Situation, situations
 from bgdata.selfplay.kinds.shared.games_compute import OWNERS
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller, played_tables
 from bgdata.store.arrays import Array

@@ -17,7 +17,8 @@ from bgdata.matches.acts import ActKind, CubeValues, Judged, totals_of
 from bgdata.matches.kinds.match_analysis import DATASET, MatchAnalysisParameters
 from bgdata.matches.kinds.match_analysis_compute import ANSWER, DOUBLE, counts_for_pr, error_of
 from bgdata.matches.kinds.matches_compute import matches_of
-from bgdata.matches.steps import judge_all, situations
+from bgdata.matches.situations import situations
+from bgdata.matches.steps import judge_all
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller
 from bgdata.store.dataset import Context
 from bgdata.store.parameters import VersionRef
