@@ -41,10 +41,10 @@ def publish_command(
 ) -> None:
     """Publish tables as one folder for hubs and colleagues.
 
-    FOLDER is a dataset of Hugging Face: README.md says what the tables are, how they were made and what proves them, and
-    data/ has them as Parquet, in shards by split. Beside that are descriptions for other catalogues (datapackage.json,
-    croissant.json, openlineage.jsonl), SHA256SUMS, and the manifests. `bgdata verify FOLDER` proves it, and
-    `bgdata pull FOLDER` makes a warehouse of it.
+    FOLDER is a dataset of Hugging Face: README.md says what the tables are, how they were made and what proves them,
+    and data/ has them as Parquet, in shards by split. Beside that are descriptions for other catalogues
+    (datapackage.json, croissant.json, openlineage.jsonl), SHA256SUMS, and the manifests. `bgdata verify FOLDER` proves
+    it, and `bgdata pull FOLDER` makes a warehouse of it.
 
     KIND is a kind of dataset, KIND/VARIANT or KIND/VARIANT/VERSION; the default is all that is current. Tables made
     from other people's data carry their licence, or are left out with the reason. The same command goes on where
