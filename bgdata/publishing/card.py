@@ -119,8 +119,8 @@ def _proof(described: Described) -> Iterator[str]:
     yield ""
     yield "* `sha256sum -c SHA256SUMS` compares every file with its hash. It needs nothing else."
     yield (
-        f"* `pip install {DISTRIBUTION}`, then `bgdata verify FOLDER`: row counts, schemas, splits without overlap, and "
-        f"the digest of every version, recomputed from its arrays: {found:,} are found in the rows, and "
+        f"* `pip install {DISTRIBUTION}`, then `bgdata verify FOLDER`: row counts, schemas, splits without overlap, "
+        f"and the digest of every version, recomputed from its arrays: {found:,} are found in the rows, and "
         f"{arrays - found:,} are packed as arrays.npz. Then the rows are made again from these arrays, and compared."
     )
     yield (
