@@ -121,12 +121,12 @@ def _proof(described: Described) -> Iterator[str]:
     yield ""
     yield "* `sha256sum -c SHA256SUMS` compares every file with its hash. It needs nothing else."
     yield (
-        f"* `pip install {DISTRIBUTION}`, then `bgdata verify DIR`: row counts, schemas, splits without overlap, and "
-        f"the digest of every version, recomputed from its arrays: {found:,} are found in the rows, and "
+        f"* `pip install {DISTRIBUTION}`, then `bgdata verify FOLDER`: row counts, schemas, splits without overlap, "
+        f"and the digest of every version, recomputed from its arrays: {found:,} are found in the rows, and "
         f"{arrays - found:,} are packed as arrays.npz. Then the rows are made again from these arrays, and compared."
     )
     yield (
-        "* `bgdata pull DIR` makes a warehouse of it, where `bgdata verify` runs every SQL check, and computes all "
+        "* `bgdata pull FOLDER` makes a warehouse of it, where `bgdata verify` runs every SQL check, and computes all "
         "rows or samples of them again from their recipes."
     )
     yield (
