@@ -250,11 +250,34 @@ def transfers(small: Path, folder: Path, chance: random.Random) -> Words:
     return found
 
 
+def publications(small: Path, folder: Path, chance: random.Random) -> Words:
+    """Publish again into a folder in which a file of a finished version is damaged."""
+    from bgdata.publishing import publish  # loads PyArrow
+
+    warehouse, scopes = bgdata.open_warehouse(small), ["bearoff_two_sided/3x3", "bearoff_gammon"]
+    whole, found = folder / "whole", Words()
+
+    def contents(place: Path) -> dict[str, bytes]:
+        return {path.relative_to(place).as_posix(): path.read_bytes() for path in parts_in(place)}
+
+    def publish_again(place: Path) -> bool:
+        publish(warehouse, place, scopes)
+        return contents(place) == contents(whole)
+
+    publish(warehouse, whole, scopes)
+    for name in DAMAGES:
+        place = Path(shutil.copytree(whole, folder / name))
+        damaged(place / "data", parts_in(whole / "data"), name, chance)
+        found[outcome(lambda: publish_again(place))] += 1  # noqa: B023
+    return found
+
+
 # work that can be resumed, by its module: the first has all kinds
 KEEPERS: dict[str, Callable[[Path, Path, random.Random], Words] | None] = {
     "store/build.py": None,
     "store/download.py": downloads,
     "store/transfer.py": transfers,
+    "publishing/folder.py": publications,
     "selfplay/commands/rollout.py": rollouts,
     "bearoff/kinds/shared/two_sided_parquet.py": parquet_parts,
 }

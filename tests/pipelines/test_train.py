@@ -11,7 +11,10 @@ from bgdata.store.parameters import VersionRef
 from tests.pipelines.conftest import Run
 
 STEPS = ("selfplay", "play_sample", "lookahead_labels", "supervised_network", "scores")
-NOTES = r"[a-z_]+/[\w-]+: (built|already built) |epoch \d, |left out: (error rates|values by theme): |going on with "
+NOTES = (
+    r"[a-z_]+/[\w-]+: (built|already built) |epoch \d, |left out: (error rates|values by theme): |going on with "
+    r"|compil(ing|ed) kernels "
+)
 
 
 @pytest.mark.prefect
