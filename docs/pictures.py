@@ -110,6 +110,7 @@ ROOMS = {  # content of each folder; `[tool.importlinter]` has their order
     "protocols": "games with people and other programs",
     "kinds": "every kind of dataset by name",
     "warehouse": "building, SQL",
+    "publishing": "folders for hubs, proven and pulled",
     "web": "the explorer",
     "cli": "commands",
     "pipelines": "Prefect flows",

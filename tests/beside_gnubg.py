@@ -28,7 +28,8 @@ from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Match
 from bgdata.formats.sgf import parse_sgf
 from bgdata.matches.acts import Score, rating, totals_of
-from bgdata.matches.steps import judge_all, situations
+from bgdata.matches.situations import situations
+from bgdata.matches.steps import judge_all
 from bgdata.store.progress import Silence
 from tests.oracles import ask_gnubg
 

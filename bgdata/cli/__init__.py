@@ -39,6 +39,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "benchmark": ("measures.commands.benchmark", "Score a PLAYER on rolled-out decisions, or in whole games."),
         "referee": ("measures.commands.benchmark", "Score a PLAYER on decisions that an exact table has solved."),
         "analyze": ("matches.commands.analyze", "Judge the luck, plays and cube actions of a MATCH."),
+        "matches": ("matches.commands.library", "List the imported matches, or report on a PLAYER."),
         "luck": ("matches.commands.luck", "Say how lucky and how skilful the players of a MATCH were."),
     },
     "corpora": {

@@ -42,7 +42,7 @@ def crawford_games(games: Sequence[Mapping[str, Any]]) -> dict[int, bool]:
     """Whether each game of one match, by its number, is the Crawford game, by the rule of `with_crawford`. `games` are
     rows of the table `games`, in order, with `is_doubled`: whether a player doubles."""
     from bgdata.formats.matches import Game, Match, Turn, TurnKind
-    from bgdata.matches.steps import with_crawford
+    from bgdata.matches.situations import with_crawford
 
     double = Turn(0, TurnKind.DOUBLE)
     found = [

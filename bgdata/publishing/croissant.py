@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bgdata.publishing.describe import Described, DescribedTable
+from bgdata.publishing.described import Described, DescribedTable
 from bgdata.publishing.package import licence_entry
 from bgdata.store.manifest import canonical_json
 from bgdata.version import __version__

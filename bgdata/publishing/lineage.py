@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bgdata.publishing.contents import PublishedVersion
-from bgdata.publishing.describe import Described
+from bgdata.publishing.described import Described
 from bgdata.store.manifest import Manifest, canonical_json
 from bgdata.version import __version__
 

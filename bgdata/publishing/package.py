@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bgdata.publishing.describe import Described, DescribedTable
+from bgdata.publishing.described import Described, DescribedTable
 from bgdata.store.manifest import canonical_json
 
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"

@@ -79,7 +79,8 @@ class PublishedArrays:
         shared = _digest(self.common())
         self._compare("its arrays", parts_digest(parts, shared) if parts else shared, self.manifest.digest)
         found = len(self.version.recipes)
-        return f"digest {self.manifest.digest[:16]} of {len(self._sizes)} arrays, {found} found in rows"
+        count = len(self._sizes)
+        return f"digest {self.manifest.digest[:16]} of {count} array{'s' * (count != 1)}, {found} found in rows"
 
     def _compare(self, what: str, found: str, expected: str) -> None:
         if found != expected:

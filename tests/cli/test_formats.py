@@ -51,6 +51,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "analyze": [
         ("{tmp}/session.mat", "--ply", "0", "--network", "tiny", *by) for by in ((), ("--by-game",), ("--by-player",))
     ],
+    "matches": [(), ("left",)],
     "luck": [("{tmp}/session.mat",), ("{tmp}/session.mat", "--by-game")],
     "rollout": [(START_ID, *TRIALS), (START_ID, "31", *TRIALS), (POSITION, "--cube", "1", *TRIALS[:4])],
     "benchmark": [

@@ -13,7 +13,8 @@ from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import JACOBY, Game, Match
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.matches.acts import ActKind
-from bgdata.matches.steps import judge_all, situations, with_crawford
+from bgdata.matches.situations import situations, with_crawford
+from bgdata.matches.steps import judge_all
 from bgdata.store.progress import Silence
 from tests.equity.samples import published_met
 from tests.evaluation.sample_networks import pips_player

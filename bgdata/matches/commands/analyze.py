@@ -30,6 +30,19 @@ if TYPE_CHECKING:
     from bgdata.matches.commands.analysis_rows import MatchAnalysis
 
 
+errors_option = click.option(
+    "--errors",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Maximum number of errors listed.",
+)
+page_option = click.option(
+    "--page", type=OUTPUT, metavar="FILE", help="Write a self-contained page with boards, as HTML."
+)
+
+
 @click.command()
 @click.argument("match", shell_complete=complete_tables)
 @network_option
@@ -39,15 +52,8 @@ if TYPE_CHECKING:
 @beavers_option
 @click.option("--by-game", is_flag=True, help="One row for each game, not each turn.")
 @click.option("--by-player", is_flag=True, help="One row for each player, not each turn.")
-@click.option(
-    "--errors",
-    type=click.IntRange(0),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="Maximum number of errors listed.",
-)
-@click.option("--page", type=OUTPUT, metavar="FILE", help="Write a self-contained page with boards, as HTML.")
+@errors_option
+@page_option
 @format_option
 @plot_option
 @click.pass_obj
@@ -109,7 +115,8 @@ def analyse(
     from bgdata.equity.cube import CubeRules
     from bgdata.matches.acts import ActKind
     from bgdata.matches.commands.analysis_rows import analysed_matches
-    from bgdata.matches.steps import judge_all, matches_at, situations
+    from bgdata.matches.situations import situations
+    from bgdata.matches.steps import judge_all, matches_at
 
     matches = matches_at(warehouse, source)
     lengths = [match.length for match in matches]

@@ -11,7 +11,7 @@ from bgdata.imports.kinds.shared.imports import (
     FileImport,
     ImportParameters,
 )
-from bgdata.kinds.columns import text_declarations
+from bgdata.kinds.columns import CHANCE_COLUMNS, text_declarations
 from bgdata.selfplay.kinds.shared.corpora import derived_columns
 from bgdata.selfplay.kinds.shared.games import GAME, GAME_ARRAYS, GAMES, TURN_ARRAYS, TURNS
 from bgdata.store.dataset import Column, FlatArray, TableShape
@@ -63,13 +63,9 @@ FOREIGN_ANALYSIS = TableShape(
         Column("level", "VARCHAR", "", "How deep the program looked, in its own words"),
         Column("text", "VARCHAR", "", "Play, cube action or comment"),
         Column("is_made", "BOOLEAN", "", "Whether this is the play that was made, null for other subjects"),
-        Column("value", "FLOAT", "", "Equity with the cube to the player on roll, or luck; null for comments"),
+        Column("value", "DOUBLE", "as unit says", "Equity with the cube to the player on roll, or luck; else null"),
         Column("unit", "VARCHAR", "", "points (of normalised equity) or mwc; empty for comments"),
-        Column("win", "FLOAT", "", "Chance to win after the choice, null if unknown"),
-        Column("win_gammon", "FLOAT", "", "Chance to win a gammon or backgammon"),
-        Column("win_backgammon", "FLOAT", "", "Chance to win a backgammon"),
-        Column("lose_gammon", "FLOAT", "", "Chance to lose a gammon or backgammon"),
-        Column("lose_backgammon", "FLOAT", "", "Chance to lose a backgammon"),
+        *CHANCE_COLUMNS,
     ),
     key=("game", "turn", "subject", "analyst", "choice"),
 )

@@ -229,7 +229,7 @@ def said_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
         "level": chosen_texts(named[1], analysts),
         "text": text_column(arrays, "said_texts"),
         "is_made": pa.array(made == 1, mask=made < 0),
-        "value": _known(values[:, 0]),
+        "value": _known(values[:, 0].astype(np.float64)),
         "unit": chosen_texts(pa.array([*UNITS, ""]), units),
         **{name: _known(values[:, number]) for number, name in enumerate(CHANCES, 1)},
     }

@@ -221,7 +221,7 @@ def test_two_files_are_imported_in_order_of_name(memory_path: Path, kind: str) -
     table = imports.build(kind, files, name="two")
     assert imports.build(kind, files[::-1], name="two").folder == table.folder
     one = imports.build(kind, files[:1], name="one")
-    assert table.manifest.rows == 2 * one.manifest.rows
+    assert table.manifest.rows == (1 if kind == "matches" else 2) * one.manifest.rows  # every match once
     assert counts(table)[0] == 2 * counts(one)[0]
     assert [file.name for file in table.manifest.raw_files] == ["contact-a", "contact-b"]
     if kind not in ("matches", "met_xml"):

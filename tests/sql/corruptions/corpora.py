@@ -55,6 +55,17 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
         changed("imported_matches", change, match=0)
         for change in ("n_games = n_games + 1", "n_games = null", "n_files = 0", "n_files = null")
     ],
+    "match_analysis__losses_are_of_decisions": [
+        changed("match_analysis", change, game=0, turn=0, subject="play")
+        for change in (
+            *("loss = -1", "loss = null", "loss = 'nan'", "loss_mwc = -0.1", "loss = 0, error = 'play'"),
+            *("loss = 0.5, error = null", "loss = 0.5, error = 'play', is_forced = true"),
+            "loss = 0.5, error = 'play', best = made",
+        )
+    ],
+    "match_analysis__rolls_have_luck": [
+        changed("match_analysis", change, game=0, turn=0, subject="play") for change in ("luck = null", "die1 = null")
+    ],
     "play_sample__games_have_one_split": [
         Corruption(
             "update play_sample set split = if(split = 'test', 'train', 'test') where (game, turn, rank) in "

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bgdata.publishing.contents import CARD, Contents, PublishedTable, PublishedVersion
+from bgdata.publishing.contents import Contents, PublishedTable, PublishedVersion
 from bgdata.store.dataset import Dataset, TableShape
-from bgdata.store.manifest import FILE_NAME as MANIFEST
 from bgdata.store.manifest import Manifest, load_manifest
 
 if TYPE_CHECKING:
     from bgdata.store.registry import Kinds
 
-PACKAGE, CROISSANT, LINEAGE = "datapackage.json", "croissant.json", "openlineage.jsonl"
 BOUNDS = ("error", "bound", "difference", "largest")  # in the names of figures about accuracy
 
 
@@ -76,23 +74,3 @@ class Described:
     def newest(self) -> str:
         """The day on which the newest version was made."""
         return max(manifest.created for manifest in self.manifests.values())[:10]
-
-
-def describe(described: Described) -> dict[str, bytes]:
-    """The files that describe a published folder, by name: always the same bytes for the same contents."""
-    from bgdata.publishing.card import card
-    from bgdata.publishing.croissant import croissant
-    from bgdata.publishing.lineage import lineage
-    from bgdata.publishing.package import package
-
-    return {
-        CARD: card(described).encode(),
-        PACKAGE: package(described),
-        CROISSANT: croissant(described),
-        LINEAGE: lineage(described),
-    }
-
-
-def manifest_name(version: PublishedVersion) -> str:
-    """The path of the manifest of a version."""
-    return f"{version.folder}/{MANIFEST}"

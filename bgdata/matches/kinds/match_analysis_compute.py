@@ -1,0 +1,360 @@
+"""Judges the games of imported matches, and takes over those that another version has judged in the same way."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.equity.cube import CubeRules
+from bgdata.errors import CheckFailedError
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.dice import to_roll
+from bgdata.game.match import Money
+from bgdata.game.match_state import MatchState, Side
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import Position
+from bgdata.game.themes import NO_THEME, Theme, position_themes
+from bgdata.game.xgid import Xgid
+from bgdata.kinds.column_values import chosen_texts, class_column, position_columns, text_arrays, text_column
+from bgdata.matches.acts import NO_DOUBLE, ActKind, Judged
+from bgdata.matches.judging import Analyst, judge_game
+from bgdata.matches.kinds.match_analysis import NUMBERS, SUBJECTS, VALUES, MatchAnalysisParameters
+from bgdata.matches.kinds.matches_compute import matches_of
+from bgdata.matches.situations import Situation, situations
+from bgdata.selfplay.kinds.shared.games_compute import OWNERS
+from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller, played_tables
+from bgdata.store.arrays import Array
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
+from bgdata.store.handed import Settings
+from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
+from bgdata.store.table import Table
+
+STEP = 4  # games in a shard: some seconds at 1-ply
+SAMPLE_GAMES = 2
+DIGITS = 9  # of values: sums differ in the last digits between processors
+PLAY, DOUBLE, ANSWER = range(3)
+MONEY_AWAY, NULL = 0, -1
+SAME = 1e-4  # points: plays whose values differ less are no decision for eXtreme Gammon
+TRIVIAL, CLEAR, LOST = 0.001, 0.2, -0.9  # points: its limits for cube actions that are no decision
+ERRORS = {DOUBLE: ("missed double", "wrong double"), ANSWER: ("wrong pass", "wrong take")}
+COLUMN = {name: number for number, name in enumerate(NUMBERS)}
+
+
+@dataclass
+class GameRows:
+    """The decisions of one game: arrays with a row each, and texts."""
+
+    numbers: Array
+    values: Array
+    boards: Array
+    choices: list[str]
+    xgids: list[str]
+
+
+class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
+    """Computation of `match_analysis`."""
+
+    def compute(self, build: Build[MatchAnalysisParameters]) -> None:
+        found = situations_of(build)
+        keys = [key_of(each) for each in found]
+        known = known_games(build, set(keys))
+        todo = [game for game, key in enumerate(keys) if key not in known]
+        if len(todo) < len(keys):
+            build.job.progress.note(f"{len(keys) - len(todo):,} of {len(keys):,} games were judged before")
+        work = work_of(build, f"{__name__}:judge_games", played_tables(build), todo=" ".join(map(str, todo)))
+        parts = ranges(len(todo), STEP)
+        for part, shard in zip(parts, compute_shards(build.job, "games", work, parts), strict=True):
+            for game, rows in zip(todo[part.start : part.stop], split_games(shard), strict=True):
+                known[keys[game]] = rows
+        games = [known[key] for key in keys]
+        for game, rows in enumerate(games):
+            rows.numbers[:, COLUMN["game"]] = game
+        for name, values in {**arrays_of(games), **places_of(build, keys)}.items():
+            build.job.save(name, values)
+
+    def batches(self, computed: Computed[MatchAnalysisParameters]) -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch(columns_of(computed.arrays))
+
+    def statistics(self, computed: Computed[MatchAnalysisParameters]) -> Mapping[str, float]:
+        numbers, values = np.asarray(computed.arrays["numbers"]), np.asarray(computed.arrays["values"])
+        decisions = int(numbers[:, COLUMN["is_decision"]].sum())
+        loss = float(values[:, 0].sum())
+        return {"decisions": decisions, "mean_loss": loss / decisions if decisions else 0.0}
+
+    def check_sample(self, recheck: Recheck[MatchAnalysisParameters]) -> str:
+        """Judge some games again."""
+        found, table = situations_of(recheck), recheck.table
+        ends = [0, *table.array("game_ends").tolist()]
+        chosen = recheck.generator.permutation(len(found))[: min(SAMPLE_GAMES, recheck.rows)].tolist()
+        for game in chosen:
+            rows = slice(*ends[game : game + 2])
+            for name, values in arrays_of([judge(open_analyst(recheck), found[game], game)]).items():
+                if name in ("numbers", "values", "boards") and not np.array_equal(
+                    table.array(name)[rows], values, equal_nan=name == "values"
+                ):
+                    raise CheckFailedError(f"expected the same {name} of game {game} in {table.name}, found others")
+        return sample_text(len(chosen), len(found), "games")
+
+
+def situations_of(context: Context[MatchAnalysisParameters]) -> list[Situation]:
+    """The games of the source."""
+    source = context.inputs["source"]
+    return situations(list(matches_of(source.arrays())), source.name)
+
+
+def key_of(found: Situation) -> bytes:
+    """16 bytes that depend on everything that is judged of a game."""
+    digest = hashlib.sha256(repr((found.match.length, found.record.stakes, has_beavers(found))).encode())
+    for act in found.record.acts:
+        after = b"" if act.after_play is None else act.after_play.tobytes()
+        digest.update(repr((act.kind, act.player, act.on_roll, act.stakes, act.dice)).encode())
+        digest.update(act.board.tobytes() + b"/" + after)
+    return digest.digest()[:16]
+
+
+def has_beavers(found: Situation) -> bool:
+    """Whether somebody beavers in the game."""
+    return any(act.kind is ActKind.BEAVER for act in found.record.acts)
+
+
+def known_games(build: Build[MatchAnalysisParameters], wanted: set[bytes]) -> dict[bytes, GameRows]:
+    """Games that other versions have judged by the same network, tables and settings, by their keys."""
+    found: dict[bytes, GameRows] = {}
+    mine = {role: table.folder.name for role, table in build.inputs.items() if role != "source"}
+    for table in build.warehouse.versions("match_analysis"):
+        parameters = MatchAnalysisParameters.from_manifest(table.manifest.parameters)
+        theirs = {
+            role: table.folder.name for role, table in build.warehouse.made_from(table).items() if role != "source"
+        }
+        same = (parameters.network_version, parameters.ply) == (build.parameters.network_version, build.parameters.ply)
+        if mine != theirs or not same:
+            continue
+        for key, rows in games_in(table):
+            if key in wanted:
+                found.setdefault(key, rows)
+    return found
+
+
+def games_in(table: Table) -> Iterator[tuple[bytes, GameRows]]:
+    """(key, decisions) of the games of a version."""
+    arrays = table.arrays()
+    keys = [key.tobytes() for key in np.asarray(arrays["game_keys"])]
+    return zip(keys, split_games(arrays), strict=True)
+
+
+def judge_games(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """The arrays of some of the games that are still to be judged."""
+    analysts, found = opened_once(open_judging, settings)
+    todo = [int(game) for game in str(settings["todo"]).split()]
+    return arrays_of([judge(analysts, found[game], game) for game in todo[begin:end]])
+
+
+def open_judging(settings: Settings) -> tuple[dict[int, Analyst], list[Situation]]:
+    """What `judge_games` needs."""
+    context = context_of(settings, MatchAnalysisParameters)
+    return open_analyst(context), situations_of(context)
+
+
+def open_analyst(context: Context[MatchAnalysisParameters]) -> dict[int, Analyst]:
+    """The analysts by whether beavers are allowed."""
+    player = LookaheadPlayer(open_roller(context), context.parameters.ply)
+    met = first_met(context.inputs["met"].arrays())
+    rules = (CubeRules(met=met, has_beavers=beavers, by_model=True) for beavers in (False, True))
+    return dict(enumerate(Analyst(player, each) for each in rules))
+
+
+def judge(analysts: Mapping[int, Analyst], found: Situation, game: int) -> GameRows:
+    """The decisions of a game."""
+    rows = [
+        row
+        for number, act in enumerate(judge_game(analysts[has_beavers(found)], found.record))
+        for row in decision_rows(found, game, number, act)
+    ]
+    return GameRows(
+        np.array([row.numbers for row in rows], np.int32).reshape(-1, len(NUMBERS)),
+        np.array([row.values for row in rows], np.float64).reshape(-1, len(VALUES)).round(DIGITS),
+        np.array([row.board for row in rows], np.int8).reshape(-1, 26),
+        [text for row in rows for text in (row.made, row.best)],
+        [row.xgid for row in rows],
+    )
+
+
+class Decision(NamedTuple):
+    """A row, with the numbers of NUMBERS and the values of VALUES."""
+
+    numbers: tuple[int, ...]
+    values: tuple[float, ...]
+    board: Array
+    xgid: str
+    made: str
+    best: str
+
+
+def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Iterator[Decision]:
+    """The decisions of an act: of a roll, to double or not where that was possible, and the play."""
+    act, is_match = judged.act, bool(found.match.length)
+    score = act.stakes.score
+    away = (MONEY_AWAY, MONEY_AWAY) if isinstance(score, Money) else (score.away, score.opponent_away)
+    place = (game, turn, act.player)
+    stakes = (*away, int(act.stakes.is_crawford), act.stakes.cube.value, OWNERS.index(act.stakes.cube.owner))
+    if judged.cube is not None:
+        kind = DOUBLE if act.kind in (ActKind.ROLL, ActKind.DOUBLE) else ANSWER
+        made = NO_DOUBLE if act.kind is ActKind.ROLL else str(act.kind)
+        best = str(judged.best_answer or judged.cube.best_action)
+        flags = (0, int(judged.is_cube_decision), int(counts_for_pr(judged, kind)))
+        values = losses(judged.cube_loss, judged, is_match=is_match)
+        numbers = (*place, kind, *stakes, NULL, NULL, *flags)
+        yield Decision(numbers, values, act.board, xgid(found, judged, kind), made, best)
+    if judged.roll is not None and act.dice is not None:
+        roll = judged.roll
+        spread = roll.candidates[0].worth - roll.candidates[-1].worth if roll.candidates else 0.0
+        counts = not roll.is_forced and (len(roll.candidates) < 2 or spread >= SAME * judged.point)
+        legal = legal_plays(Position(act.board.tolist()), to_roll(act.dice))
+        plays = {play.after_play.board: str(play) for play in legal}
+        made = plays.get(tuple(act.after_play.tolist()), "") if act.after_play is not None else ""
+        best = plays[tuple(roll.candidates[0].after_play.tolist())] if roll.candidates else ""
+        luck = (judged.luck / judged.point, judged.luck if is_match else math.nan)
+        values = (*losses(judged.play_loss, judged, is_match=is_match)[:2], *luck)
+        flags = (int(roll.is_forced), int(judged.is_play_decision), int(counts))
+        numbers = (*place, PLAY, *stakes, *act.dice, *flags)
+        yield Decision(numbers, values, act.board, xgid(found, judged, PLAY), made, best)
+
+
+def losses(loss: float, judged: Judged, *, is_match: bool) -> tuple[float, ...]:
+    """A loss in points and mwc, without luck."""
+    return loss / judged.point, loss if is_match else math.nan, math.nan, math.nan
+
+
+def counts_for_pr(judged: Judged, kind: int) -> bool:
+    """Whether a cube action is a decision by the published rules of eXtreme Gammon: not if all actions are worth the
+    same, if no double is better by a fifth of a point, or if all is lost; but an error always is."""
+    assert judged.cube is not None
+    no_double, take = ((worth - judged.cube.double_pass) / judged.point + 1 for worth in judged.cube[:2])
+    if kind == ANSWER:
+        return abs(take - 1) >= TRIVIAL
+    is_trivial = (
+        abs(no_double - min(take, 1)) < TRIVIAL
+        or no_double - min(take, 1) > CLEAR
+        or (no_double < LOST and take < LOST)
+    )
+    return not is_trivial or judged.cube_loss / judged.point >= TRIVIAL
+
+
+def xgid(found: Situation, judged: Judged, kind: int) -> str:
+    """The XGID of a decision, for the player on roll."""
+    act, length = judged.act, found.match.length
+    score = act.stakes.score
+    scores = (0, 0) if isinstance(score, Money) else (length - score.opponent_away, length - score.away)
+    owner = {"on_roll": Side.BOTTOM, "opponent": Side.TOP}.get(str(act.stakes.cube.owner))
+    state = MatchState(
+        roll=to_roll(act.dice) if kind == PLAY and act.dice else None,
+        cube_value=act.stakes.cube.value, cube_owner=owner, length=length, scores=scores,
+        is_double_offered=kind == ANSWER and act.kind is not ActKind.BEAVER and act.player != act.on_roll,
+        to_decide=Side.TOP if kind == ANSWER and act.player != act.on_roll else Side.BOTTOM,
+        is_crawford=act.stakes.is_crawford, is_jacoby=isinstance(score, Money) and score.is_jacoby,
+    )  # fmt: skip
+    return str(Xgid(Position(act.board.tolist()), state, max(1024, state.cube_value)))
+
+
+def split_games(shard: Mapping[str, Array]) -> list[GameRows]:
+    """The games of a shard."""
+    choices, xgids = (text_column(shard, name).to_pylist() for name in ("choices", "xgids"))
+    found, begin = [], 0
+    for end in np.asarray(shard["game_ends"]).tolist():
+        rows = slice(begin, end)
+        numbers, values, boards = (np.array(shard[name][rows]) for name in ("numbers", "values", "boards"))
+        found.append(GameRows(numbers, values, boards, choices[2 * begin : 2 * end], xgids[rows]))
+        begin = end
+    return found
+
+
+def arrays_of(games: Sequence[GameRows]) -> dict[str, Array]:
+    """The arrays of the decisions of games, in order."""
+    return {
+        "numbers": np.concatenate([np.zeros((0, len(NUMBERS)), np.int32), *(game.numbers for game in games)]),
+        "values": np.concatenate([np.zeros((0, 4)), *(game.values for game in games)]),
+        "boards": np.concatenate([np.zeros((0, 26), np.int8), *(game.boards for game in games)]),
+        **text_arrays("choices", [text for game in games for text in game.choices]),
+        **text_arrays("xgids", [text for game in games for text in game.xgids]),
+        "game_ends": np.cumsum([len(game.numbers) for game in games], dtype=np.int64),
+    }
+
+
+def places_of(context: Context[MatchAnalysisParameters], keys: Sequence[bytes]) -> dict[str, Array]:
+    """The arrays of all games of the source."""
+    source = context.inputs["source"].arrays()
+    return {
+        "game_places": np.array(np.asarray(source["games"])[:, :2], np.int32),
+        "game_keys": np.frombuffer(b"".join(keys), np.uint8).reshape(-1, 16),
+        "players": np.array(source["players"]),
+        "players_ends": np.array(source["players_ends"]),
+    }
+
+
+def columns_of(arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """The columns of the table."""
+    numbers, values = np.asarray(arrays["numbers"]), np.asarray(arrays["values"])
+    boards = np.asarray(arrays["boards"])
+    column = {name: np.ascontiguousarray(numbers[:, number]) for name, number in COLUMN.items()}
+    games, kinds = column["game"], column["subject"]
+    places, names = np.asarray(arrays["game_places"]), text_column(arrays, "players")
+    choices = text_column(arrays, "choices").to_pylist()
+    themes = position_themes(boards)
+    labels = pa.array([theme.label for theme in Theme])
+    away = {name: _number(column[name], pa.int32(), MONEY_AWAY) for name in ("away", "opponent_away")}
+    dice = {name: _number(column[name], pa.int8(), NULL) for name in ("die1", "die2")}
+    flags = {name: pa.array(column[name] == 1) for name in ("is_forced", "is_decision", "counts_for_pr")}
+    figures = {name: _known(values[:, number]) for number, name in enumerate(VALUES)}
+    figures["luck"] = figures["luck"].cast(pa.float32())
+    return {
+        "match": pa.array(np.ascontiguousarray(places[games, 0])),
+        "game": pa.array(games),
+        "turn": pa.array(column["turn"]),
+        "subject": chosen_texts(pa.array(SUBJECTS), kinds),
+        "game_number": pa.array(places[games, 1].astype(np.int16)),
+        "turn_number": pa.array(column["turn"] + 1),
+        "player_name": chosen_texts(names, 2 * games + column["player"]),
+        "other_name": chosen_texts(names, 2 * games + 1 - column["player"]),
+        **position_columns(boards),
+        "class": class_column(position_classes(boards).astype(np.uint8)),
+        "theme": chosen_texts(labels, np.where(themes == NO_THEME, -1, themes).astype(np.int32)),
+        "xgid": text_column(arrays, "xgids"),
+        **away,
+        "is_crawford": pa.array(column["is_crawford"] == 1),
+        "cube_value": pa.array(column["cube_value"]),
+        "cube_owner": chosen_texts(pa.array([str(owner) for owner in OWNERS]), column["cube_owner"]),
+        **dice,
+        "made": pa.array(choices[::2], pa.string()),
+        "best": pa.array(choices[1::2], pa.string()),
+        **figures,
+        **flags,
+        "error": pa.array(map(error_of, kinds.tolist(), choices[::2], values[:, 0].tolist()), pa.string()),
+    }
+
+
+def error_of(kind: int, made: str, loss: float) -> str | None:
+    """Words for an error."""
+    if loss <= 0:
+        return None
+    if kind == PLAY:
+        return "play"
+    first, second = ERRORS[kind]
+    return first if made in (NO_DOUBLE, str(ActKind.PASS)) else second
+
+
+def _number(values: Array, kind: pa.DataType, null: int) -> pa.Array:
+    return pa.array(values, kind, mask=values == null)
+
+
+def _known(values: Array) -> pa.Array:
+    return pa.array(np.ascontiguousarray(values), mask=np.isnan(values))
+
+
+COMPUTATION = MatchAnalysisComputation

@@ -1,0 +1,22 @@
+"""The files that describe a published folder."""
+
+from __future__ import annotations
+
+from bgdata.publishing.card import card
+from bgdata.publishing.contents import CARD
+from bgdata.publishing.croissant import croissant
+from bgdata.publishing.described import Described
+from bgdata.publishing.lineage import lineage
+from bgdata.publishing.package import package
+
+PACKAGE, CROISSANT, LINEAGE = "datapackage.json", "croissant.json", "openlineage.jsonl"
+
+
+def describe(described: Described) -> dict[str, bytes]:
+    """The files that describe a published folder, by name: always the same bytes for the same contents."""
+    return {
+        CARD: card(described).encode(),
+        PACKAGE: package(described),
+        CROISSANT: croissant(described),
+        LINEAGE: lineage(described),
+    }

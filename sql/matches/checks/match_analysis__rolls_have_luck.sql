@@ -1,0 +1,3 @@
+select variant, game, turn, subject, luck, die1
+from match_analysis
+where (luck is null) <> (subject <> 'play') or (die1 is null) <> (subject <> 'play');

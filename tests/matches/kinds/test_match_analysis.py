@@ -1,0 +1,197 @@
+"""Tests of the kind `match_analysis`: its rows against the judgements themselves, and games that were judged before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from bgdata.equity.cube import CubeRules
+from bgdata.equity.kinds.match_equity import PUBLISHED
+from bgdata.errors import InvalidParameterError, MissingTableError
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.matches.acts import ActKind, CubeValues, Judged, totals_of
+from bgdata.matches.kinds.match_analysis import DATASET, MatchAnalysisParameters
+from bgdata.matches.kinds.match_analysis_compute import ANSWER, DOUBLE, counts_for_pr, error_of
+from bgdata.matches.kinds.matches_compute import matches_of
+from bgdata.matches.situations import situations
+from bgdata.matches.steps import judge_all
+from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller
+from bgdata.store.dataset import Context
+from bgdata.store.parameters import VersionRef
+from bgdata.store.progress import Progress
+from bgdata.store.table import Table
+from tests.imports.importing import Imports
+from tests.subtests import each
+
+SESSION = (Path(__file__).parents[2] / "formats/binary/session.mat").read_text()
+MATCH = """ 3 point match
+
+ Game 1
+ ann : 0                        bob : 0
+  1)                             31: 8/5 6/5
+  2) 65: 24/18 18/13              Doubles => 2
+  3)  Drops
+                                  Wins 1 point
+
+ Game 2
+ ann : 0                        bob : 1
+  1) 31: 24/23 8/5               42: 8/4 6/4
+"""
+
+
+def recipe(name: str) -> MatchAnalysisParameters:
+    return replace(DATASET.smallest, source=VersionRef("matches", name))
+
+
+def analysed(imports: Imports, name: str, *texts: str, progress: Progress | None = None) -> Table:
+    """The analysis of an import of files with these texts."""
+    files = [imports.file(f"{name}-{number}.mat", text) for number, text in enumerate(texts)]
+    imports.build("matches", files, name=name)
+    return imports.warehouse.build("match_analysis", recipe(name), progress=progress)
+
+
+def rows(table: Table) -> list[dict[str, Any]]:
+    return list(pq.read_table(table.parquet).to_pylist())
+
+
+def test_rows_of_a_match(imports: Imports) -> None:
+    table = analysed(imports, "m", MATCH)
+    found = rows(table)
+    names = ("game", "turn", "subject", "game_number", "turn_number", "player_name", "away", "opponent_away", "made")
+    assert [tuple(row[name] for name in names) for row in found] == [
+        (0, 0, "play", 1, 1, "bob", 3, 3, "8/5 6/5"),
+        (0, 1, "double", 1, 2, "ann", 3, 3, "no double"),
+        (0, 1, "play", 1, 2, "ann", 3, 3, "24/13"),
+        (0, 2, "double", 1, 3, "bob", 3, 3, "double"),
+        (0, 3, "answer", 1, 4, "ann", 3, 3, "pass"),
+        (1, 0, "play", 2, 1, "ann", 3, 2, "24/23 8/5"),
+        (1, 1, "double", 2, 2, "bob", 2, 3, "no double"),
+        (1, 1, "play", 2, 2, "bob", 2, 3, "8/4 6/4"),
+    ]
+    assert all((row["luck"] is None) == (row["subject"] != "play") for row in found)
+    assert all((row["error"] is None) == (row["loss"] == 0) for row in found)
+    assert found[4]["xgid"].startswith("XGID=-a---BD-B---fE---c-e----B-:0:0:1:D:")
+    assert found[0]["xgid"].split(":")[4:8] == ["31", "0", "0", "0"]
+    assert {row["is_crawford"] for row in found} == {False}
+
+
+def test_sums_are_those_of_the_judgements(imports: Imports) -> None:
+    """Money play and a match, against `judge_all` with the same network."""
+    table = analysed(imports, "both", MATCH, SESSION)
+    context = Context(recipe("both"), imports.warehouse.made_from(table), imports.warehouse)
+    player = LookaheadPlayer(open_roller(context), 0)
+    source = imports.warehouse.open("matches", "both")
+    met = first_met(imports.warehouse.build("match_equity", PUBLISHED).arrays())
+    games = situations(list(matches_of(source.arrays())), "both")
+    judged = judge_all(player, CubeRules(met=met, by_model=True), games, Progress())
+    found = rows(table)
+    for number, game in enumerate(judged):
+        scores = totals_of([game.judged]).scores
+        for seat, score in enumerate(scores):
+            own = [row for row in found if row["game"] == number and row["player_name"] == game.match.players[seat]]
+            plays = [row for row in own if row["subject"] == "play"]
+            assert len(plays) == score.rolls
+            assert sum(row["is_decision"] for row in plays) == score.unforced_plays
+            assert sum(row["is_decision"] for row in own) == score.unforced_plays + score.cube_decisions
+            assert sum(row["luck"] for row in plays) == pytest.approx(score.normalised_luck, abs=1e-6)
+            assert sum(row["loss"] for row in plays) == pytest.approx(score.normalised_play_loss, abs=1e-6)
+
+
+class Notes(Progress):
+    """Progress that keeps messages."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def test_games_are_judged_once(imports: Imports) -> None:
+    """What another version has is taken from there, with the same digest."""
+    notes, judged = Notes(), "games were judged before"
+    analysed(imports, "old", SESSION, progress=notes)
+    assert not [text for text in notes.notes if judged in text]
+    both = analysed(imports, "new", MATCH, SESSION, progress=notes)
+    assert [text for text in notes.notes if judged in text] == [f"3 of 5 {judged}"]
+    for table in list(imports.warehouse.versions("match_analysis")):
+        imports.warehouse.open("match_analysis", table.manifest.variant)
+    other = Imports(imports.folder / "other")
+    assert analysed(other, "new", MATCH, SESSION).manifest.digest == both.manifest.digest
+    assert {row["game"] for row in rows(both)} == set(range(5))
+
+
+def test_another_score_is_judged_anew(imports: Imports) -> None:
+    notes = Notes()
+    analysed(imports, "old", MATCH)
+    analysed(imports, "new", MATCH.replace(" 3 point match", " 5 point match"), progress=notes)
+    assert not [text for text in notes.notes if "judged before" in text]
+
+
+def test_views(imports: Imports) -> None:
+    analysed(imports, "m", MATCH)
+    imports.build("matches", [imports.file("again.mat", MATCH)], name="again")
+    with imports.warehouse.connect() as connection:
+        errors = connection.sql("select player, error, loss from my_errors").fetchall()
+        players = connection.sql("select player, matches, decisions, performance_rating, pr from players").fetchall()
+        library = connection.sql("select player_0, player_1, n_games, imports from library").fetchall()
+    assert [loss for _, _, loss in errors] == sorted((loss for _, _, loss in errors), reverse=True) != []
+    assert sorted((name, matches) for name, matches, *_ in players) == [("ann", 1), ("bob", 1)]
+    assert all(decisions and rating > 0 for _, _, decisions, rating, _ in players)
+    assert library == [("ann", "bob", 2, 2)]
+
+
+@each(
+    ("change", "message"),
+    [
+        ({"ply": 4}, "expected a ply of 0 to 3, got 4"),
+        ({"ply": -1}, "expected a ply of 0 to 3, got -1"),
+        ({"met": "mine"}, "expected own or published as met, got 'mine'"),
+        ({"source": VersionRef("selfplay", "x")}, "expected imported matches, such as matches/NAME, got selfplay/x"),
+        ({"source": VersionRef("matches", "A b")}, "expected a name of at most 64 small letters"),
+        ({"network": "A b"}, "expected the name of a network"),
+    ],
+)
+def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        DATASET.check_parameters(replace(DATASET.smallest, **change))
+
+
+def test_missing_source(imports: Imports) -> None:
+    with pytest.raises(MissingTableError, match="no matches/none in"):
+        imports.warehouse.build("match_analysis", recipe("none"))
+
+
+def judgement(no_double: float, double_take: float, loss: float = 0.0, kind: ActKind = ActKind.ROLL) -> Judged:
+    """A cube decision with these equities."""
+    act: Any = type("Act", (), {"kind": kind})
+    return Judged(act, 2.0, 0, 0, 0, None, CubeValues(2 * no_double, 2 * double_take, 2.0), cube_loss=2 * loss)
+
+
+@each(
+    ("no_double", "double_take", "loss", "counts"),
+    [
+        (0.5, 0.55, 0.0, True), (0.5, 0.4, 0.0, True), (0.5, 0.29, 0.0, False), (0.5, 0.29, 0.21, True),
+        (0.5, 0.5005, 0.0, False), (1.3, 1.5, 0.0, False), (-0.95, -0.93, 0.0, False), (-0.95, -0.8, 0.0, True),
+        (0.5, 0.5005, 0.002, True),
+    ],
+)  # fmt: skip
+def test_doubles_that_count_for_pr(no_double: float, double_take: float, loss: float, counts: bool) -> None:
+    assert counts_for_pr(judgement(no_double, double_take, loss), DOUBLE) is counts
+
+
+def test_answers_that_count_for_pr() -> None:
+    assert counts_for_pr(judgement(0.5, 0.9), ANSWER)
+    assert not counts_for_pr(judgement(0.5, 1.0005), ANSWER)
+
+
+def test_words_for_errors() -> None:
+    assert error_of(DOUBLE, "no double", 0.1) == "missed double"
+    assert error_of(DOUBLE, "double", 0.1) == "wrong double"
+    assert error_of(ANSWER, "pass", 0.1) == "wrong pass"
+    assert error_of(ANSWER, "take", 0.1) == "wrong take"
+    assert error_of(ANSWER, "take", 0.0) is None
