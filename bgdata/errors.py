@@ -184,6 +184,10 @@ class CheckSkippedError(BgdataError, RuntimeError):
     """A check cannot be made here, for this reason: it has neither passed nor failed."""
 
 
+class UnknownLicenceError(BgdataError, ValueError):
+    """A table may not be published, because its licence does not allow it or is unknown."""
+
+
 class NoRowsError(BgdataError, ValueError):
     """The imported files gave no rows, so nothing is published."""
 

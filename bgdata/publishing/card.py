@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -11,6 +12,7 @@ from bgdata.publishing.contents import PublishedVersion
 from bgdata.publishing.described import BOUNDS, Described, DescribedTable
 from bgdata.publishing.licences import LICENCES, OURS
 from bgdata.store.dataset import Dataset, TableShape
+from bgdata.store.manifest import Manifest
 from bgdata.store.plan import readable_bytes
 from bgdata.version import DISTRIBUTION, __version__
 
@@ -119,12 +121,12 @@ def _proof(described: Described) -> Iterator[str]:
     yield ""
     yield "* `sha256sum -c SHA256SUMS` compares every file with its hash. It needs nothing else."
     yield (
-        f"* `pip install {DISTRIBUTION}`, then `bgdata verify DIR`: row counts, schemas, splits without overlap, and "
-        f"the digest of every version, recomputed from its arrays: {found:,} are found in the rows, and "
+        f"* `pip install {DISTRIBUTION}`, then `bgdata verify FOLDER`: row counts, schemas, splits without overlap, "
+        f"and the digest of every version, recomputed from its arrays: {found:,} are found in the rows, and "
         f"{arrays - found:,} are packed as arrays.npz. Then the rows are made again from these arrays, and compared."
     )
     yield (
-        "* `bgdata pull DIR` makes a warehouse of it, where `bgdata verify` runs every SQL check, and computes all "
+        "* `bgdata pull FOLDER` makes a warehouse of it, where `bgdata verify` runs every SQL check, and computes all "
         "rows or samples of them again from their recipes."
     )
     yield (
@@ -207,14 +209,21 @@ def _version(described: Described, version: PublishedVersion) -> Iterator[str]:
         yield f"  * imported from {file.name}" + (f", {file.address}" if file.address else "")
     for warning in manifest.warnings:
         yield f"  * note: {warning}"
-    if not kind_takes_files(described, manifest.dataset):
-        yield f"  * rebuild: recipe `{manifest.recipe_key[:16]}`, bgdata {manifest.software.get('bgdata', __version__)}"
+    if command := _build_command(described, manifest):
+        yield f"  * rebuild: `{command}`, recipe {manifest.recipe_key[:16]}"
     yield ""
 
 
-def kind_takes_files(described: Described, name: str) -> bool:
-    """Whether a kind is imported from files."""
-    return described.kinds[name].takes_files
+def _build_command(described: Described, manifest: Manifest) -> str:
+    """The command that builds a version again; empty for one that is imported, or that needs lists as parameters."""
+    if described.kinds[manifest.dataset].takes_files:
+        return ""
+    settings = []
+    for name, value in sorted(manifest.parameters.items()):
+        if isinstance(value, list | dict) or value is None:
+            return ""
+        settings.append(f"--set {name}={shlex.quote(_plain(value)) if value != '' else ''}")
+    return " ".join(["bgdata build", manifest.dataset, *settings])
 
 
 def _plain(value: Any) -> str:

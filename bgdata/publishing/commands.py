@@ -22,7 +22,7 @@ from bgdata.warehouse.commands.transfer import count_text
 
 
 @click.command(name="publish")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
 @click.argument("kind", nargs=-1, shell_complete=complete_scopes)
 @click.option("--pack", is_flag=True, help="What an author of an engine wants; what is missing is built first.")
 @click.option("--title", default=TITLE, show_default=True, metavar="TEXT", help="Name of the dataset on its card.")
@@ -41,10 +41,10 @@ def publish_command(
 ) -> None:
     """Publish tables as one folder for hubs and colleagues.
 
-    DIR is a dataset of Hugging Face: README.md says what the tables are, how they were made and what proves them, and
-    data/ has them as Parquet, in shards by split. Beside that are descriptions for other catalogues (datapackage.json,
-    croissant.json, openlineage.jsonl), SHA256SUMS, and the manifests. `bgdata verify DIR` proves the folder, and
-    `bgdata pull DIR` makes a warehouse of it.
+    FOLDER is a dataset of Hugging Face: README.md says what the tables are, how they were made and what proves them,
+    and data/ has them as Parquet, in shards by split. Beside that are descriptions for other catalogues
+    (datapackage.json, croissant.json, openlineage.jsonl), SHA256SUMS, and the manifests. `bgdata verify FOLDER` proves
+    it, and `bgdata pull FOLDER` makes a warehouse of it.
 
     KIND is a kind of dataset, KIND/VARIANT or KIND/VARIANT/VERSION; the default is all that is current. Tables made
     from other people's data carry their licence, or are left out with the reason. The same command goes on where

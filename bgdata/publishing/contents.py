@@ -143,7 +143,7 @@ def read_contents(folder: Path) -> Contents:
         return parse_contents(read_whole(path), path)
     except FileNotFoundError as error:
         raise MissingFileError(
-            f"expected a published folder with {LISTING}, got {folder}; try: bgdata publish DIR"
+            f"expected a published folder with {LISTING}, got {folder}; try: bgdata publish FOLDER"
         ) from error
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bgdata.errors import BgdataError, MissingTableError, UsageError, cite
+from bgdata.errors import BgdataError, MissingTableError, UnknownLicenceError, UsageError, cite
 from bgdata.process import keep, keeping
 from bgdata.publishing.contents import (
     FORMAT,
@@ -26,7 +26,7 @@ from bgdata.publishing.contents import (
 )
 from bgdata.publishing.described import Described
 from bgdata.publishing.descriptions import describe
-from bgdata.publishing.licences import UnknownLicenceError, licence_of
+from bgdata.publishing.licences import licence_of
 from bgdata.publishing.packed import ARRAYS, pack_arrays
 from bgdata.publishing.published_arrays import part_number
 from bgdata.publishing.pull import PublishedPull

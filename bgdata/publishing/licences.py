@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from bgdata.errors import BgdataError
+from bgdata.errors import BgdataError, UnknownLicenceError
 from bgdata.store.dataset import Dataset
 from bgdata.store.names import parse_input
 from bgdata.store.table import Table
@@ -33,10 +33,6 @@ LICENCES = {
     "MPL-2.0": "mpl-2.0",
     "ODbL-1.0": "odbl",
 }
-
-
-class UnknownLicenceError(Exception):
-    """A table that may not be published, with the reason."""
 
 
 def licence_of(warehouse: Warehouse, table: Table) -> str:

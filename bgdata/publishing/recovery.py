@@ -149,14 +149,16 @@ def _candidates(values: Array, table: str, rows: PublishedRows, part: int) -> It
         column = rows.part(table, name, part)
         if column is None or column.counts is None or column.texts is not None:
             continue
-        for nonzero in (False, True):
-            entries = column.flat[column.flat != 0] if nonzero else column.flat
-            rule = _rule(flat, column._replace(flat=entries)) if len(entries) == len(flat) else None
-            if rule is not None:
-                yield {"entries": name, "nonzero": nonzero, "values": [rule]}
-            if values.dtype.kind in "iu" and len(flat) == count + 1:
+        is_integer, filled = values.dtype.kind in "iu", int(np.count_nonzero(column.flat))
+        for nonzero, length in ((False, len(column.flat)), (True, filled)):
+            if length == len(flat):
+                entries = column.flat[column.flat != 0] if nonzero else column.flat
+                rule = _rule(flat, column._replace(flat=entries))
+                if rule is not None:
+                    yield {"entries": name, "nonzero": nonzero, "values": [rule]}
+            if is_integer and len(flat) == count + 1 and flat[-1] == length:
                 yield {"ends": name, "nonzero": nonzero}
-        if values.dtype.kind in "iu" and len(flat) == count:
+        if is_integer and len(flat) == count and int(flat.sum()) == len(column.flat) - filled:
             yield {"zeros": name}
 
 

@@ -19,7 +19,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, ParamSpec, TypeVar
 
-from bgdata.errors import UsageError, WorkerError, needing
+from bgdata.errors import UsageError, WorkerError, cite, needing
 from bgdata.system import blocking
 
 P = ParamSpec("P")
@@ -81,7 +81,7 @@ def open_executor(name: str, through: str = "") -> Iterator[Executor]:
     another name, or a store without a cluster, MissingExtraError if Dask is missing, and WorkerError if the cluster
     does not respond."""
     if through and not name.startswith("dask://"):
-        raise UsageError(f"expected the executor dask://HOST:PORT with a store between machines, got {name}")
+        raise UsageError(f"expected the executor dask://HOST:PORT with a store between machines, got {cite(name)}")
     if name == LOCAL:
         with InProcess() as executor:
             yield executor
@@ -90,7 +90,7 @@ def open_executor(name: str, through: str = "") -> Iterator[Executor]:
     elif re.fullmatch(r"dask://[^/\s]+:\d+/?", name):
         yield from _cluster(name.removeprefix("dask://").removesuffix("/"), through)
     else:
-        raise UsageError(f"expected the executor local, processes:N or dask://HOST:PORT, got {name}")
+        raise UsageError(f"expected the executor local, processes:N or dask://HOST:PORT, got {cite(name)}")
 
 
 _chosen: list[Executor] = []  # the innermost last

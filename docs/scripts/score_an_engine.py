@@ -28,7 +28,7 @@ def decisions(pack):
     """The name of each set of decisions, and its rolled-out plays."""
     paths = sorted(Path(pack).glob("data/rollout_decisions_benchmark_plays-*/test-*.parquet"))
     if not paths:
-        sys.exit(f"expected a folder of `bgdata publish DIR --pack`, got {pack}")
+        sys.exit(f"expected a folder of `bgdata publish FOLDER --pack`, got {pack}")
     return [(path.parent.name.split("-", 1)[1], pq.read_table(path)) for path in paths]
 
 

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from bgdata.cli import SECTIONS, main
 from bgdata.cli.defaults import own_folder
 from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shorten
+from bgdata.errors import UsageError
 from bgdata.process import BROKEN_PIPE
 from tests.command_line import error_of, run, succeeds
 from tests.subtests import each
@@ -159,9 +160,10 @@ UNLESS_ASKED = {  # options without which a command does nothing
 }  # fmt: skip
 # commands that take long if their arguments are valid
 LENGTHY = {
-    *(("train", name) for name in ("td", "sl", "turn-input", "parts")),
+    *(("train", name) for name in ("td", "sl", "turn-input", "output-trials", "parts")),
     *((name,) for name in ("build", "rebuild", "selfplay", "score", "play", "study", "ladder", "reference")),
     *((name,) for name in ("check-reference", "openings", "rollout", "external", "fibs", "push", "pull")),
+    ("publish",),
 }
 
 
@@ -212,7 +214,7 @@ def fails_early(arguments: list[str]) -> bool:
     """Whether Click refuses a command line before anything is computed."""
     try:
         parse_line(arguments, resilient_parsing=True)
-    except click.ClickException:
+    except (click.ClickException, UsageError):
         return True
     return False
 

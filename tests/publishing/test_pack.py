@@ -129,7 +129,7 @@ def test_script_scores_an_engine_without_bgdata(small_pack: Path, tmp_path: Path
     wrong = run_script("score_an_engine.py", tmp_path / "elsewhere", tmp_path)
     assert (wrong.returncode, wrong.stderr) == (
         1,
-        f"expected a folder of `bgdata publish DIR --pack`, got {tmp_path}\n",
+        f"expected a folder of `bgdata publish FOLDER --pack`, got {tmp_path}\n",
     )
 
 

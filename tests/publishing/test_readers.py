@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pandas as pd
-import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
@@ -66,6 +64,9 @@ def test_datasets_loads_every_config(published: Path, tmp_path: Path, monkeypatc
 
 
 def test_pandas_and_polars_read_splits(published: Path) -> None:
+    import pandas as pd
+    import polars as pl
+
     config = split_config(published)
     for split, expected in counts(published)[config].items():
         files = sorted((published / "data" / config).glob(f"{split}-*.parquet"))
