@@ -51,7 +51,7 @@ BOARD_WIDTH = 440  # pixels
 
 @click.command()
 @click.argument("player", required=False)
-@click.option("--alias", "aliases", multiple=True, metavar="NAME", help="Another name of the PLAYER.")
+@click.option("--alias", "aliases", multiple=True, metavar="NAME", help="Another name of the PLAYER.  [default: none]")
 @click.option("--analysis", metavar="NAME", help="Variant of match_analysis.  [default: the only one]")
 @errors_option
 @page_option

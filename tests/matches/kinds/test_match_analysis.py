@@ -11,7 +11,7 @@ import pytest
 
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from bgdata.errors import InvalidParameterError, MissingTableError
+from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.matches.acts import ActKind, CubeValues, Judged, totals_of
 from bgdata.matches.kinds.match_analysis import DATASET, MatchAnalysisParameters
@@ -162,7 +162,7 @@ def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
 
 
 def test_missing_source(imports: Imports) -> None:
-    with pytest.raises(MissingTableError, match="no matches/none in"):
+    with pytest.raises(UsageError, match="expected files to import; try: bgdata import matches FILE"):
         imports.warehouse.build("match_analysis", recipe("none"))
 
 
