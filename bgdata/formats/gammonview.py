@@ -88,7 +88,7 @@ def parse_document(content: bytes, name: str) -> MatchFile:
             _add_ratings(document, records)
         elif form == "bgf":
             begin = content.find(b"\n") + 1
-            document = gvformat.convert_bgf(content[:begin] + _unpacked(content, begin, form))
+            document = gvformat.convert_bgf(content[:begin] + _unpack(content, begin, form))
         else:
             document = gvformat.read_gvab(content)
         return match_file(document, flaws, form or "")
@@ -100,7 +100,7 @@ def parse_document(content: bytes, name: str) -> MatchFile:
         raise CorruptFileError(f"expected a whole file of {program} in {name}, found damage ({found[:100]})") from error
 
 
-def _unpacked(content: bytes, begin: int, form: str) -> bytes:
+def _unpack(content: bytes, begin: int, form: str) -> bytes:
     """The content from `begin` on, unpacked if it is packed. Raises CorruptFileError for more than any match needs: the
     package would unpack all at once."""
     most = limit(BYTES_VARIABLE, MAX_UNPACKED_BYTES)
@@ -116,7 +116,7 @@ def _unpacked(content: bytes, begin: int, form: str) -> bytes:
 def _with_ends(content: bytes) -> bytes:
     """An .xg file that is not packed, with an end of each game: the package needs one, unfinished games have none."""
     begin = XG_RECORDS + int.from_bytes(content[XG_PICTURE], "little")
-    stream = _unpacked(content, begin, "xg")
+    stream = _unpack(content, begin, "xg")
     found, is_open = [content[:begin]], False
     for place in range(0, len(stream), XG_RECORD):
         record = stream[place : place + XG_RECORD]

@@ -30,7 +30,7 @@ def card(described: Described) -> str:
     return "\n".join(line for section in sections for line in section(described)) + "\n"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A text in YAML, which takes strings of JSON."""
     return json.dumps(text, ensure_ascii=False)
 
@@ -41,18 +41,18 @@ def _front_matter(described: Described) -> Iterator[str]:
     licences = [LICENCES[licence] for licence in described.licences]
     yield "---"
     yield "license: " + (licences[0] if len(licences) == 1 else "[" + ", ".join(licences) + "]")
-    yield f"pretty_name: {_quoted(described.contents.title)}"
+    yield f"pretty_name: {_quote(described.contents.title)}"
     yield "language: [en]"
-    yield f"size_categories: [{_quoted(size)}]"
+    yield f"size_categories: [{_quote(size)}]"
     yield "tags: [" + ", ".join(TAGS) + "]"
     yield "task_categories: [" + ", ".join(TASKS) + "]"
     yield "configs:"
     for each in described.contents.tables:
-        yield f"- config_name: {_quoted(each.config)}"
+        yield f"- config_name: {_quote(each.config)}"
         yield "  data_files:"
         for split in each.splits:
             yield f"  - split: {split.name}"
-            yield f"    path: {_quoted(f'data/{each.config}/{split.name}-*.parquet')}"
+            yield f"    path: {_quote(f'data/{each.config}/{split.name}-*.parquet')}"
     yield "---"
     yield ""
 

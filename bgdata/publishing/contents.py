@@ -184,7 +184,7 @@ def _table(data: Any) -> PublishedTable:
         raise ValueError(data["row_order"])
     if data["once"] and not is_name("kind", data["once"]):
         raise ValueError(data["once"])
-    splits = tuple(Split(_checked(_SPLIT, each["name"]), _files(each["files"])) for each in data["splits"])
+    splits = tuple(Split(_check_text(_SPLIT, each["name"]), _files(each["files"])) for each in data["splits"])
     part_rows = tuple(data["part_rows"])
     return PublishedTable(str(data["config"]), data["table"], splits, part_rows, data["once"], data["row_order"])
 
@@ -192,14 +192,14 @@ def _table(data: Any) -> PublishedTable:
 def _files(data: Any) -> tuple[File, ...]:
     found = []
     for each in data:
-        _checked(_FILE, each["name"])
+        _check_text(_FILE, each["name"])
         if not (is_count(each["bytes"]) and is_count(each["rows"]) and is_name("digest", each["sha256"])):
             raise ValueError(each["name"])
         found.append(File(**each))
     return tuple(found)
 
 
-def _checked(rule: re.Pattern[str], text: Any) -> str:
+def _check_text(rule: re.Pattern[str], text: Any) -> str:
     if not (isinstance(text, str) and rule.fullmatch(text)):
         raise ValueError(text)
     return text

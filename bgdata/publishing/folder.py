@@ -79,7 +79,8 @@ def publish_folder(
                     left_out[table.name] = reason
                 else:
                     finished.append(
-                        _finished(warehouse, folder, table, progress) or _publish(warehouse, folder, table, progress)
+                        _find_finished(warehouse, folder, table, progress)
+                        or _publish(warehouse, folder, table, progress)
                     )
             if not finished:
                 raise UsageError(f"expected tables to publish, got none: {len(left_out)} versions are left out")
@@ -171,7 +172,7 @@ def writer() -> str:
     return f"format {FORMAT}, pyarrow {pa.__version__}"
 
 
-def _finished(warehouse: Warehouse, folder: Path, table: Table, progress: Progress) -> PublishedVersion | None:
+def _find_finished(warehouse: Warehouse, folder: Path, table: Table, progress: Progress) -> PublishedVersion | None:
     """A version that an earlier call has published; None unless its files are as they were written."""
     try:
         found = parse_version(parse_json(read_whole(_record(folder, table.name))))

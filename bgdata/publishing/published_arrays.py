@@ -56,7 +56,7 @@ class PublishedArrays:
         return unpack_array(self._packed, name, self._sizes[name])
 
     @property
-    def shared(self) -> list[str]:
+    def shared_files(self) -> list[str]:
         """Files that all parts share; of a version without parts all."""
         return [name for name in self._sizes if not is_part_file(name)]
 
@@ -68,7 +68,7 @@ class PublishedArrays:
 
     def common(self) -> dict[str, Array]:
         """The arrays that all parts share; of a version without parts all."""
-        return {name.removesuffix(".npy"): self.file(name) for name in self.shared}
+        return {name.removesuffix(".npy"): self.file(name) for name in self.shared_files}
 
     def check_digest(self) -> str:
         """Compare the digest of all values with the manifest; returns what was compared. Raises

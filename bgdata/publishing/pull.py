@@ -97,7 +97,7 @@ class PublishedPull:
         title = f"{kind_name}-{variant}"
         staging = warehouse.staging / f"{title}-published-{name}"
         with hold_lock(warehouse.staging / f"{title}.lock", lambda: self.progress.note(f"waiting for {version.name}")):
-            folder = self._fetched(version, staging / "published")
+            folder = self._fetch(version, staging / "published")
             manifest = load_manifest(folder / version.folder)
             kind = warehouse.kind(kind_name)
             if kind.revision != manifest.revision:
@@ -119,7 +119,7 @@ class PublishedPull:
             warehouse.use(table)
         return True
 
-    def _fetched(self, version: PublishedVersion, folder: Path) -> Path:
+    def _fetch(self, version: PublishedVersion, folder: Path) -> Path:
         """The folder with the files of a version, each with the hash in the list: the place itself, or a copy."""
         if isinstance(self.place, Folder):
             for file in version.all_files:

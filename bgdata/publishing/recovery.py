@@ -221,14 +221,14 @@ def restore(recipe: Recipe, rows: PublishedRows, part: int) -> Array:
         dtype, shape, table = np.dtype(recipe["dtype"]), tuple(map(int, recipe["shape"])), recipe["table"]
         if dtype.kind not in "biuf":
             raise ValueError(f"values of type {dtype}")
-        return _restored(recipe, rows, table, part, dtype).reshape(shape)
+        return _restore_array(recipe, rows, table, part, dtype).reshape(shape)
     except CorruptFileError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, pa.ArrowException) as error:
         raise ManifestFormatError(f"expected a recipe for an array from rows, found: {cite(str(error))}") from error
 
 
-def _restored(recipe: Recipe, rows: PublishedRows, table: str, part: int, dtype: np.dtype[Any]) -> Array:
+def _restore_array(recipe: Recipe, rows: PublishedRows, table: str, part: int, dtype: np.dtype[Any]) -> Array:
     def column(name: str) -> Values:
         found = rows.part(table, name, part)
         if found is None:

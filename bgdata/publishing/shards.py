@@ -43,13 +43,13 @@ class Source:
     variant: str = ""
     missing: Mapping[str, str] = field(default_factory=dict)  # SQL of the derived columns that older files lack
 
-    def filled(self, rows: pa.Table) -> pa.Table:
+    def fill(self, rows: pa.Table) -> pa.Table:
         """Some rows of the files, with all declared columns."""
         if not self.missing:
             return rows
         with duckdb.connect() as connection:
             connection.register("stored", rows)
-            columns = ", ".join(self.shape.selected(self.missing))
+            columns = ", ".join(self.shape.select_list(self.missing))
             query = f"select {columns} from (select *, {sql_text(self.variant)} as variant from stored)"
             return connection.sql(query).arrow().read_all()
 
@@ -90,7 +90,7 @@ def plain_schema(source: Source) -> pa.Schema:
     length. Raises CorruptFileError."""
     paths = source.paths
     with parquet_errors(paths[0]):
-        schema = source.filled(pq.read_schema(paths[0]).empty_table()).schema
+        schema = source.fill(pq.read_schema(paths[0]).empty_table()).schema
     lists = [field.name for field in schema if pa.types.is_list(field.type)]
     lengths: dict[str, set[int | None]] = {name: set() for name in lists}
     for group in groups(paths, lists) if lists else ():
@@ -139,7 +139,7 @@ def write_splits(
     ]
     begin = 0
     for group in groups(source.paths):
-        chosen = plain_batch(source.filled(group), schema)
+        chosen = plain_batch(source.fill(group), schema)
         if source.codes is None:
             writers[0].append(chosen)
         else:

@@ -143,7 +143,7 @@ def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str
             damaged.append(_damaged_select(kind, shape, name, flaw))
         elif flaw is not None:
             for file in variant.files[shape.name]:
-                columns = ", ".join(shape.selected(variant.lacking.get(file, {})))
+                columns = ", ".join(shape.select_list(variant.lacking.get(file, {})))
                 groups.setdefault(columns, []).append(f"/{key}/{variant.current}/{file}")
     owner = f"{sql_text(kind)} as dataset, " if shape.shared else ""
     selects = [

@@ -28,7 +28,7 @@ def select_columns(
     """The select list of the declared columns, after `variant`. Parquet files have them as SQL shows them, but for the
     derived ones of `missing`."""
     owner = [f"{sql_text(kind.name)} as dataset"] if shape.shared else []
-    return ", ".join([*owner, f"{sql_text(kind.slug(parameters))} as variant", *shape.selected(missing)])
+    return ", ".join([*owner, f"{sql_text(kind.slug(parameters))} as variant", *shape.select_list(missing)])
 
 
 def select_files(

@@ -73,7 +73,7 @@ class TableShape:
         """Text of the view's comment in the catalog: what is in it, and what it joins."""
         return f"{self.summary} Joins {', '.join(self.joins)}." if self.joins else self.summary
 
-    def selected(self, missing: Mapping[str, str]) -> list[str]:
+    def select_list(self, missing: Mapping[str, str]) -> list[str]:
         """The SQL of each declared column, from a file that lacks the columns of `missing`, which has SQL for them."""
         return [
             f"({missing[column.name]})::{column.type} as {identifier(column.name)}"

@@ -311,7 +311,7 @@ def columns_of(arrays: Mapping[str, Array]) -> dict[str, Any]:
     away = {name: _number(column[name], pa.int32(), MONEY_AWAY) for name in ("away", "opponent_away")}
     dice = {name: _number(column[name], pa.int8(), NULL) for name in ("die1", "die2")}
     flags = {name: pa.array(column[name] == 1) for name in ("is_forced", "is_decision", "counts_for_pr")}
-    figures = {name: _known(values[:, number]) for number, name in enumerate(VALUES)}
+    figures = {name: _null_unless_known(values[:, number]) for number, name in enumerate(VALUES)}
     figures["luck"] = figures["luck"].cast(pa.float32())
     return {
         "match": pa.array(np.ascontiguousarray(places[games, 0])),
@@ -353,7 +353,7 @@ def _number(values: Array, kind: pa.DataType, null: int) -> pa.Array:
     return pa.array(values, kind, mask=values == null)
 
 
-def _known(values: Array) -> pa.Array:
+def _null_unless_known(values: Array) -> pa.Array:
     return pa.array(np.ascontiguousarray(values), mask=np.isnan(values))
 
 

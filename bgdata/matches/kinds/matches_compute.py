@@ -22,7 +22,7 @@ from bgdata.imports.kinds.shared.imports import QUARANTINE, ImportParameters
 from bgdata.imports.kinds.shared.imports_compute import WholeFilesComputation
 from bgdata.kinds.column_values import CHANCES, chosen_texts, text_arrays, text_column
 from bgdata.matches.kinds.matches import FOREIGN_ANALYSIS, GAME_NOTES, IMPORTED_MATCHES
-from bgdata.matches.kinds.shared.match_rows import MatchRows, MatchRowsFile, Said, rows_of_file
+from bgdata.matches.kinds.shared.match_rows import MatchRows, MatchRowsFile, Said, file_rows
 from bgdata.selfplay.kinds.shared.games import ACTIONS
 from bgdata.selfplay.kinds.shared.games_compute import corpus_column, game_columns, turn_columns, turn_places
 from bgdata.store.arrays import Array
@@ -63,7 +63,7 @@ class MatchesComputation(WholeFilesComputation):
             ledger = Ledger(split_lines(source.content[:16].replace(b"\n", b" ")))
             ledger.reject([0], str(error))
             file = MatchFile(ledger, ())
-        return rows_of_file(replay_file(file), unpacked_name(source.file.name))
+        return file_rows(replay_file(file), unpacked_name(source.file.name))
 
     def has_rows(self, intake: Any) -> bool:
         return bool(intake.matches)
@@ -229,14 +229,14 @@ def said_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
         "level": chosen_texts(named[1], analysts),
         "text": text_column(arrays, "said_texts"),
         "is_made": pa.array(made == 1, mask=made < 0),
-        "value": _known(values[:, 0].astype(np.float64)),
+        "value": _null_unless_known(values[:, 0].astype(np.float64)),
         "unit": chosen_texts(pa.array([*UNITS, ""]), units),
-        **{name: _known(values[:, number]) for number, name in enumerate(CHANCES, 1)},
+        **{name: _null_unless_known(values[:, number]) for number, name in enumerate(CHANCES, 1)},
     }
     yield pa.record_batch(columns)
 
 
-def _known(values: Array) -> pa.Array:
+def _null_unless_known(values: Array) -> pa.Array:
     return pa.array(np.ascontiguousarray(values), mask=np.isnan(values))
 
 

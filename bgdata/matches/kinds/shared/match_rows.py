@@ -91,7 +91,7 @@ class MatchRowsFile(Intake):
     matches: tuple[MatchRows, ...]
 
 
-def rows_of_file(file: ReplayedFile, name: str) -> MatchRowsFile:
+def file_rows(file: ReplayedFile, name: str) -> MatchRowsFile:
     """The rows of all matches of a replayed file that have games."""
     found = (
         match_rows(match, [file.replays[game.units.start] for game in match.games])
