@@ -32,7 +32,7 @@ RECORDED_WORDS = {"player", "action", "score", "scores", "value", "n"}
 # column types that may lack a unit
 UNITLESS = {"INTEGER", "BIGINT", "SMALLINT", "TINYINT", "BOOLEAN", "VARCHAR"}
 # by unit: endings of column names
-UNIT_ENDINGS = {"rolls": ("_rolls",), "pips": ("_pips", "pip_count"), "seconds": ("_seconds",), "bytes": ("_bytes",)}
+UNIT_ENDINGS = {"rolls": ("_rolls",), "pips": ("pips", "pip_count"), "seconds": ("_seconds",), "bytes": ("_bytes",)}
 
 
 def test_kinds_are_discovered() -> None:

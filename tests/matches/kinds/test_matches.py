@@ -23,12 +23,15 @@ Row = dict[str, Any]
 SGF_ROOT = "FF[4]GM[6]PW[ann]PB[bob]MI[length:{length}][game:{game}][ws:{white}][bs:{black}]"
 
 
-def games(table: Table) -> list[Row]:
-    return rows(table)
+def games(table: Table, name: str = "games") -> list[Row]:
+    """The games, or rows of another table, without the name of their version."""
+    found = rows(table, name)
+    assert {row.pop("corpus") for row in found} <= {f"matches/{table.manifest.variant}"}
+    return found
 
 
 def turns(table: Table, game: int | None = None) -> list[Row]:
-    return [row for row in rows(table, "turns") if game in (None, row["game"])]
+    return [row for row in games(table, "turns") if game in (None, row["game"])]
 
 
 def sgf(nodes: str, length: int = 3, game: int = 0, white: int = 0, black: int = 0, more: str = "") -> str:
