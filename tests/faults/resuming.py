@@ -272,12 +272,41 @@ def publications(small: Path, folder: Path, chance: random.Random) -> Words:
     return found
 
 
+def published_pulls(small: Path, folder: Path, chance: random.Random) -> Words:
+    """Resume pulls from a published folder, from a damaged file of a version that is half there."""
+    from bgdata.publishing import publish  # loads PyArrow
+    from bgdata.publishing.pull import PublishedPull
+
+    source, published, found = bgdata.open_warehouse(small), folder / "published", Words()
+    contents = publish(source, published, ["bearoff_two_sided/3x3"])
+    (version,) = contents.versions
+
+    def goes_on(warehouse: Warehouse) -> bool:
+        PublishedPull(warehouse, Folder(published), contents, Silence()).pull()
+        return (
+            warehouse.open_reference(version.name).manifest.digest
+            == source.open_reference(version.name).manifest.digest
+        )
+
+    for name in DAMAGES:
+        warehouse = bgdata.open_warehouse(folder / name)
+        with suppress(BgdataError):
+            PublishedPull(warehouse, Folder(published), contents, CutShort(0)).pull()
+        parts = parts_in(warehouse.staging)
+        if parts:
+            damaged(warehouse.staging, parts_in(published), name, chance)
+        found["pulls that kept nothing"] += not parts
+        found[outcome(lambda: goes_on(warehouse))] += 1  # noqa: B023
+    return found
+
+
 # work that can be resumed, by its module: the first has all kinds
 KEEPERS: dict[str, Callable[[Path, Path, random.Random], Words] | None] = {
     "store/build.py": None,
     "store/download.py": downloads,
     "store/transfer.py": transfers,
     "publishing/folder.py": publications,
+    "publishing/pull.py": published_pulls,
     "selfplay/commands/rollout.py": rollouts,
     "bearoff/kinds/shared/two_sided_parquet.py": parquet_parts,
 }
