@@ -94,7 +94,7 @@ def test_lines_that_are_not_run_parse(line: str) -> None:
     """bgdata has the command with these options, and the command accepts as many arguments."""
     command: click.Command = main
     words = shlex.split(line, comments=True)[1:]
-    context = click.Context(main)
+    context = click.Context(main, **main.context_settings)
     while isinstance(command, click.Group):
         name = words.pop(0)
         found = command.get_command(context, name)
@@ -144,7 +144,7 @@ def test_reference_has_every_view_and_macro(tmp_path: Path) -> None:
 
 def test_reference_has_every_command_once() -> None:
     shown = "".join(reference_pages.command_pages().values())
-    context = click.Context(main)
+    context = click.Context(main, **main.context_settings)
     for name in main.list_commands(context):
         assert shown.count(f".. click:: docs.reference_pages:{name}\n") == 1
         assert getattr(reference_pages, name) is main.get_command(context, name)

@@ -232,7 +232,8 @@ def collect_files(
             inside += [member for each in packed for member in unpack_archive(each, unpacked)]
         wanted = [each for each in inside if _is_wanted(declared, each)]
         if not wanted:
-            raise MissingFileError(f"expected {_what(declared)} in {path}, found none in {len(inside):,} files")
+            among = f" in {len(inside):,} files" if inside else ""
+            raise MissingFileError(f"expected {_what(declared)} in {path}, found none{among}")
         if len(wanted) < len(inside):
             progress.note(f"{path}: left out {len(inside) - len(wanted)} of {len(inside)} files: not {_what(declared)}")
         found += wanted

@@ -42,7 +42,9 @@ def tables(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @each("check", lambda: list(queries()))
 def test_good_tables_pass(connection: duckdb.DuckDBPyConnection, check: str) -> None:
-    assert connection.sql(f"select count(*) from {check.partition('__')[0]}").fetchall() > [(0,)]
+    """Every checked table has rows, but for one: a sample in .mat has no analysis."""
+    table = check.partition("__")[0]
+    assert table == "foreign_analysis" or connection.sql(f"select count(*) from {table}").fetchall() > [(0,)]
     assert connection.sql(queries()[check]).fetchall() == []
 
 

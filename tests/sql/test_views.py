@@ -364,6 +364,7 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
         "position_id": "board",
     }
     assert (found.pop("is_in_place"), found.pop("files_in")) == ("folder", "folder files")
+    assert [found.pop(name) for name in ("library", "my_errors", "players")] == ["1", "2", "2"]
     assert found.pop("cube_decisions") == str(rows["cube_life"])
     assert int(found.pop("cube_life_by_length")) > 1
     assert found.pop("race_rule_losses") == str(len(NAMES))

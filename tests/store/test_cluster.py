@@ -283,7 +283,7 @@ def test_workers_without_bgdata_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["local", "processes:2"])
 def test_store_without_a_cluster_is_refused(name: str) -> None:
-    message = f"^expected the executor dask://HOST:PORT with a store between machines, got {name}$"
+    message = f"^expected the executor dask://HOST:PORT with a store between machines, got '{name}'$"
     with pytest.raises(UsageError, match=message), open_executor(name, "s3://x/y"):
         pass
 

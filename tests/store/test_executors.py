@@ -55,7 +55,7 @@ NAMES = ["", "locally", "processes", "processes:", "processes:-1", "processes:x"
     ("name", "message"),
     [
         *(
-            (name, f"the executor local, processes:N or dask://HOST:PORT, got {name}")
+            (name, f"the executor local, processes:N or dask://HOST:PORT, got {name!r}")
             for name in (*NAMES, "dask://host")
         ),
         *((f"processes:{count}", f"1 to 1024 processes, got {count}") for count in (0, 1025)),

@@ -286,7 +286,8 @@ def known_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     assert isinstance(kind, ImportedDataset)
     money = " 0 point match\n\n" + MISSED
     doubled = " 0 point match\n\n" + DOUBLED
-    texts = {"known": KNOWN, "crawford": CRAWFORD, "money": money, "jacoby": f'; [Jacoby "On"]\n{doubled}\n{doubled}'}
+    jacoby = f'; [Jacoby "On"]\n{doubled}\n{doubled.replace("Ann", "Eve")}'  # the same session would be left out
+    texts = {"known": KNOWN, "crawford": CRAWFORD, "money": money, "jacoby": jacoby}
     for name, text in texts.items():
         path = folder / f"{name}.mat"
         path.write_text(text)

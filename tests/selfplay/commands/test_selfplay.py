@@ -72,7 +72,7 @@ def test_processes_give_the_same_corpus(memory_path: Path) -> None:
         (
             ("--player", "pubeval", "--executor", "x"),
             2,
-            "expected the executor local, processes:N or dask://HOST:PORT, got x",
+            "expected the executor local, processes:N or dask://HOST:PORT, got 'x'",
         ),
     ],
 )

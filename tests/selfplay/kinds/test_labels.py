@@ -57,17 +57,17 @@ def test_rows_equal_positions_of_the_source(small_root: Path) -> None:
     with warehouse.connect() as connection:
         rows = connection.sql("select * exclude (variant, network) from lookahead_labels order by row").fetchall()
         shown = connection.sql("select distinct network from lookahead_labels").fetchall()
-        sample = connection.sql("select game, turn, position_id, board, class, split from position_sample").fetchall()
+        sample = connection.sql("select * exclude variant from position_sample").fetchall()
     assert shown == [(f"network/tiny/{warehouse.open('network', 'tiny').folder.name}",)]
     assert [row[0] for row in rows] == list(range(position_count(source)))
-    assert [(*row[1:6], row[-1]) for row in rows] == sample
+    assert [(*row[1:9], row[-1]) for row in rows] == sample
     chances, static = table.array("chances"), table.array("static_chances")
-    assert [row[6:11] for row in rows] == [tuple(row) for row in chances.tolist()]
+    assert [row[9:14] for row in rows] == [tuple(row) for row in chances.tolist()]
     equities, static_equities = cubeless_equities(chances), cubeless_equities(static)
-    assert [row[11:14] for row in rows] == [
+    assert [row[14:17] for row in rows] == [
         pytest.approx(values) for values in zip(equities, static_equities, equities - static_equities, strict=True)
     ]
-    assert [row[14] for row in rows] == [LABEL_SOURCES[number] for number in table.array("sources")]
+    assert [row[17] for row in rows] == [LABEL_SOURCES[number] for number in table.array("sources")]
     found, sources = table.manifest.statistics, table.array("sources")
     assert [found[name] for name in LABEL_SOURCES] == [(sources == number).sum() for number in range(4)]
     changes = table.array("changes")[sources == 3]
