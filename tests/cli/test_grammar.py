@@ -151,7 +151,7 @@ GIVEN = {  # valid values of the other arguments
     "position": "4HPwATDgc/ABMA", "kind": "bearoff_gammon", "files": "x", "source": "gnubg", "sql": "select 1",
     "player": "pubeval", "match": "x.mat", "corpus": "selfplay/x", "study": "index", "version": "a/b/r1-00000000",
     "met": "x", "other": "x", "table": "a/b", "name": "x", "shell": "bash", "before": "a/b", "after": "a/b",
-    "user": "x", "address": "nowhere",
+    "user": "x", "address": "nowhere", "folder": "x",
 }  # fmt: skip
 NEEDED = {"output": "x", "folder": "x", "form": "csv", "labels": "x"}
 UNLESS_ASKED = {  # options without which a command does nothing

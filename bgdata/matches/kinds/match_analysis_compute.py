@@ -89,16 +89,19 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
         return {"decisions": decisions, "mean_loss": loss / decisions if decisions else 0.0}
 
     def check_sample(self, recheck: Recheck[MatchAnalysisParameters]) -> str:
-        """Judge some games again."""
+        """Judge some games again, and find the places and names of all."""
         found, table = situations_of(recheck), recheck.table
+        for name, values in places_of(recheck, [key_of(each) for each in found]).items():
+            if not np.array_equal(table.array(name), values):
+                raise CheckFailedError(f"expected the {name} of the source in {table.name}, found others")
         ends = [0, *table.array("game_ends").tolist()]
+        if sorted(ends) != ends or ends[-1] != len(table.array("numbers")):
+            raise CheckFailedError(f"expected the decisions of each game in {table.name}, found ends out of order")
         chosen = recheck.generator.permutation(len(found))[: min(SAMPLE_GAMES, recheck.rows)].tolist()
         for game in chosen:
-            rows = slice(*ends[game : game + 2])
+            kept = rows_in(table.arrays(), slice(*ends[game : game + 2]))
             for name, values in arrays_of([judge(open_analyst(recheck), found[game], game)]).items():
-                if name in ("numbers", "values", "boards") and not np.array_equal(
-                    table.array(name)[rows], values, equal_nan=name == "values"
-                ):
+                if not np.array_equal(kept[name], values, equal_nan=name == "values"):
                     raise CheckFailedError(f"expected the same {name} of game {game} in {table.name}, found others")
         return sample_text(len(chosen), len(found), "games")
 
@@ -285,6 +288,16 @@ def arrays_of(games: Sequence[GameRows]) -> dict[str, Array]:
         **text_arrays("xgids", [text for game in games for text in game.xgids]),
         "game_ends": np.cumsum([len(game.numbers) for game in games], dtype=np.int64),
     }
+
+
+def rows_in(arrays: Mapping[str, Array], rows: slice) -> dict[str, Array]:
+    """The arrays of the decisions of one game, as `arrays_of` makes them of it alone."""
+    found = {name: np.asarray(arrays[name])[rows] for name in ("numbers", "values", "boards")}
+    for name, each in (("choices", 2), ("xgids", 1)):
+        ends = np.concatenate([[0], np.asarray(arrays[f"{name}_ends"])])[each * rows.start : each * rows.stop + 1]
+        found[name] = np.asarray(arrays[name])[ends[0] : ends[-1]]
+        found[f"{name}_ends"] = ends[1:] - ends[0]
+    return {**found, "game_ends": np.array([rows.stop - rows.start])}
 
 
 def places_of(context: Context[MatchAnalysisParameters], keys: Sequence[bytes]) -> dict[str, Array]:
