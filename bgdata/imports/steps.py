@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import zipfile
 from collections.abc import Sequence
@@ -29,7 +28,7 @@ from bgdata.store.dataset import ImportedDataset
 from bgdata.store.download import download
 from bgdata.store.manifest import unpacked_name
 from bgdata.store.progress import Progress
-from bgdata.store.storage import hold_lock, sha256_file, storage_errors, write_file
+from bgdata.store.storage import hold_lock, parse_sums, sha256_file, storage_errors, sums_bytes, write_file
 from bgdata.store.table import Table
 from bgdata.store.verify import verify
 from bgdata.warehouse import Warehouse
@@ -135,21 +134,19 @@ def _unpacked_hash(file: SourceFile, path: Path, step: str) -> str:
 
 def read_sums(path: Path) -> dict[str, str]:
     """SHA-256 by name, of a file that `sha256sum -c` reads; empty without the file. Raises ManifestFormatError."""
-    found = {}
     with storage_errors("read", path):
-        text = path.read_bytes().decode(errors="replace") if path.exists() else ""
-    for line in text.splitlines():
-        digest, gap, name = line.partition("  ")
-        if not gap or not re.fullmatch("[0-9a-f]{64}", digest):
-            raise ManifestFormatError(f"expected a line of sha256sum in {path}, got {cite(line)}; try: delete it")
-        found[name] = digest
-    return found
+        written = path.read_bytes() if path.exists() else b""
+    try:
+        return dict(parse_sums(written))
+    except ValueError as error:
+        raise ManifestFormatError(
+            f"expected a line of sha256sum in {path}, got {cite(str(error))}; try: delete it"
+        ) from None
 
 
 def add_sum(path: Path, name: str, sha256: str) -> None:
     """Add a line to a file of `read_sums`, sorted by name."""
-    sums = {**read_sums(path), name: sha256}
-    write_file(path, "".join(f"{digest}  {each}\n" for each, digest in sorted(sums.items())).encode())
+    write_file(path, sums_bytes({**read_sums(path), name: sha256}))
 
 
 def next_step(file: SourceFile, path: Path) -> str:
@@ -221,12 +218,12 @@ def collect_files(
     declared: Any = warehouse.kind(kind)
     found: list[Path] = []
     for path in map(input_path, paths):
-        archives = _is_told_by_content(declared) and is_archive(path)
+        archives = declared.is_told_by_content and is_archive(path)
         if not path.is_dir() and not archives:
             found.append(path)
             continue
         inside = unpack_archive(path, unpacked) if archives else _files_in(warehouse, path)
-        if _is_told_by_content(declared):
+        if declared.is_told_by_content:
             packed = [each for each in inside if is_archive(each)]
             inside = [each for each in inside if each not in packed]
             inside += [member for each in packed for member in unpack_archive(each, unpacked)]
@@ -238,10 +235,6 @@ def collect_files(
             progress.note(f"{path}: left out {len(inside) - len(wanted)} of {len(inside)} files: not {_what(declared)}")
         found += wanted
     return found
-
-
-def _is_told_by_content(kind: Any) -> bool:
-    return bool(getattr(kind, "is_told_by_content", False))
 
 
 def _files_in(warehouse: Warehouse, folder: Path) -> list[Path]:
@@ -256,8 +249,8 @@ def _files_in(warehouse: Warehouse, folder: Path) -> list[Path]:
 
 def _is_wanted(kind: Any, path: Path) -> bool:
     """Whether a file of a folder is imported. Raises StorageError for one that cannot be read."""
-    if not _is_told_by_content(kind):
-        return unpacked_name(path.name.lower()).endswith(getattr(kind, "endings", None) or "")
+    if not kind.is_told_by_content:
+        return unpacked_name(path.name.lower()).endswith(kind.endings or "")
     try:
         return bool(kind.computation.holds(path))
     except OSError as error:
@@ -265,10 +258,9 @@ def _is_wanted(kind: Any, path: Path) -> bool:
 
 
 def _what(kind: Any) -> str:
-    if _is_told_by_content(kind):
+    if kind.is_told_by_content:
         return f"files with {kind.name}"
-    endings = getattr(kind, "endings", ())
-    return f"files that end in {', '.join(endings)}" if endings else "a file"
+    return f"files that end in {', '.join(kind.endings)}" if kind.endings else "a file"
 
 
 def check_version(warehouse: Warehouse, version: str, progress: Progress, *, seed: int = 0) -> list[str]:

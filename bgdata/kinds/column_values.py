@@ -84,6 +84,11 @@ def null_columns(columns: Sequence[Column], names: Container[str], count: int) -
     return {each.name: pa.nulls(count, pa.type_for_alias(ALIASES[each.type])) for each in columns if each.name in names}
 
 
+def numbers_or_null(values: Array) -> pa.Array:
+    """A column of numbers, null where they are NaN."""
+    return pa.array(np.ascontiguousarray(values), mask=np.isnan(values))
+
+
 def dictionary_column(codes: Array, values: Array) -> pa.Array:
     """`values[codes]` as a dictionary column, of which Parquet stores each value once per row group."""
     return pa.DictionaryArray.from_arrays(pa.array(np.ascontiguousarray(codes)), pa.array(values))

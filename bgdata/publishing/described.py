@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bgdata.publishing.contents import Contents, PublishedTable, PublishedVersion
+from bgdata.publishing.licences import OURS
 from bgdata.store.dataset import Dataset, TableShape
 from bgdata.store.manifest import Manifest, load_manifest
 
@@ -68,7 +69,7 @@ class Described:
     def licences(self) -> list[str]:
         """The licences of all tables, ours first."""
         found = {version.licence for version in self.contents.versions}
-        return sorted(found, key=lambda licence: (licence != "CC0-1.0", licence))
+        return sorted(found, key=lambda licence: (licence != OURS, licence))
 
     @property
     def newest(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from bgdata.publishing.contents import PublishedVersion
 from bgdata.publishing.described import Described
 from bgdata.store.manifest import Manifest, canonical_json
-from bgdata.version import __version__
+from bgdata.version import DISTRIBUTION, __version__
 
 SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 _FACETS = "https://openlineage.io/spec/facets"
@@ -62,7 +62,7 @@ def _event(described: Described, version: PublishedVersion, manifest: Manifest) 
 
 def _producer(manifest: Manifest) -> str:
     """The software that made a version, as an address: the form that the specification asks for."""
-    return f"https://pypi.org/project/bgdata-backgammon/{manifest.software.get('bgdata', __version__)}"
+    return f"https://pypi.org/project/{DISTRIBUTION}/{manifest.software.get('bgdata', __version__)}"
 
 
 def _facet(manifest: Manifest, schema: str, **values: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -31,10 +30,8 @@ from bgdata.store.manifest import Manifest, load_manifest, read_whole
 from bgdata.store.parquet import parquet_errors
 from bgdata.store.progress import Progress
 from bgdata.store.registry import Kinds
-from bgdata.store.storage import sha256_file
+from bgdata.store.storage import parse_sums, sha256_file
 from bgdata.store.verify import Check, Finding, finding_of
-
-_SUM = re.compile(r"([0-9a-f]{64})  ([^\n]+)")
 
 
 def verify_published(folder: Path, kinds: Kinds, progress: Progress) -> Iterator[Finding]:
@@ -61,25 +58,31 @@ def check_sums(folder: Path, contents: Contents) -> str:
     """Compare every file with its hash in SHA256SUMS; returns how many. Raises CorruptFileError, or
     DigestMismatchError."""
     try:
-        lines = read_whole(folder / SUMS).decode().splitlines()
+        lines = parse_sums(read_whole(folder / SUMS))
     except FileNotFoundError as error:
         raise CorruptFileError(f"expected {SUMS} in {folder}, found no such file") from error
-    found = [_SUM.fullmatch(line) for line in lines]
-    listed = {each[2]: each[1] for each in found if each is not None}
+    except ValueError as error:
+        raise CorruptFileError(f"expected a hash and a name in each line of {folder / SUMS}, found others") from error
+    listed = dict(lines)
     if len(listed) != len(lines):
-        raise CorruptFileError(f"expected a hash and a name in each line of {folder / SUMS}, found other lines")
+        raise CorruptFileError(f"expected each name once in {folder / SUMS}, found one twice")
     there = set(visible_files(folder)) - {SUMS}
     if wrong := sorted(there ^ set(listed)):
         what = "is not listed in it" if wrong[0] in there else "is missing"
         raise CorruptFileError(f"expected the files of {folder / SUMS}, found that {wrong[0]} {what}")
     for name, expected in listed.items():
-        if (digest := sha256_file(folder / name, inside=True)) != expected:
-            raise DigestMismatchError(f"expected SHA-256 {expected[:16]}... of {folder / name}, found {digest[:16]}...")
+        check_hash(folder / name, expected)
     for file in contents.files:
         if listed.get(file.name) != file.sha256:
             raise DigestMismatchError(f"expected the same hash of {file.name} in {SUMS} and {LISTING}, found two")
     listing = hashlib.sha256((folder / LISTING).read_bytes()).hexdigest()
     return f"{len(listed):,} files are as listed, list {listing[:16]}"
+
+
+def check_hash(path: Path, expected: str) -> None:
+    """Raise DigestMismatchError for a file with another hash."""
+    if (found := sha256_file(path, inside=True)) != expected:
+        raise DigestMismatchError(f"expected SHA-256 {expected[:16]}... of {path}, found {found[:16]}...")
 
 
 def _checks(folder: Path, version: PublishedVersion, kinds: Kinds, progress: Progress) -> Iterator[tuple[str, Check]]:

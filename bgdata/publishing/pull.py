@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bgdata.errors import DigestMismatchError, MissingFileError
+from bgdata.errors import MissingFileError
 from bgdata.process import keep, keeping
 from bgdata.publishing.contents import LISTING, Contents, PublishedVersion, parse_contents
-from bgdata.publishing.proof import computed_parts
+from bgdata.publishing.proof import check_hash, computed_parts
 from bgdata.publishing.published_arrays import PublishedArrays
 from bgdata.store.arrays import save_array
 from bgdata.store.build import write_tables
@@ -123,7 +123,7 @@ class PublishedPull:
         """The folder with the files of a version, each with the hash in the list: the place itself, or a copy."""
         if isinstance(self.place, Folder):
             for file in version.all_files:
-                _check_hash(self.place.root / file.name, file.sha256)
+                check_hash(self.place.root / file.name, file.sha256)
             return self.place.root
         files = version.all_files
         self.progress.start(f"{version.name}: fetching", sum(file.bytes for file in files), "bytes")
@@ -134,11 +134,6 @@ class PublishedPull:
             entry = FileEntry(name, file.bytes, file.sha256)
             fetch_file(self.place, home, entry, folder / home, self.progress.advance)
         return folder
-
-
-def _check_hash(path: Path, expected: str) -> None:
-    if (found := sha256_file(path, inside=True)) != expected:
-        raise DigestMismatchError(f"expected SHA-256 {expected[:16]}... of {path}, found {found[:16]}...")
 
 
 def restore_version(

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from bgdata.errors import CorruptFileError, ManifestFormatError, cite
 from bgdata.publishing.contents import PublishedTable
 from bgdata.publishing.shards import groups
+from bgdata.store.arrays import Array
 
 Recipe: TypeAlias = Mapping[str, Any]
-Array: TypeAlias = NDArray[Any]
-SMALLEST_BYTES = 4096  # of an array that is worth a recipe
+MIN_BYTES = 4096  # of an array that is worth a recipe
 _SAMPLE = 2000  # values by which most columns are excluded
-_MOST_TEXTS = 64
+_MAX_TEXTS = 64
 _MANY_ROWS = 2_000_000  # of a version of which few columns are in memory at a time
 
 
@@ -113,7 +113,7 @@ def _values(values: Any) -> Values | None:
 
 def find_recipe(values: Array, rows: PublishedRows, part: int) -> Recipe | None:
     """How an array of a part is found in the rows; None if it is not, or is too small for a recipe."""
-    if values.nbytes < SMALLEST_BYTES:
+    if values.nbytes < MIN_BYTES:
         return None
     kind = {"dtype": values.dtype.newbyteorder("<").str, "shape": list(values.shape)}
     for table in rows.tables:
@@ -188,7 +188,7 @@ def _rule(values: Array, column: Values) -> dict[str, Any] | None:
 def _rules(values: Array, column: Values) -> Iterator[dict[str, Any]]:
     """Rules that may give the values."""
     if column.texts is not None:
-        if len(column.texts) <= _MOST_TEXTS and values.dtype.kind in "iu":
+        if len(column.texts) <= _MAX_TEXTS and values.dtype.kind in "iu":
             first = {int(code): int(at) for code, at in zip(*np.unique(column.flat, return_index=True), strict=True)}
             yield {"texts": {column.texts[code]: int(values[at]) for code, at in sorted(first.items())}}
         return

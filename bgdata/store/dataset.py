@@ -303,6 +303,8 @@ class ImportedDataset(Dataset[P]):
     """A kind that is imported from other people's files, given to `Job.files`. Equal files give equal versions."""
 
     takes_files = True
+    endings: ClassVar[tuple[str, ...]] = ()  # endings of the files read from folders; empty: all files
+    is_told_by_content: ClassVar[bool] = False  # whether files of folders and archives are chosen by what they hold
 
     @abstractmethod
     def parameters_of(self, files: Sequence[Path], name: str | None = None) -> P:

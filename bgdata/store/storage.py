@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
@@ -150,6 +151,22 @@ def sha256_file(path: Path, *, inside: bool = False) -> str:
     file."""
     with storage_errors("read", path), open_regular(path) if inside else path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sums_bytes(sums: Mapping[str, str]) -> bytes:
+    """A file that `sha256sum -c` reads, of SHA-256 in hex by name."""
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())).encode()
+
+
+def parse_sums(written: bytes) -> list[tuple[str, str]]:
+    """(name, SHA-256 in hex) of each line of such a file. Raises ValueError with the first other line."""
+    found = []
+    for line in written.decode(errors="replace").splitlines():
+        parts = re.fullmatch(r"([0-9a-f]{64})  (.+)", line)
+        if parts is None:
+            raise ValueError(line)
+        found.append((parts[2], parts[1]))
+    return found
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import resource
 import time
 from collections.abc import Callable
@@ -18,10 +19,12 @@ from bgdata.store.arrays import ArrayWriter, save_array
 from bgdata.store.storage import (
     hold_lock,
     is_locked,
+    parse_sums,
     publish,
     remove_folder,
     sha256_file,
     storage_errors,
+    sums_bytes,
     write_file,
 )
 from tests.store import processes
@@ -218,3 +221,12 @@ def test_lock_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
         hold_lock(tmp_path / "file" / "lock"),
     ):
         pass
+
+
+def test_sums_round_trip_and_other_lines_are_refused() -> None:
+    sums = {"b c.txt": "0" * 64, "a.txt": "f" * 64}
+    assert parse_sums(sums_bytes(sums)) == sorted(sums.items())
+    assert parse_sums(b"") == []
+    for line in (b"a.txt", b"0" * 63 + b"  a", b"0" * 64 + b" a", b"0" * 64 + b"  ", b"\xff"):
+        with pytest.raises(ValueError, match=re.escape(line.decode(errors="replace"))):
+            parse_sums(sums_bytes(sums) + line + b"\n")

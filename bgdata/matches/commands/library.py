@@ -82,7 +82,7 @@ def matches(
     if player is None:
         if page or aliases or analysis:
             raise UsageError("expected a PLAYER with --page, --alias and --analysis, got none")
-        found = rows_of(warehouse, LIBRARY)
+        found = warehouse.rows(LIBRARY)
         show_rows(found, form, table_lines(LIBRARY_COLUMNS, found))
         return
     names = (player, *aliases)
@@ -90,19 +90,10 @@ def matches(
     figures = [row for part in PARTS for row in part_rows(warehouse, decisions, part)]
     if not figures:
         raise MissingTableError(f"no analysed decisions of {cite(player)} in {warehouse.root}; try: bgdata matches")
-    worst = rows_of(
-        warehouse, f"select * from ({decisions}) where is_own and loss > 0 order by loss desc limit {errors}"
-    )
+    worst = warehouse.rows(f"select * from ({decisions}) where is_own and loss > 0 order by loss desc limit {errors}")
     if page:
         write_file(page, format_report(player, figures, worst).encode())
     show_rows(figures, form, report_lines(player, figures, worst))
-
-
-def rows_of(warehouse: Warehouse, query: str) -> list[Row]:
-    """The rows of a query. Raises QueryError, and MissingTableError for a missing table."""
-    with warehouse.connect(for_query=query) as connection:
-        relation = connection.sql(query)
-        return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 
 def decisions_of(warehouse: Warehouse, names: Sequence[str], analysis: str | None) -> str:
@@ -121,11 +112,10 @@ def decisions_of(warehouse: Warehouse, names: Sequence[str], analysis: str | Non
     return f"select *, player_name in ({own}) as is_own from match_analysis where variant = {sql_text(chosen)}"
 
 
-def part_rows(warehouse: Warehouse, decisions: str, part: str) -> list[Row]:
+def part_rows(warehouse: Warehouse, decisions: str, part: str) -> Sequence[Row]:
     """The rows of a part of the report, those with the greatest losses first; matches in order."""
     order = "name" if part == "match" else "loss desc, name"
-    return rows_of(
-        warehouse,
+    return warehouse.rows(
         f"""with summed as (
             select {PARTS[part]} as name, is_own,
                 count(*) filter (where is_decision) as decisions,

@@ -16,13 +16,20 @@ from bgdata.errors import CheckFailedError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.dice import to_roll
+from bgdata.game.identifiers import format_xgid
 from bgdata.game.match import Money
 from bgdata.game.match_state import MatchState, Side
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.game.themes import NO_THEME, Theme, position_themes
-from bgdata.game.xgid import Xgid
-from bgdata.kinds.column_values import chosen_texts, class_column, position_columns, text_arrays, text_column
+from bgdata.kinds.column_values import (
+    chosen_texts,
+    class_column,
+    numbers_or_null,
+    position_columns,
+    text_arrays,
+    text_column,
+)
 from bgdata.matches.acts import NO_DOUBLE, ActKind, Judged
 from bgdata.matches.judging import Analyst, judge_game
 from bgdata.matches.kinds.match_analysis import NUMBERS, SUBJECTS, VALUES, MatchAnalysisParameters
@@ -98,9 +105,10 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
         if sorted(ends) != ends or ends[-1] != len(table.array("numbers")):
             raise CheckFailedError(f"expected the decisions of each game in {table.name}, found ends out of order")
         chosen = recheck.generator.permutation(len(found))[: min(SAMPLE_GAMES, recheck.rows)].tolist()
+        analysts, arrays = open_analyst(recheck), table.arrays()
         for game in chosen:
-            kept = rows_in(table.arrays(), slice(*ends[game : game + 2]))
-            for name, values in arrays_of([judge(open_analyst(recheck), found[game], game)]).items():
+            kept = rows_in(arrays, slice(*ends[game : game + 2]))
+            for name, values in arrays_of([judge(analysts, found[game], game)]).items():
                 if not np.array_equal(kept[name], values, equal_nan=name == "values"):
                     raise CheckFailedError(f"expected the same {name} of game {game} in {table.name}, found others")
         return sample_text(len(chosen), len(found), "games")
@@ -263,7 +271,7 @@ def xgid(found: Situation, judged: Judged, kind: int) -> str:
         to_decide=Side.TOP if kind == ANSWER and act.player != act.on_roll else Side.BOTTOM,
         is_crawford=act.stakes.is_crawford, is_jacoby=isinstance(score, Money) and score.is_jacoby,
     )  # fmt: skip
-    return str(Xgid(Position(act.board.tolist()), state, max(1024, state.cube_value)))
+    return format_xgid(Position(act.board.tolist()), state)
 
 
 def split_games(shard: Mapping[str, Array]) -> list[GameRows]:
@@ -282,7 +290,7 @@ def arrays_of(games: Sequence[GameRows]) -> dict[str, Array]:
     """The arrays of the decisions of games, in order."""
     return {
         "numbers": np.concatenate([np.zeros((0, len(NUMBERS)), np.int32), *(game.numbers for game in games)]),
-        "values": np.concatenate([np.zeros((0, 4)), *(game.values for game in games)]),
+        "values": np.concatenate([np.zeros((0, len(VALUES))), *(game.values for game in games)]),
         "boards": np.concatenate([np.zeros((0, 26), np.int8), *(game.boards for game in games)]),
         **text_arrays("choices", [text for game in games for text in game.choices]),
         **text_arrays("xgids", [text for game in games for text in game.xgids]),
@@ -324,7 +332,7 @@ def columns_of(arrays: Mapping[str, Array]) -> dict[str, Any]:
     away = {name: _number(column[name], pa.int32(), MONEY_AWAY) for name in ("away", "opponent_away")}
     dice = {name: _number(column[name], pa.int8(), NULL) for name in ("die1", "die2")}
     flags = {name: pa.array(column[name] == 1) for name in ("is_forced", "is_decision", "counts_for_pr")}
-    figures = {name: _null_unless_known(values[:, number]) for number, name in enumerate(VALUES)}
+    figures = {name: numbers_or_null(values[:, number]) for number, name in enumerate(VALUES)}
     figures["luck"] = figures["luck"].cast(pa.float32())
     return {
         "match": pa.array(np.ascontiguousarray(places[games, 0])),
@@ -364,10 +372,6 @@ def error_of(kind: int, made: str, loss: float) -> str | None:
 
 def _number(values: Array, kind: pa.DataType, null: int) -> pa.Array:
     return pa.array(values, kind, mask=values == null)
-
-
-def _null_unless_known(values: Array) -> pa.Array:
-    return pa.array(np.ascontiguousarray(values), mask=np.isnan(values))
 
 
 COMPUTATION = MatchAnalysisComputation

@@ -20,7 +20,7 @@ from bgdata.formats.unpacking import read_content
 from bgdata.game.board_kernels import position_classes
 from bgdata.imports.kinds.shared.imports import QUARANTINE, ImportParameters
 from bgdata.imports.kinds.shared.imports_compute import WholeFilesComputation
-from bgdata.kinds.column_values import CHANCES, chosen_texts, text_arrays, text_column
+from bgdata.kinds.column_values import CHANCES, chosen_texts, numbers_or_null, text_arrays, text_column
 from bgdata.matches.kinds.matches import FOREIGN_ANALYSIS, GAME_NOTES, IMPORTED_MATCHES
 from bgdata.matches.kinds.shared.match_rows import MatchRows, MatchRowsFile, Said, file_rows
 from bgdata.selfplay.kinds.shared.games import ACTIONS
@@ -229,15 +229,11 @@ def said_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
         "level": chosen_texts(named[1], analysts),
         "text": text_column(arrays, "said_texts"),
         "is_made": pa.array(made == 1, mask=made < 0),
-        "value": _null_unless_known(values[:, 0].astype(np.float64)),
+        "value": numbers_or_null(values[:, 0].astype(np.float64)),
         "unit": chosen_texts(pa.array([*UNITS, ""]), units),
-        **{name: _null_unless_known(values[:, number]) for number, name in enumerate(CHANCES, 1)},
+        **{name: numbers_or_null(values[:, number]) for number, name in enumerate(CHANCES, 1)},
     }
     yield pa.record_batch(columns)
-
-
-def _null_unless_known(values: Array) -> pa.Array:
-    return pa.array(np.ascontiguousarray(values), mask=np.isnan(values))
 
 
 def turn_rows(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.errors import CheckFailedError, CheckSkippedError, MissingTableError
-from bgdata.kinds.column_values import text_arrays, text_column
+from bgdata.kinds.column_values import numbers_or_null, text_arrays, text_column
 from bgdata.store.arrays import Array
 from bgdata.store.checks import connect_tables, only_row
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
@@ -41,8 +41,7 @@ class ClaimsComputation(Computation[ClaimsParameters]):
         for name in NULLABLE:
             columns[name] = pa.array([text or None for text in columns[name].to_pylist()], pa.string())
         for column in NUMBERS:
-            values = np.asarray(arrays[f"{column.name}s"])
-            columns[column.name] = pa.array(values, mask=np.isnan(values))
+            columns[column.name] = numbers_or_null(np.asarray(arrays[f"{column.name}s"]))
         columns["is_erratum"] = pa.array(np.asarray(arrays["is_erratum"], bool))
         yield pa.record_batch({name: columns[name] for name in ORDER})
 

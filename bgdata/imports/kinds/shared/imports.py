@@ -116,8 +116,6 @@ class FileImport(ImportedDataset[ImportParameters]):
     the arrays."""
 
     address: ClassVar[str] = ""  # where the files are published
-    endings: ClassVar[tuple[str, ...]] = ()  # endings of the files read from folders; empty: all files
-    is_told_by_content = False  # whether files of folders, and of zip archives, are chosen by what they hold
     side_tables: ClassVar[tuple[TableShape, ...]] = (QUARANTINE,)
     parameters = ImportParameters
     defaults: tuple[ImportParameters, ...] = ()
