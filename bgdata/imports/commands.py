@@ -172,7 +172,7 @@ def print_report(table: Table, form: str = "table", *, err: bool = False) -> Non
     if reasons:
         click.echo('  see them: bgdata query "from quarantine"', err=err)
     if DUPLICATES in counts:
-        others = f", and {counts[DUPLICATES]:,} times again" if counts[DUPLICATES] else ""
+        others = f"; {counts[DUPLICATES]:,} found again and left out" if counts[DUPLICATES] else ""
         click.echo(f"{counts[MATCHES]:,} match{'es' * (counts[MATCHES] != 1)}{others}", err=err)
     if counts.get(NOTES):
         from bgdata.matches.kinds.matches_compute import note_texts
