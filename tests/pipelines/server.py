@@ -125,13 +125,13 @@ class PrefectServer:
     def process(self, run: str) -> psutil.Process:
         """The process of a run."""
         children = psutil.Process(self.worker.pid).children()
-        (found,) = (child for child in children if child.environ().get("PREFECT__FLOW_RUN_ID") == run)
+        (found,) = (child for child in children if _environment(child).get("PREFECT__FLOW_RUN_ID") == run)
         return found
 
     def task_processes(self, run: str) -> list[psutil.Process]:
         """The processes of a run's tasks."""
         found = self.process(run).children(recursive=True)
-        return [process for process in found if "spawn_main" in " ".join(process.cmdline())]
+        return [process for process in found if "spawn_main" in " ".join(_command(process))]
 
     def processes(self, run: str) -> list[psutil.Process]:
         """The process of a run and all its children."""
@@ -178,3 +178,19 @@ def free_port() -> int:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
         return port
+
+
+def _environment(process: psutil.Process) -> dict[str, str]:
+    """The environment of a process; empty once it has ended, as the workers of other runs may at any time."""
+    try:
+        return process.environ()
+    except psutil.NoSuchProcess:
+        return {}
+
+
+def _command(process: psutil.Process) -> list[str]:
+    """The command line of a process; empty once it has ended."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
