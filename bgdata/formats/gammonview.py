@@ -202,14 +202,16 @@ def match_file(document: Mapping[str, Any], endings: Mapping[int, _Ending], form
 
 def join_files(files: Sequence[MatchFile]) -> MatchFile:
     """The matches of several files, whose lines follow each other."""
-    matches, texts, rejects = [], [], []
+    matches: list[Match] = []
+    texts: list[bytes] = []
+    rejects: list[tuple[int, str]] = []
     for file in files:
-        first, lines = sum(map(len, texts)), file.ledger.lines
-        texts.append([lines[index] for index in range(len(lines))])
+        first, lines = len(texts), file.ledger.lines
+        texts += [lines[index] for index in range(len(lines))]
         rejects += [(first + bad.line - 1, bad.reason) for bad in file.rejects]
         for match in file.matches:
             matches.append(replace(match, games=tuple(_moved(game, first) for game in match.games)))
-    ledger = Ledger(split_lines(b"".join(line + b"\n" for text in texts for line in text)))
+    ledger = Ledger(split_lines(b"".join(line + b"\n" for line in texts)))
     for line, reason in rejects:
         ledger.reject([line], reason)
     return MatchFile(ledger, tuple(matches))
