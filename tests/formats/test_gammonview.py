@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bgdata.errors import CorruptFileError, MissingExtraError
-from bgdata.formats.gammonview import XG_RECORDS, _Ending, match_file, parse_document
+from bgdata.formats.gammonview import XG_RECORDS, _Ending, join_files, match_file, parse_document, split_stream
 from bgdata.formats.match_files import holds_matches, match_form, read_matches
 from bgdata.formats.matches import BY_HAND, MatchFile, TurnKind
 from bgdata.formats.replay import ReplayedFile, replay_file
@@ -236,3 +236,46 @@ def test_files_of_the_package_itself(tmp_path: Path) -> None:
     path.write_bytes(gvformat.write_gvab(gvformat.convert_mat(FOLDER / "session.mat")))
     assert path.read_bytes().startswith(b"OGXM")
     assert plays_of(replay_file(read_matches(path))) == plays_of(session("mat"))
+
+
+def stream() -> list[bytes]:
+    """Three .ogxm files that GammonView wrote, two of them from texts; the first has the older format."""
+    import gvformat
+
+    texts = (FOLDER / "session.mat", EXPORTED)
+    return [
+        (FOLDER / "session.ogxm").read_bytes(),
+        *(gvformat.write_gvab(gvformat.convert_mat(path)) for path in texts),
+    ]
+
+
+EXPORTED = Path(__file__).parent / "binary/short.mat"
+
+
+def test_stream_of_files() -> None:
+    parts = stream()
+    assert split_stream(b"".join(parts)) == parts
+    file = replay_file(parse_document(b"".join(parts), "x.ogxms"))
+    assert [len(match.games) for match in file.matches] == [3, 3, 1]
+    assert plays_of(file)[:3] == plays_of(session("ogxm"))
+    assert file.rejects == []
+    lines = [game.units for match in file.matches for game in match.games]
+    assert [units.start for units in lines[1:]] == [units.stop for units in lines[:-1]]
+
+
+def test_damaged_part_of_a_stream_is_set_aside() -> None:
+    first, second, third = stream()
+    damaged = second[:40] + bytes(len(second) - 48) + second[-8:]
+    file = replay_file(parse_document(first + damaged + third, "x.ogxms"))
+    assert [len(match.games) for match in file.matches] == [3, 1]
+    (bad,) = file.rejects
+    assert bad.reason.startswith("expected a whole file of OpenGammon (OGXM) in part 2 of x.ogxms, found damage")
+    cut = replay_file(parse_document(first + second[:60], "x.ogxms"))
+    assert ([len(match.games) for match in cut.matches], len(cut.rejects)) == ([3], 1)
+
+
+def test_flaws_of_a_stream_name_their_line() -> None:
+    bad = document(OPENING, {"color": 1, "action_id": 34})
+    joined = join_files([session("ogxm"), bad])
+    (first,) = (each for each in joined.rejects if "see line" not in each.reason)
+    assert first.line == session("ogxm").counts.lines + 3

@@ -156,3 +156,39 @@ def test_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch
     monkeypatch.setenv("BGDATA_MOST_UNPACKED_BYTES", "100")
     with pytest.raises(TooLargeError, match="expected at most 100 bytes of content"):
         unpack_archive(archive_of(tmp_path), tmp_path)
+
+
+EXPORTS = Path(__file__).parents[2] / "formats/exports"
+
+
+def test_games_of_exports_are_one_match(tmp_path: Path, imports: Imports) -> None:
+    for name in ("session.txt", "session_002.txt", "session_004.txt"):
+        (tmp_path / name).write_bytes((EXPORTS / name).read_bytes())
+    table = imported(imports, tmp_path)
+    (match,) = rows(table, "imported_matches")
+    assert (match["source"], match["format"], match["n_games"], match["n_files"]) == ("session.txt", "gnubg text", 3, 1)
+    assert [(row["game_number"], row["score_0"], row["points_won"]) for row in rows(table)] == [
+        (1, 0, 8),
+        (2, 8, 1),
+        (4, 9, 6),
+    ]
+    notes = [row["text"] for row in rows(table, "game_notes")]
+    assert notes == ["game 3 is missing: game 4 begins at 9-1, and game 2 ends at 9-0, in session_004.txt"]
+    turns = {(row["game"], row["turn"]) for row in rows(table, "turns")}
+    said = {(row["game"], row["turn"]) for row in rows(table, "foreign_analysis")}
+    assert said <= turns
+    assert {game for game, _ in said} == {0, 1, 2}
+
+
+def test_exports_of_a_match_in_two_formats_are_the_same(tmp_path: Path, imports: Imports) -> None:
+    for name in ("session_002.txt", "session_002.html.gz"):
+        (tmp_path / name).write_bytes((EXPORTS / name).read_bytes())
+    (match,) = rows(imported(imports, tmp_path), "imported_matches")
+    assert match["n_files"] == 2
+
+
+def test_two_exports_of_the_same_game_number_are_two_matches(tmp_path: Path, imports: Imports) -> None:
+    text = (EXPORTS / "session_002.txt").read_text()
+    (tmp_path / "a.txt").write_text(text)
+    (tmp_path / "a_002.txt").write_text(text.replace("24/20 13/10", "13/9 13/10"))
+    assert [row["n_games"] for row in rows(imported(imports, tmp_path), "imported_matches")] == [1, 1]
