@@ -298,7 +298,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
-    """Write a file atomically; compressed if its name ends in.gz or.bz2, equal content always gives equal bytes.
+    """Write a file atomically; compressed if its name ends in .gz or .bz2, equal content always gives equal bytes.
 
     Raises StorageError if the file cannot be written.
     """

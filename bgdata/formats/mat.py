@@ -73,7 +73,7 @@ _FORFEITED = re.compile(r"forfeit(?:s|ed)|(?:lost|loses)\s+on\s+time", re.IGNORE
 
 
 def parse_mat(data: bytes) -> MatchFile:
-    """The matches of a.mat file; unknown or misplaced lines are quarantined.
+    """The matches of a .mat file; unknown or misplaced lines are quarantined.
 
     Text is decoded by `plain_text` and `decode_text`; names cannot have colons, and their unprintable characters become
     blanks. Headings, info lines (`; [Name "value"]`), turns and results are rows. Comments are blank lines, numbers of
@@ -330,8 +330,8 @@ def _turns(cell: str, player: int, notes: list[str]) -> list[Turn]:
         if _RESIGNED.fullmatch(rest):
             return [Turn(player, TurnKind.ROLL, dice), Turn(player, TurnKind.RESIGN)]
         if illegal := _ILLEGAL.fullmatch(rest):
-            return [Turn(player, TurnKind.PLAY, dice, _checker_moves(illegal[1]), text=rest)]
-        return [Turn(player, TurnKind.PLAY, dice, _checker_moves(rest))]
+            return [Turn(player, TurnKind.PLAY, dice, parse_checker_moves(illegal[1]), text=rest)]
+        return [Turn(player, TurnKind.PLAY, dice, parse_checker_moves(rest))]
     if found := _CUBE.fullmatch(cell):
         kind = TurnKind.DOUBLE if found[1].lower().endswith("doubles") else TurnKind.BEAVER
         return [Turn(player, kind, cube_value=int(found[2]) if found[2] else None)]
@@ -344,8 +344,8 @@ def _turns(cell: str, player: int, notes: list[str]) -> list[Turn]:
     return [Turn(player, TurnKind.RESIGN)]
 
 
-def _checker_moves(text: str) -> tuple[RecordedMove, ...]:
-    """The checker moves of a play. Raises ValueError if it cannot be read."""
+def parse_checker_moves(text: str) -> tuple[RecordedMove, ...]:
+    """The checker moves of a play such as `24/18 13/11*(2)`. Raises ValueError if it cannot be read."""
     moves: list[RecordedMove] = []
     for part in text.split():
         found = _STEPS.fullmatch(part)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bgdata.formats.gammonview import form_of, parse_document
+from bgdata.formats.gnubg_export import is_html_export, is_text_export, parse_gnubg_html, parse_gnubg_text
 from bgdata.formats.lines import plain_text, read_bytes
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import MatchFile
@@ -14,11 +15,13 @@ from bgdata.formats.sgf import parse_sgf
 from bgdata.formats.unpacking import packing_of
 
 HEAD_BYTES = 1 << 16  # enough to tell what a file holds
-SGF, MAT = "sgf", "mat"
+SGF, MAT, TEXT, HTML = "sgf", "mat", "gnubg text", "gnubg html"
 _TREE = re.compile(rb"\(\s*;")
 _SGF = re.compile(rb"(?:\xef\xbb\xbf)?\s*" + _TREE.pattern)
 _CALLED_SGF = re.compile(r"\.sgf(?:\.gz|\.bz2)?\Z", re.IGNORECASE)
 _MAT = re.compile(rb"^\s*(?:\d{1,5}\s+points?\s+match|match\s+(?:of|to)\s+\d{1,5}\s+points?)\s*$", re.IGNORECASE | re.M)
+ONE_GAME = (TEXT, HTML)  # formats whose files have one game of a match
+READERS = {SGF: parse_sgf, MAT: parse_mat, TEXT: parse_gnubg_text, HTML: parse_gnubg_html}
 
 
 def match_form(content: bytes) -> str | None:
@@ -29,6 +32,10 @@ def match_form(content: bytes) -> str | None:
     text = plain_text(content)
     if _SGF.match(text):
         return SGF
+    if is_text_export(text):
+        return TEXT
+    if is_html_export(text):
+        return HTML
     return MAT if _MAT.search(text) else None
 
 
@@ -52,11 +59,11 @@ def parse_matches(name: str, content: bytes) -> MatchFile:
     installed.
     """
     form = match_form(content)
-    if form not in (None, SGF, MAT):
+    if form not in (None, *READERS):
         return parse_document(content, name)
     text = plain_text(content)
     if form is None and _CALLED_SGF.search(name) and _TREE.search(text):
         form = SGF
-    found = parse_sgf(text) if form == SGF else parse_mat(text)
+    found = READERS[form or MAT](text)
     named = tuple(replace(match, form=form or MAT) for match in found.matches)
     return replace(found, matches=named)

@@ -78,7 +78,7 @@ class Turn:
     """One act of one player.
 
     `dice` of a PLAY or ROLL, in the order written. `checker_moves` in the order written, which has no meaning; they may
-    join several steps of one checker. If there are no moves, there was no legal play, or in.mat files perhaps a
+    join several steps of one checker. If there are no moves, there was no legal play, or in .mat files perhaps a
     resignation after the roll. `cube_value` is the stake that a DOUBLE or BEAVER offers, if known; `text` is the rest
     of the text; `line` counts from 1. `analyses` is what the file says of the turn.
     """
@@ -113,7 +113,7 @@ class Game:
 
     `winner` and `points` (won, cube included) are None for an unfinished game; only `points` is None for a resignation
     of unknown size. `is_crawford` is None if the format does not say. `units` are the indexes of the game's lines in
-    the ledger of its file (for.sgf: of its game tree). `flaw` is the first invalid line of the game, which then cannot
+    the ledger of its file (for .sgf: of its game tree). `flaw` is the first invalid line of the game, which then cannot
     be replayed. `cube_value` is the value before the first turn, above 1 after automatic doubles. `line` is the first
     line of the game, `result_line` the line of the result; `wins_match` is whether the record says that the game
     decides the match; `notes` list lenient readings.

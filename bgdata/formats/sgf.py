@@ -50,7 +50,7 @@ _NOT_INFO = {"FF", "GM", "CA", "AP", "MI", "PW", "PB", "RU", "RE", "CV", "GS", *
 
 
 def parse_sgf(data: bytes) -> MatchFile:
-    """The matches of an.sgf file: the main line of each tree. The ledger counts game trees, not lines.
+    """The matches of an .sgf file: the main line of each tree. The ledger counts game trees, not lines.
 
     A tree is quarantined if it does not end, is not a game of backgammon, or has an invalid node or turn; text between
     trees is quarantined too. Consecutive trees with the same players, length and Jacoby rule and ascending game numbers

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.pages import met_of
 from bgdata.errors import BgdataError, InvalidScoreError, MissingTableError, UsageError, cite
-from bgdata.evaluation.pages import STEPS, loss_step
+from bgdata.evaluation.pages.position import STEPS, loss_step
 from bgdata.formats.matches import Match
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.dice import Roll, parse_roll

@@ -65,7 +65,7 @@ def map_array(path: Path, *, scattered: bool = False) -> Array:
 
 
 def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and dtype from the header of a.npy file of this size. Raises ValueError if the header is in another form
+    """Shape and dtype from the header of a .npy file of this size. Raises ValueError if the header is in another form
     than ours. The header is matched, not evaluated as by NumPy, because it is untrusted, and Python's parser
     occasionally fails in several threads (cpython issue 106905)."""
     version = np.lib.format.read_magic(file)
@@ -151,7 +151,7 @@ class PartedArray:
 
 
 class ArrayWriter:
-    """Writes a.npy file of known shape through plain file writes, so a table may be larger than memory. If `keep` is
+    """Writes a .npy file of known shape through plain file writes, so a table may be larger than memory. If `keep` is
     true, rows of an existing file of this shape stay until they are overwritten."""
 
     def __init__(self, path: Path, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> None:

@@ -168,6 +168,11 @@ def respond(request: Request, found: Page | Response) -> Response:
     return Response(text, found.status, media_type="text/html")
 
 
+def status_of(error: errors.BgdataError) -> int:
+    """The HTTP status of an error."""
+    return next(status for status, kinds in STATUSES if isinstance(error, kinds))
+
+
 def respond_error(request: Request, message: str, status: int) -> Response:
     """The response for an error, as HTML or JSON."""
     shown = {"title": STATUS_WORDS.get(status, "Something went wrong"), "message": message}

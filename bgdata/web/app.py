@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bgdata.errors import BgdataError
 from bgdata.store.storage import is_want
 from bgdata.warehouse import Warehouse
-from bgdata.web.answer import FOLDER, STATUSES, UNTOUCHED, Endpoint, client_of, respond, respond_error
+from bgdata.web.answer import FOLDER, UNTOUCHED, Endpoint, client_of, respond, respond_error, status_of
 from bgdata.web.home import home
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Limits, Site
@@ -71,9 +71,8 @@ def create_app(
 
 
 def other_addresses(site: Site, *, is_warm: bool) -> Router:
-    """The routes of all addresses except the home page. The call takes a second, because it loads the modules that
-    compute."""
-    from bgdata.evaluation.pages import warm_up
+    """The routes of all addresses except the home page; takes a second, because it loads the modules that compute."""
+    from bgdata.evaluation.pages.position import warm_up
     from bgdata.web.openapi import ADDRESSES
 
     if is_warm:
@@ -109,8 +108,7 @@ def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Response]:
             with site.charge(client_of(request)):
                 return respond(request, function(site, request))
         except BgdataError as error:
-            status = next(status for status, kinds in STATUSES if isinstance(error, kinds))
-            return respond_error(request, site.public(error), status)
+            return respond_error(request, site.public(error), status_of(error))
         except Exception:  # a bug: it is logged, and the client gets no details
             LOG.exception("%s", request.url.path[:200])
             return respond_error(request, FAILURE, 500)

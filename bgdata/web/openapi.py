@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bgdata.equity import pages as equity
-from bgdata.evaluation import pages as positions
+from bgdata.evaluation.pages import cube_map, editor, occurrences, position
 from bgdata.game.match import MAX_CUBE, CubeOwner
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.matches import pages as games
@@ -165,7 +165,7 @@ POSITION = {
     "ply": PLY,
     **STAKES,
 }
-CUBE_MAP = {"length": integer("Most points to go", 2, 15, positions.MAP), "met": MET, "ply": PLY}
+CUBE_MAP = {"length": integer("Most points to go", 2, 15, cube_map.MAP), "met": MET, "ply": PLY}
 TRIALS = integer("Games", 72, Limits.trials, rollouts.TRIALS) | {"multipleOf": 36}
 CORPUS = {
     "order": text("Which games, and in which order", enum=[*games.FILTERS], default="all"),
@@ -203,12 +203,12 @@ def document(site: Site, _: Request) -> Response:
 ADDRESSES: Sequence[Address] = (
     Address("/", home.home, "holding[]"),
     Address("/search", home.search),
-    Address("/position", positions.go),
-    Address("/position/{text:path}", positions.page, "position", POSITION),
-    Address("/board/{text:path}", positions.board),
-    Address("/where/{text:path}", positions.where, "occurrence[]"),
-    Address("/probe/{text:path}", positions.probe, "probe[]"),
-    Address("/cube-map/{text:path}", positions.cube_map, "cube_score[]", CUBE_MAP),
+    Address("/position", editor.go),
+    Address("/position/{text:path}", position.page, "position", POSITION),
+    Address("/board/{text:path}", position.board),
+    Address("/where/{text:path}", occurrences.where, "occurrence[]"),
+    Address("/probe/{text:path}", occurrences.probe, "probe[]"),
+    Address("/cube-map/{text:path}", cube_map.page, "cube_score[]", CUBE_MAP),
     Address("/rollout/{text:path}", rollouts.page, "rollout[]", {"trials": TRIALS}),
     Address("/rollout-stream/{text:path}", rollouts.stream),
     Address("/table", tables.kinds, "version[]"),

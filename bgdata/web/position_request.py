@@ -19,8 +19,6 @@ from bgdata.web.answer import address, position_path
 
 PLAYS = 10  # plays on a page
 LONGEST = 300  # characters of a notation
-UNDOS, BETWEEN = 20, "."  # most changes in an address, and their separator
-LETTERS = {"roll": "r", "away": "a", "crawford": "c", "cube": "k", "owner": "o", "jacoby": "j"}  # keys in an undo word
 SHORT = ("away", "crawford", "cube", "owner", "jacoby", "beavers", "met")  # query names of the stakes
 
 
@@ -41,7 +39,7 @@ class PositionRequest:
         self.verdict: Verdict | None = judge_play(play, self.position, self.roll) if play else None
         self.ply = whole(given, "ply", 0)
         self.plays = whole(given, "plays", PLAYS)
-        self.earlier = undo_words(given)
+        self.is_setup = flag(given, "setup") or False  # whether the editor is open
         self.stakes: Stakes | None = None
         if self.match or is_cubeful(self.options):
             self.stakes = chosen_stakes(self.match, self.options)
@@ -96,32 +94,12 @@ class PositionRequest:
 
     def here(self, **changes: object) -> str:
         """The address of this page with changes to its query."""
-        rest = {"plays": self.given.get("plays"), "undo": BETWEEN.join(self.earlier)}
+        rest = {"plays": self.given.get("plays"), "setup": int(self.is_setup)}
         return address(position_path(self.position), self.played_for | self.rules | rest | changes)
 
     def around(self, path: str, **more: object) -> str:
         """The address of another page about this position, with the same rules."""
         return address(f"{path}{position_path(self.position)[9:]}", self.rules | {"beavers": None} | more)
-
-    @property
-    def undo(self) -> str:
-        """The address before the last change, with its roll, score and cube; empty if nothing was changed."""
-        if not self.earlier:
-            return ""
-        before = PositionRequest(*state_of(self.earlier[-1]))
-        rest = {"undo": BETWEEN.join(self.earlier[:-1])}
-        return address(position_path(before.position), before.played_for | self.rules | rest)
-
-    @property
-    def word(self) -> str:
-        """Position, roll, score and cube in one word, for the undo of later addresses."""
-        stakes = (f"{LETTERS[name]}{value}" for name, value in self.played_for.items() if value)
-        return "~".join([self.position.id, *stakes])
-
-    @property
-    def undo_after(self) -> str:
-        """The undo value of the address after the next change."""
-        return BETWEEN.join([*self.earlier, self.word][-UNDOS:])
 
     def after(self, play: Play) -> str:
         """The address of the position after a play, where the opponent is on roll."""
@@ -132,34 +110,10 @@ class PositionRequest:
         """The address of the same checkers with the opponent on roll."""
         return self._opponents(self.position.flip())
 
-    def flipped_with(self, undo: str) -> str:
-        """The address of the same checkers with the opponent on roll, with an undo value."""
-        return self._opponents(self.position.flip(), undo)
-
-    def _opponents(self, position: Position, undo: str | None = None) -> str:
-        """The address of a position with this one's opponent on roll. If `undo` is empty, an existing history is kept,
-        but none is begun, because a turn is not an edit."""
+    def _opponents(self, position: Position) -> str:
+        """The address of a position with this one's opponent on roll."""
         stakes = self.stakes.flip() if self.stakes else None
-        before = (self.undo_after if self.earlier else "") if undo is None else undo
-        return address(position_path(position), stakes_query(stakes) | self.rules | {"undo": before})
-
-
-def undo_words(given: Mapping[str, str]) -> list[str]:
-    """The undo words of earlier changes, oldest first. Raises the errors of `PositionRequest`."""
-    words = [word for word in given.get("undo", "").split(BETWEEN) if word][-UNDOS:]
-    for word in words:
-        PositionRequest(*state_of(word))
-    return words
-
-
-def state_of(word: str) -> tuple[str, dict[str, str]]:
-    """The position before a change, and the values of roll, score and cube. Raises UsageError if the word has another
-    form."""
-    text, *stakes = word.split("~")
-    names = {letter: name for name, letter in LETTERS.items()}
-    if not all(each[:1] in names for each in stakes):
-        raise UsageError(f"expected a Position ID with roll, score and cube under undo, got {cite(word)}")
-    return text, {names[each[0]]: each[1:] for each in stakes}
+        return address(position_path(position), stakes_query(stakes) | self.rules | {"setup": int(self.is_setup)})
 
 
 def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = 9999) -> int:

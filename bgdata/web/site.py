@@ -157,7 +157,7 @@ class Limits:
     file_rows: int = 100_000  # rows of a result as CSV or Parquet
     address_bytes: int = 8_192  # length of an address with its query
     wait_seconds: float = 10.0  # for other requests to finish
-    ply: int = 1  # rolls looked ahead
+    ply: int = 2  # rolls looked ahead
     plays: int = 60  # plays of a roll
     trials: int = 1_296  # trials of a rollout that a page waits for
     streams: int = 4  # watched rollouts at once

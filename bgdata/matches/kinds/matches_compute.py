@@ -22,6 +22,7 @@ from bgdata.imports.kinds.shared.imports import QUARANTINE, ImportParameters
 from bgdata.imports.kinds.shared.imports_compute import WholeFilesComputation
 from bgdata.kinds.column_values import CHANCES, chosen_texts, numbers_or_null, text_arrays, text_column
 from bgdata.matches.kinds.matches import FOREIGN_ANALYSIS, GAME_NOTES, IMPORTED_MATCHES
+from bgdata.matches.kinds.shared.joined_games import join_games
 from bgdata.matches.kinds.shared.match_rows import MatchRows, MatchRowsFile, Said, file_rows
 from bgdata.selfplay.kinds.shared.games import ACTIONS
 from bgdata.selfplay.kinds.shared.games_compute import corpus_column, game_columns, turn_columns, turn_places
@@ -69,7 +70,7 @@ class MatchesComputation(WholeFilesComputation):
         return bool(intake.matches)
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
-        return match_arrays(distinct_matches(intakes))
+        return match_arrays(distinct_matches(join_games(intakes)))
 
     def batches(self, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays

@@ -121,7 +121,7 @@ def _compare_tables(warehouse: Warehouse, before: str, after: str, form: str) ->
 
 
 def _open_side(warehouse: Warehouse, name: str) -> Table | Path:
-    """The version KIND/VARIANT or KIND/VARIANT/VERSION, or the path of a gnubg.bd file. Raises UsageError if it is
+    """The version KIND/VARIANT or KIND/VARIANT/VERSION, or the path of a gnubg .bd file. Raises UsageError if it is
     neither."""
     if name.endswith(".bd"):
         return Path(name)

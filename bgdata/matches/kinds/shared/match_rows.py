@@ -22,6 +22,7 @@ from bgdata.selfplay.kinds.shared.games_compute import OWNERS
 from bgdata.store.arrays import Array
 
 MAX_MOVES = 4
+BOARD_LENGTH = 26
 NO_MOVE = (-1, -1, -1)
 FEW_ROLLS = 10  # with fewer, matches are the same only between players of the same names
 PLAYED = (TurnKind.PLAY, TurnKind.DOUBLE)  # what every format records in the same way
@@ -43,12 +44,21 @@ class Said(NamedTuple):
     is_mwc: bool
 
 
+class Step(NamedTuple):
+    """A play or double: its player, and the sorted dice and the board after it as bytes."""
+
+    player: int
+    content: bytes
+
+
 @dataclass
 class MatchRows:
-    """The rows of one match. `match` is without its games; `games` do not have the number of their match yet."""
+    """The rows of one match. The games of `match` are without their turns; `games` do not have the number of their
+    match yet; `steps` are the plays and doubles of each game."""
 
     match: Match
     played: str
+    steps: list[list[Step]] = field(default_factory=list)
     games: list[tuple[int, ...]] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)  # turns up to the end of each game
     boards: Array = field(default_factory=lambda: np.zeros((0, 26), np.int8))
@@ -103,7 +113,9 @@ def file_rows(file: ReplayedFile, name: str) -> MatchRowsFile:
 
 def match_rows(match: Match, replays: Sequence[Sequence[ReplayedTurn]]) -> MatchRows:
     """The rows of a match with the turns of its games."""
-    found = MatchRows(replace(match, games=()), played_hash(match, replays))
+    steps = [played_steps(replayed) for replayed in replays]
+    bare = tuple(replace(game, turns=()) for game in match.games)
+    found = MatchRows(replace(match, games=bare), played_hash(match, steps), steps)
     entries = [entry for replayed in replays for entry in replayed]
     for number, (game, missing, replayed) in enumerate(zip(match.games, breaks(match), replays, strict=True)):
         found.games.append(_game_row(match, game))
@@ -142,22 +154,29 @@ def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
     return moves
 
 
-def played_hash(match: Match, replays: Iterable[Sequence[ReplayedTurn]]) -> str:
+def played_steps(replayed: Sequence[ReplayedTurn]) -> list[Step]:
+    """The plays and doubles of a game."""
+    found = []
+    for entry in replayed:
+        turn = entry.turn
+        if turn.kind not in PLAYED or (turn.kind is TurnKind.PLAY and entry.play is None):
+            continue
+        after = entry.play.after_play if entry.play else entry.position
+        found.append(Step(turn.player, bytes(sorted(turn.dice or ())) + np.array(after.board, np.int8).tobytes()))
+    return found
+
+
+def played_hash(match: Match, games: Iterable[Sequence[Step]]) -> str:
     """32 hexadecimal digits that depend on the rolls with their plays, the doubles and the length alone, not on names,
     columns, or what only some formats record, such as resignations. If there are few rolls, they depend on names
     too."""
     found, rolls, first = hashlib.sha256(str(match.length).encode()), 0, None
-    for replayed in replays:
+    for steps in games:
         found.update(b"game")
-        for entry in replayed:
-            turn = entry.turn
-            if turn.kind not in PLAYED or (turn.kind is TurnKind.PLAY and entry.play is None):
-                continue
-            first = turn.player if first is None else first
-            after = entry.play.after_play if entry.play else entry.position
-            dice = sorted(turn.dice or ())
-            rolls += bool(dice)
-            found.update(bytes([turn.player ^ first, *dice]) + np.array(after.board, np.int8).tobytes())
+        for step in steps:
+            first = step.player if first is None else first
+            rolls += len(step.content) > BOARD_LENGTH
+            found.update(bytes([step.player ^ first]) + step.content)
     if rolls < FEW_ROLLS:
         found.update("\0".join(sorted(match.players)).encode(errors="replace"))
     return found.hexdigest()[:32]
