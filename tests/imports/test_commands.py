@@ -338,7 +338,7 @@ def test_file_that_changes_meanwhile_is_downloaded_whole(
     assert sorted(path.name for path in (root / "raw").iterdir()) == [SUMS, name]
 
 
-def test_unchanged_file_is_resumed_by_its_tag(server: Server, root: Path) -> None:
+def test_unchanged_file_resumes_by_its_tag(server: Server, root: Path) -> None:
     name = serve_training(server)
     server.tags[f"/{name}"], server.cuts = ("ETag", '"1"'), [1000]
     fails(root, server, name)

@@ -226,7 +226,7 @@ def test_dragged_checker_follows_the_pointer(opened: Opener) -> None:
 
 
 def test_position_is_set_up_by_keys_alone(opened: Opener, host: str) -> None:
-    """From the editor to a bearoff with a roll and a play, without a pointer."""
+    """The test goes from the editor to a bearoff with a roll and a play."""
     page = opened(f"/position/{START}")
     press = page.keyboard.press
     while page.evaluate("document.activeElement.tagName") != "SUMMARY":
