@@ -25,16 +25,25 @@ from bgdata.formats.unpacking import cause, is_archive, unpack, unpack_archive
 from bgdata.imports.sources import Source, SourceFile, load_sources
 from bgdata.rows import Row
 from bgdata.store.dataset import ImportedDataset
-from bgdata.store.download import download
+from bgdata.store.download import download, partial_path
 from bgdata.store.manifest import unpacked_name
 from bgdata.store.progress import Progress
-from bgdata.store.storage import hold_lock, parse_sums, sha256_file, storage_errors, sums_bytes, write_file
+from bgdata.store.storage import (
+    check_room,
+    hold_lock,
+    parse_sums,
+    sha256_file,
+    storage_errors,
+    sums_bytes,
+    write_file,
+)
 from bgdata.store.table import Table
 from bgdata.store.verify import verify
 from bgdata.warehouse import Warehouse
 
 RAW = "raw"  # folder of downloads in the warehouse
 SUMS = "SHA256SUMS"  # hashes of the first downloads into a folder
+ADVICE = "name the FILES that you need, or choose another folder with --output"  # where the disk is full
 LOGIN_CODES = (401, 403)  # codes of a server that wants to know who asks
 STANDARD_INPUT = "/dev/stdin"  # the path of `-`
 
@@ -64,12 +73,26 @@ def wanted_files(source: Source, names: Sequence[str]) -> list[SourceFile]:
     return [file for file in source.files if not names or file.name in names]
 
 
+def check_free_disk(files: Sequence[SourceFile], folder: Path) -> None:
+    """Raise TooLargeError if the disk of a folder has no room for what is missing there of files whose size is
+    known."""
+    needed = 0
+    for file in files:
+        path = folder / file.name
+        partial = partial_path(path)
+        with storage_errors("read", path):
+            if not path.exists():
+                needed += max(0, file.size - (partial.stat().st_size if partial.is_file() else 0))
+    check_room(folder, needed, ADVICE)
+
+
 def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progress) -> Path:
     """Download a file into a folder, unless it is there, and check its hash.
 
     The folder's SHA256SUMS records the hash of the first download, so that a later one is compared with it even if none
-    is published. Raises DownloadError, StorageError, CorruptFileError for a file that is not packed as its name says or
-    is a web page, DigestMismatchError for an unexpected hash, and ManifestFormatError for a damaged SHA256SUMS.
+    is published. Raises DownloadError, StorageError, TooLargeError for a full disk, CorruptFileError for a file that is
+    not packed as its name says or is a web page, DigestMismatchError for an unexpected hash, and ManifestFormatError
+    for a damaged SHA256SUMS.
     """
     path = folder / file.name
     known = read_sums(folder / SUMS).get(file.name, "")
@@ -80,7 +103,7 @@ def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progres
 
     token = os.environ.get(source.login, "") if source.login else ""
     try:
-        download(file.address, path, progress, check, token=token)
+        download(file.address, path, progress, check, token=token, advice=ADVICE)
     except DownloadError as error:
         if not source.login or token or getattr(error.__cause__, "code", 0) not in LOGIN_CODES:
             raise
