@@ -23,19 +23,21 @@ def publish(
     *,
     title: str = TITLE,
     about: str = "",
+    scripts: Sequence[Path] = (),
     explorer: Callable[[Warehouse, Path], object] | None = None,
     progress: Progress | None = None,
 ) -> Contents:
     """Publish tables of a warehouse into a folder, and return its contents.
 
     `scopes` are KIND, KIND/VARIANT or KIND/VARIANT/VERSION; the default is the current version of every variant.
-    `title` is the name of the dataset, and `about` a text of Markdown for the beginning of its card. `explorer` is
-    called with a warehouse of these tables alone and the folder `explorer/`, to write pages about them. Finished tables
-    of an interrupted call, and those that have not changed, are kept. The same versions give the same bytes.
+    `title` is the name of the dataset, and `about` a text of Markdown for the beginning of its card. `scripts` are
+    programs that read the tables, to be copied into the folder `scripts/`. `explorer` is called with a warehouse of
+    these tables alone and the folder `explorer/`, to write pages about them. Finished tables of an interrupted call,
+    and those that have not changed, are kept. The same versions give the same bytes.
 
     Raises UsageError for a folder with other files, MissingTableError for scopes without versions, the errors of
     damaged versions, and StorageError: what lists the folder is written last, so that it is whole or not listed.
     """
     from bgdata.publishing.folder import publish_folder  # loads PyArrow
 
-    return publish_folder(warehouse, folder, scopes, title, about, progress or Silence(), explorer)
+    return publish_folder(warehouse, folder, scopes, title, about, progress or Silence(), explorer, scripts)
