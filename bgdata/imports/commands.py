@@ -107,7 +107,7 @@ def fetch(
 
 
 def source_lines() -> list[str]:
-    """The published files as a table, and what each source is."""
+    """The published files as a table, and a description of each source."""
     from bgdata.imports import steps
 
     rows = [
@@ -127,7 +127,7 @@ def _has_hash(row: Row) -> bool:
 
 
 def _about(source: Source) -> list[str]:
-    """Three lines about a source."""
+    """Three lines that describe a source."""
     return [f"{source.name}: {source.about}", f"  {source.home}", f"  licence: {source.licence}"]
 
 
@@ -141,7 +141,7 @@ def import_files(
 ) -> Table:
     """Import files as one version of a kind. If it replaces the current version, say which.
 
-    Raises UsageError for a computed kind, MissingFileError, NoRowsError, and errors of `Warehouse.build`.
+    Raises the same exceptions as `steps.import_files`.
     """
     from bgdata.imports import steps
 
@@ -157,8 +157,8 @@ def import_files(
 
 
 def print_report(table: Table, form: str = "table", *, err: bool = False) -> None:
-    """Print how many lines gave rows, are comments, or were quarantined, and why. `err` prints to standard error, for
-    use where standard output has data."""
+    """Print how many lines gave rows, are comments, or were quarantined, and why. If `err` is true, they go to standard
+    error, because standard output has data."""
     manifest, err = table.manifest, err or form != "table"
     if form != "table":
         print_built(table, (), form)

@@ -1,4 +1,5 @@
-"""Publishing versions into a folder: each is finished beside its place and renamed, and the list of all is last."""
+"""Publishes versions into a folder: each is finished beside its place and renamed, and the list of all is written
+last."""
 
 from __future__ import annotations
 
@@ -118,8 +119,9 @@ def publish_folder(
 
 
 def chosen_versions(warehouse: Warehouse, scopes: Sequence[str]) -> list[Table]:
-    """The versions in these scopes, the current ones of variants unless one is named; all without scopes. Raises
-    UnknownKindError, InvalidNameError or MissingTableError."""
+    """The versions in these scopes, or all versions if there are no scopes; of a variant, the current version unless
+    one is named. Raises UnknownKindError, InvalidNameError or MissingTableError if a scope names no kind, is not a
+    name, or has no version."""
     found: dict[str, Table] = {}
     for scope in scopes or (None,):
         kind, variant, version = parse_scope(scope)
@@ -134,8 +136,8 @@ def chosen_versions(warehouse: Warehouse, scopes: Sequence[str]) -> list[Table]:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise UsageError for a folder that has files other than published ones. Hidden ones, such as those of git, are
-    not counted."""
+    """Raise UsageError if a folder contains files other than published ones. Hidden files, such as files of git, are
+    ignored."""
     with storage_errors("read", folder, HINT):
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"expected a folder to publish into, got the file {cite(str(folder))}")
@@ -148,7 +150,7 @@ def check_folder(folder: Path) -> None:
 
 
 def reason_against(warehouse: Warehouse, table: Table) -> str:
-    """Why a version is not published; empty if it is."""
+    """The reason why a version is not published; empty if it is."""
     manifest = table.manifest
     kind = warehouse.kind(manifest.dataset)
     if manifest.revision != kind.revision:
@@ -163,7 +165,7 @@ def reason_against(warehouse: Warehouse, table: Table) -> str:
 
 
 def _reopen(folder: Path) -> None:
-    """Keep records of the versions of a published folder, and remove what says that it is whole."""
+    """Keep records of the versions of a published folder, and remove the lists by which it is whole."""
     if (folder / LISTING).exists():
         try:
             for version in read_contents(folder).versions:
@@ -184,7 +186,7 @@ def _write_record(folder: Path, version: PublishedVersion) -> None:
 
 
 def writer() -> str:
-    """What the bytes of published files depend on, apart from the version."""
+    """Names and versions of all software that decides the bytes of published files, apart from the version itself."""
     return f"format {FORMAT}, layout {LAYOUT}, pyarrow {pa.__version__}"
 
 
@@ -249,7 +251,7 @@ def _publish_table(
     packed: dict[str, Array],
     progress: Progress,
 ) -> PublishedTable:
-    """Write the shards of a table, and, where there are several splits, pack the split of each row."""
+    """Write the shards of a table. If there are several splits, also pack the split of each row."""
     manifest, paths = table.manifest, table.check_files(shape.file)
     config = config_name(kind, shape, manifest.variant)
     missing = missing_columns(kind.derived_columns(parameters), shape, paths)

@@ -1,4 +1,4 @@
-"""The pack: the tables that an author of an engine wants, built where they are missing, in one published folder."""
+"""The pack: the tables that an author of an engine wants, built if they are missing, in one published folder."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ function in it, and `python DIR/scripts/train_a_player.py DIR` trains a network,
 
 
 def _labels(sample: PlaySampleParameters) -> LookaheadParameters:
-    """Labels of the positions of a sample."""
+    """The parameters of labels of the positions of a sample."""
     source = VersionRef(PLAYS.name, PLAYS.slug(sample))
     return LookaheadParameters(source=source, source_recipe=Given.of(sample.to_json()))
 
 
 def pack_plan() -> Iterator[tuple[str, Parameters]]:
-    """(kind, parameters) of each version in the pack."""
+    """The kind and parameters of each version in the pack."""
     yield TWO_SIDED.name, TwoSidedParameters(6, 6)
     yield TWO_SIDED.name, TwoSidedParameters(6, 8)
     yield ONE_SIDED.name, RaceParameters(6)
@@ -92,7 +92,7 @@ def publish_pack(
 ) -> Contents:
     """Build the versions of the pack that are missing, publish them into a folder, and return its contents.
 
-    `plan` replaces the versions of the pack. The same command goes on where another one stopped. Raises the errors of
+    `plan` replaces the versions of the pack. The same command resumes a stopped one. Raises the errors of
     `Warehouse.build` and `publish`.
     """
     progress = progress or Silence()

@@ -1,7 +1,7 @@
 """Rows as hubs expect them: Parquet in shards for each split, in the order of the version, with plain types.
 
-Texts are plain, lists of one length are fixed, and there are no unsigned 64-bit or 16-bit floating numbers, which many
-readers lack.
+Strings are plain, lists of one length are fixed, and there are no unsigned 64-bit or 16-bit floating-point numbers,
+which many readers do not support.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Source:
     missing: Mapping[str, str] = field(default_factory=dict)  # SQL of the derived columns that older files lack
 
     def fill(self, rows: pa.Table) -> pa.Table:
-        """Some rows of the files, with all declared columns."""
+        """Rows of the files with all declared columns: missing derived columns are added."""
         if not self.missing:
             return rows
         with duckdb.connect() as connection:
@@ -55,12 +55,12 @@ class Source:
             return connection.sql(query).arrow().read_all()
 
     def counts(self, rows: int) -> list[int]:
-        """The number of rows of each split, of `rows` in all."""
+        """The number of rows of each split; `rows` is the number of all rows."""
         return [rows] if self.codes is None else np.bincount(self.codes, minlength=len(self.splits)).tolist()
 
 
 def row_counts(paths: Sequence[Path]) -> list[int]:
-    """The number of rows of each Parquet file. Raises CorruptFileError."""
+    """The number of rows of each Parquet file. Raises CorruptFileError if a file is damaged."""
     found = []
     for path in paths:
         with parquet_errors(path), pq.ParquetFile(path) as file:
@@ -69,7 +69,8 @@ def row_counts(paths: Sequence[Path]) -> list[int]:
 
 
 def groups(paths: Sequence[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-    """The row groups of several Parquet files, with all columns or some. Raises CorruptFileError."""
+    """The row groups of several Parquet files, with all columns or the given ones. Raises CorruptFileError if a file is
+    damaged."""
     for path in paths:
         with parquet_errors(path), pq.ParquetFile(path) as file:
             for number in range(file.num_row_groups):
@@ -77,7 +78,8 @@ def groups(paths: Sequence[Path], columns: Sequence[str] | None = None) -> Itera
 
 
 def missing_columns(derived: Mapping[str, str], shape: TableShape, paths: Sequence[Path]) -> dict[str, str]:
-    """The derived columns of a table, with their SQL, that any of its files lacks. Raises CorruptFileError."""
+    """The derived columns of a table, with their SQL, that are missing in at least one of its files. Raises
+    CorruptFileError if a file is damaged."""
     there = {column.name for column in shape.columns}
     for path in paths if derived else ():
         with parquet_errors(path):
@@ -87,8 +89,8 @@ def missing_columns(derived: Mapping[str, str], shape: TableShape, paths: Sequen
 
 
 def plain_schema(source: Source) -> pa.Schema:
-    """The schema of published rows: that of the files in plain types, with fixed-size lists where all have the same
-    length. Raises CorruptFileError."""
+    """The schema of published rows: the schema of the files in plain types, with fixed-size lists if all have the same
+    length. Raises CorruptFileError if a file is damaged."""
     paths = source.paths
     with parquet_errors(paths[0]):
         schema = source.fill(pq.read_schema(paths[0]).empty_table()).schema
@@ -142,7 +144,7 @@ def source_layout(paths: Sequence[Path], schema: pa.Schema) -> Layout:
 
 
 def plain_batch(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Rows in the types of a schema from `plain_schema`, with its columns in its order."""
+    """The rows in the types of `schema`, which comes from `plain_schema`, with its columns in its order."""
     columns = [_cast(rows[field.name].combine_chunks(), field.type) for field in schema]
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -159,8 +161,8 @@ def _cast(values: Any, type_: pa.DataType) -> Any:
 def write_splits(
     source: Source, folder: Path, home: str, about: Mapping[str, str], progress: Progress
 ) -> tuple[Split, ...]:
-    """Write the shards of all splits of a table into a folder, durably, and return them with names below `home`.
-    Raises CorruptFileError or StorageError."""
+    """Write the shards of all splits of a table into a folder, durably, and return them with names below `home`. Raises
+    CorruptFileError if the source is damaged, and StorageError if a file cannot be written."""
     rows = sum(row_counts(source.paths))
     size = sum(path.stat().st_size for path in source.paths)
     schema = described_schema(plain_schema(source), source.shape, about)
@@ -248,7 +250,7 @@ class ShardWriter:
         self._writer = None
 
     def close(self) -> None:
-        """Finish the last shard; a split without rows has an empty one. Raises CorruptFileError for missing rows."""
+        """Finish the last shard; a split without rows has an empty one. Raises CorruptFileError if rows are missing."""
         if self._count or self._left:
             raise CorruptFileError(f"expected {self._left} more rows of {self._shape.name}, found {self._count}")
         self._close_shard()

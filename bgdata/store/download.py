@@ -32,10 +32,10 @@ def download(
 ) -> Path:
     """Download a file to `path`, resuming a `.partial` file; do nothing if the file exists.
 
-    A complete file is checked before it gets its name, and deleted if the check fails. `token` proves to the host of
-    the address who asks; a host that this host redirects to does not get the token. Raises DownloadError, whose message
-    says that nothing else needs the network, StorageError, TooLargeError with an `advice` if the disk has no room for
-    what the server says is left, and the errors of `check`.
+    A complete file is checked before it gets its name, and deleted if the check fails. `token` is sent to the host of
+    the address, but not to a host that it redirects to. Raises DownloadError, whose message says that nothing else
+    needs the network, if the download fails; StorageError if the file cannot be written; TooLargeError, with `advice`,
+    if the disk has no room for what the server says is left; and the errors of `check`.
     """
     if path.exists():
         return path
@@ -125,6 +125,6 @@ def _begin_again(address: str, partial: Path, progress: Progress, token: str, ad
 
 def _tag(headers: http.client.HTTPMessage) -> str:
     """The tag that distinguishes the states of a file: its strong ETag, or the time of its last change, or an empty
-    text."""
+    string."""
     tag = headers.get("ETag") or ""
     return headers.get("Last-Modified") or "" if tag.startswith("W/") or not tag else tag

@@ -69,7 +69,7 @@ def run_script(path: Path, folder: Path, *arguments: object) -> subprocess.Compl
     )
 
 
-def test_plan_is_of_kinds_and_parameters_that_exist() -> None:
+def test_plan_names_existing_kinds_and_parameters() -> None:
     kinds = bgdata.all_kinds()
     plan = list(pack_plan())
     assert len({(kind, kinds[kind].slug(parameters)) for kind, parameters in plan}) == len(plan)
@@ -109,8 +109,7 @@ def test_layouts_are_numbered_as_the_card_says(places: int, most: int) -> None:
     assert found == numbered
 
 
-def test_pack_is_one_command(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It builds what is missing."""
+def test_pack_builds_what_is_missing(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = bgdata.all_kinds()
     plan = [(name, kinds[name].smallest) for name in ("contact_endgame", "match_equity")]
     remove(warehouse, warehouse.open("contact_endgame", "1"))

@@ -36,8 +36,8 @@ def test_folder_has_every_table_or_a_reason(small_root: Path, tmp_path: Path) ->
     assert len(versions) > 20
 
 
-def test_rows_are_those_of_the_warehouse(published: Path, small_root: Path) -> None:
-    """Rows of all splits together are the rows of the table, with equal values."""
+def test_published_rows_equal_those_of_the_warehouse(published: Path, small_root: Path) -> None:
+    """The rows of all splits together are compared."""
     for version in read_contents(published).versions:
         warehouse = bgdata.open_warehouse(small_root)
         table = warehouse.open_reference(version.name)
@@ -53,7 +53,8 @@ def test_rows_are_those_of_the_warehouse(published: Path, small_root: Path) -> N
 
 
 def test_types_are_plain(published: Path) -> None:
-    """No dictionaries, no unsigned 64-bit and no 16-bit floating numbers; boards are fixed-size lists."""
+    """Texts are no dictionaries, boards are lists of a fixed length, and no column has unsigned 64-bit or 16-bit
+    floating numbers."""
     for path in published.rglob("data/**/*.parquet"):
         schema = pq.read_schema(path)
         for field in schema:
@@ -91,7 +92,7 @@ def columns(path: Path) -> list[str]:
     return list(pq.read_schema(path).names)
 
 
-def test_splits_of_self_play_are_those_of_its_labels(tmp_path: Path, small_root: Path) -> None:
+def test_splits_of_self_play_equal_those_of_its_labels(tmp_path: Path, small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     contents = publish(warehouse, tmp_path / "out", ["selfplay"])
     seed = next(warehouse.current("selfplay")).manifest.parameters["seed"]
@@ -103,8 +104,8 @@ def test_splits_of_self_play_are_those_of_its_labels(tmp_path: Path, small_root:
                 assert set(expected) == {split.name}
 
 
-def test_hashes_of_all_files(published: Path) -> None:
-    """`sha256sum -c` agrees, and no file is missing from the list."""
+def test_sha256sums_lists_every_file(published: Path) -> None:
+    """`sha256sum -c` accepts it."""
     done = subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=published, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")
     listed = {line.split("  ", 1)[1] for line in (published / "SHA256SUMS").read_text().splitlines()}
@@ -121,8 +122,8 @@ def folder_hash(folder: Path) -> dict[str, str]:
     }
 
 
-def test_same_bytes_twice(small_root: Path, tmp_path: Path, published: Path) -> None:
-    """In another folder; and in the same one, where nothing is written again."""
+def test_second_run_writes_the_same_bytes(small_root: Path, tmp_path: Path, published: Path) -> None:
+    """In another folder the files are written again; in the same one, none is."""
     publish(bgdata.open_warehouse(small_root), tmp_path / "again", KINDS)
     first = folder_hash(published)
     assert folder_hash(tmp_path / "again") == first
@@ -170,8 +171,8 @@ def test_tables_of_other_people_are_left_out_with_a_reason(small_root: Path, tmp
     assert "expected tables to publish, got none" in alone.stderr
 
 
-def test_interrupted_call_goes_on(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an interrupted call has finished is kept, and nothing looks whole."""
+def test_interrupted_call_resumes(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finished files are kept, and no `published.json` claims that the folder is complete."""
     from bgdata.publishing import folder as module
 
     warehouse, folder = bgdata.open_warehouse(small_root), tmp_path / "out"

@@ -376,7 +376,7 @@ def test_repair_of_a_version_and_its_input(toys: Warehouse, name: str) -> None:
 
 
 def test_nothing_is_repaired_from_damaged_versions(toys: Warehouse) -> None:
-    """This holds even when only one kind is repaired."""
+    """Inputs are verified first, even when the repair names another kind."""
     sums = toys.build("square_sums", TEN)
     squares = toys.open("squares", "10")
     for path in (sums.folder / "total.npy", squares.folder / "square.npy"):
@@ -510,7 +510,7 @@ def test_unreadable_is_unchecked_and_invalid_fails(error: Exception) -> None:
 
 
 def test_unchecked_version_is_not_moved(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not moved if reading files or comparing rows fails, and the whole run has not passed."""
+    """If reading files or comparing rows fails, the version stays, and the whole run fails."""
     table = toys.build("squares", TEN)
 
     def fails(*_: Any, **__: Any) -> NoReturn:
@@ -525,7 +525,7 @@ def test_unchecked_version_is_not_moved(toys: Warehouse, monkeypatch: pytest.Mon
     assert verify_warehouse(toys, "squares", None, 0, repair=True)
 
 
-def test_want_of_memory_is_not_damage(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lack_of_memory_is_not_damage(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the system refuses to map or to read, errors for damage are not used."""
     table = toys.build("squares", TEN)
 

@@ -1,4 +1,4 @@
-"""The rows of one replayed match, and how the same match is known again in another file."""
+"""The rows of one replayed match, and how the same match is recognised in another file."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from bgdata.selfplay.kinds.shared.games_compute import OWNERS
 from bgdata.store.arrays import Array
 
 MAX_MOVES = 4
+BOARD_LENGTH = 26
 NO_MOVE = (-1, -1, -1)
 FEW_ROLLS = 10  # with fewer, matches are the same only between players of the same names
 PLAYED = (TurnKind.PLAY, TurnKind.DOUBLE)  # what every format records in the same way
@@ -29,8 +30,8 @@ NAN = math.nan
 
 
 class Said(NamedTuple):
-    """A row of what a file says of a turn, the index of the turn in its match; `values` are the value and five chances,
-    NaN where unknown."""
+    """A row of what a file says of a turn. `turn` is the index of the turn in its match; `values` are the value and
+    five chances, NaN if unknown."""
 
     turn: int
     subject: int
@@ -43,12 +44,21 @@ class Said(NamedTuple):
     is_mwc: bool
 
 
+class Step(NamedTuple):
+    """A play or double: its player, and the sorted dice and the board after it as bytes."""
+
+    player: int
+    content: bytes
+
+
 @dataclass
 class MatchRows:
-    """The rows of one match. `match` has no games any more; `games` have no number of their match yet."""
+    """The rows of one match. The games of `match` are without their turns; `games` do not have the number of their
+    match yet; `steps` are the plays and doubles of each game."""
 
     match: Match
     played: str
+    steps: list[list[Step]] = field(default_factory=list)
     games: list[tuple[int, ...]] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)  # turns up to the end of each game
     boards: Array = field(default_factory=lambda: np.zeros((0, 26), np.int8))
@@ -60,7 +70,7 @@ class MatchRows:
     files: int = 1  # in which the match is
 
     def add(self, other: MatchRows, source: str) -> None:
-        """Take over what another file says of the same match."""
+        """Add what another file says of the same match."""
         self.files += 1
         self.notes.append((0, Note(1, f"the same match is in {source}")))
         if not other.said:
@@ -74,7 +84,7 @@ class MatchRows:
                 self.said.append(each._replace(turn=turn))
 
     def turn_keys(self) -> Iterator[tuple[object, ...]]:
-        """What tells the turns apart in every format."""
+        """Keys that distinguish the turns of the match in every format."""
         begin = 0
         for game, end in enumerate(self.ends):
             for turn in range(begin, end):
@@ -85,7 +95,7 @@ class MatchRows:
 
 @dataclass(frozen=True)
 class MatchRowsFile(Intake):
-    """The rows of the matches of a file of this name."""
+    """The rows of the matches of a file with this name."""
 
     name: str
     matches: tuple[MatchRows, ...]
@@ -103,7 +113,9 @@ def file_rows(file: ReplayedFile, name: str) -> MatchRowsFile:
 
 def match_rows(match: Match, replays: Sequence[Sequence[ReplayedTurn]]) -> MatchRows:
     """The rows of a match with the turns of its games."""
-    found = MatchRows(replace(match, games=()), played_hash(match, replays))
+    steps = [played_steps(replayed) for replayed in replays]
+    bare = tuple(replace(game, turns=()) for game in match.games)
+    found = MatchRows(replace(match, games=bare), played_hash(match, steps), steps)
     entries = [entry for replayed in replays for entry in replayed]
     for number, (game, missing, replayed) in enumerate(zip(match.games, breaks(match), replays, strict=True)):
         found.games.append(_game_row(match, game))
@@ -132,7 +144,7 @@ def _turn_row(entry: ReplayedTurn) -> tuple[int, ...]:
 
 
 def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
-    """The checker moves of a turn as written, with hits from the board if the format lacks them."""
+    """The checker moves of a turn as written, with hits from the board if the format does not record them."""
     unhit = set(entry.play.hit_points if entry.play else ())
     moves = []
     for move in entry.turn.checker_moves:
@@ -142,21 +154,29 @@ def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
     return moves
 
 
-def played_hash(match: Match, replays: Iterable[Sequence[ReplayedTurn]]) -> str:
+def played_steps(replayed: Sequence[ReplayedTurn]) -> list[Step]:
+    """The plays and doubles of a game."""
+    found = []
+    for entry in replayed:
+        turn = entry.turn
+        if turn.kind not in PLAYED or (turn.kind is TurnKind.PLAY and entry.play is None):
+            continue
+        after = entry.play.after_play if entry.play else entry.position
+        found.append(Step(turn.player, bytes(sorted(turn.dice or ())) + np.array(after.board, np.int8).tobytes()))
+    return found
+
+
+def played_hash(match: Match, games: Iterable[Sequence[Step]]) -> str:
     """32 hexadecimal digits that depend on the rolls with their plays, the doubles and the length alone, not on names,
-    columns, or what only some formats record, such as resignations. With few rolls, on names too."""
+    columns, or what only some formats record, such as resignations. If there are few rolls, they depend on names
+    too."""
     found, rolls, first = hashlib.sha256(str(match.length).encode()), 0, None
-    for replayed in replays:
+    for steps in games:
         found.update(b"game")
-        for entry in replayed:
-            turn = entry.turn
-            if turn.kind not in PLAYED or (turn.kind is TurnKind.PLAY and entry.play is None):
-                continue
-            first = turn.player if first is None else first
-            after = entry.play.after_play if entry.play else entry.position
-            dice = sorted(turn.dice or ())
-            rolls += bool(dice)
-            found.update(bytes([turn.player ^ first, *dice]) + np.array(after.board, np.int8).tobytes())
+        for step in steps:
+            first = step.player if first is None else first
+            rolls += len(step.content) > BOARD_LENGTH
+            found.update(bytes([step.player ^ first]) + step.content)
     if rolls < FEW_ROLLS:
         found.update("\0".join(sorted(match.players)).encode(errors="replace"))
     return found.hexdigest()[:32]
@@ -176,7 +196,7 @@ def said_of(turn: int, entry: ReplayedTurn) -> Iterator[Said]:
 
 
 def play_texts(entry: ReplayedTurn, choices: Sequence[Choice]) -> list[str]:
-    """The plays of an analysis in the usual notation; one that is not legal as the file has it."""
+    """The plays of an analysis in the usual notation; an illegal play as the file writes it."""
     by_change: dict[tuple[tuple[int, int], ...], list[Play]] = {}
     for play in legal_plays(entry.position, roll_of(*entry.turn.dice or (1, 1))):
         by_change.setdefault(_change((move.start, move.end) for move in play.moves), []).append(play)
@@ -191,7 +211,7 @@ def play_texts(entry: ReplayedTurn, choices: Sequence[Choice]) -> list[str]:
 
 
 def _agreement(landings: set[int], play: Play) -> int:
-    """How well the hits of a play agree with the points that its moves land on."""
+    """A number that says how well the hits of a play agree with the points that its moves land on."""
     return len(play.hit_points & landings) - len(play.hit_points - landings)
 
 
@@ -204,6 +224,6 @@ def _change(moves: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 def written(moves: Sequence[RecordedMove]) -> str:
-    """Moves as text, for plays that are not legal."""
+    """Moves as a string, for plays that are not legal."""
     names = {BAR_POINT: "bar", 0: "off"}
     return " ".join("/".join(names.get(point, str(point)) for point in move[:2]) for move in moves)
