@@ -1,4 +1,4 @@
-"""The command line: the commands, and the module of `bgdata` that each is in."""
+"""The command line: the commands, and for each the module of `bgdata` that defines it."""
 
 from __future__ import annotations
 

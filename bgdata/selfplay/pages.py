@@ -28,7 +28,7 @@ ROUND = 72  # games between two estimates of a stream
 
 
 def network_of(player: LookaheadPlayer) -> NetworkPlayer:
-    """The network of the player, for kernels. Raises UsageError for a player without networks."""
+    """The network of the player, for kernels. Raises UsageError if it has none."""
     if not isinstance(player.evaluator, NetworkPlayer):
         raise UsageError(f"expected a player with networks to roll out, got {player.label}")
     return player.evaluator
@@ -40,7 +40,8 @@ def result_row(player: NetworkPlayer, asked: PositionRequest, result: RolloutRes
 
 
 def page(site: Site, request: Request) -> Page:
-    """The page of a cubeless rollout; its JSON is that of `bgdata rollout`. Raises UsageError for too many trials."""
+    """The page of a cubeless rollout; its JSON is what `bgdata rollout` prints. Raises UsageError if there are too many
+    trials."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     check_in_progress(asked.position)
     trials = whole(request.query_params, "trials", TRIALS)
@@ -80,7 +81,8 @@ class EventStream(StreamingResponse):
 
 
 def stream(site: Site, request: Request) -> Response:
-    """Estimates as server-sent events, one for each round of games. Raises TooMuchAskedError."""
+    """Estimates as server-sent events, one for each round of games. Raises TooMuchAskedError if the client already has
+    as many streams as allowed."""
     asked, client = PositionRequest(request.path_params["text"], request.query_params), client_of(request)
     check_in_progress(asked.position)
     if site.budget:
@@ -89,7 +91,7 @@ def stream(site: Site, request: Request) -> Response:
 
 
 def event(name: str, data: object) -> str:
-    """A server-sent event as text; an empty name makes it a message."""
+    """A server-sent event as a string; if `name` is empty, it is a message."""
     return f"event: {name}\n" * bool(name) + f"data: {json.dumps(data, allow_nan=False)}\n\n"
 
 
@@ -111,7 +113,7 @@ def estimate_events(site: Site, asked: PositionRequest, client: str = "") -> Gen
 
 def round_rows(site: Site, asked: PositionRequest, client: str) -> Iterator[Row]:
     """The row of the estimate after each round of games. Each round is charged to the client, and releases the player
-    between rounds, so that other requests can use it. Raises TooBusyError."""
+    between rounds, so that other requests can use it. Raises TooBusyError if the player stays busy."""
     results: Iterator[RolloutResult] | None = None
     while True:
         with site.charge(client, site.limits.client_reserve), site.player() as lent:

@@ -131,7 +131,7 @@ def parsed(form: str, text: str) -> Any:
 def test_standard_output_has_only_data(
     small_root: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This holds at the first run, which builds and imports, and at a second run."""
+    """The first run builds and imports, the second finds everything built."""
     root = link(small_root, tmp_path / "warehouse")
     (tmp_path / "session.mat").write_text(MAT.replace("$", ""))
     (tmp_path / "contact.bm").write_bytes(samples.BENCHMARK_ROWS)

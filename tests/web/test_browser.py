@@ -14,7 +14,7 @@ import bgdata
 from bgdata.game.position import Position
 from bgdata.web.app import create_app
 from bgdata.web.site import Limits
-from tests.command_line import POSITION
+from tests.command_line import POSITION, position_id
 from tests.web.reading import serving
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ PAGES = (
     f"/position/{START}", f"/position/{START}?roll=31&away=2-4&met=published-12", f"/position/{POSITION}",
     f"/where/{START}", f"/probe/{POSITION}", f"/cube-map/{START}?met=published-12&length=4", f"/rollout/{POSITION}",
     "/match-equity", "/match-equity?met=published-12&away=3-5", "/openings?objective=double-match-point", "/players",
-    "/race", "/race?by=equal", f"/position/{START}?undo={POSITION}",
+    "/race", "/race?by=equal", f"/position/{START}?setup=1",
     "/sql?q=select position_id, equity from opening_book limit 3", "/game/selfplay/pubeval-20-seed-3",
-    "/game/selfplay/pubeval-20-seed-3/3?turn=4", "/position/nonsense", "/nowhere",
+    "/game/selfplay/pubeval-20-seed-3/3?turn=4", "/position/nonsense", "/position/AAAAAAAAAAAAAA", "/nowhere",
 )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def place_of(page: Page, x: int, y: int) -> tuple[float, float]:
 def test_dragging_a_checker_changes_the_address(opened: Opener, host: str) -> None:
     """A checker dropped beside the board stays; checkers on the bar can be dragged too."""
     page = opened(f"/position/{START}")
-    page.get_by_text("Set up another position").click()
+    page.get_by_text("Set up a position").click()
     page.locator("#board").scroll_into_view_if_needed()
     page.mouse.move(*place_of(page, 356 + 5 * 40 + 20, 80))
     page.mouse.down()
@@ -97,16 +97,16 @@ def test_dragging_a_checker_changes_the_address(opened: Opener, host: str) -> No
     board[24], board[23] = board[24] - 1, board[23] + 1
     page.wait_for_url(f"{host}/position/{Position(board).id}*")
     assert "Before the roll" in page.locator("h1").inner_text()
-    page.get_by_role("link", name="undo", exact=True).click()
-    page.wait_for_url(f"{host}/position/{START}*")
+    page.get_by_role("button", name="Take back").click()
+    wait_for_address(page, f"{host}/position/{START}")
+    assert page.get_by_role("button", name="Take back").is_hidden()
     page = opened(f"/position/{START}")
-    page.get_by_text("Set up another position").click()
+    page.get_by_text("Set up a position").click()
     for target in ((700, 300), place_of(page, 576, 80)):
         page.mouse.move(*place_of(page, 376, 470))
         page.mouse.down()
         page.mouse.move(*target)
         page.mouse.up()
-    page.wait_for_url(f"{host}/position/*undo=*")
     board = list(Position(START).board)
     board[6], board[24] = board[6] - 1, board[24] + 1
     wait_for_address(page, f"{host}/position/{Position(board).id}")
@@ -119,7 +119,7 @@ def wait_for_address(page: Page, address: str) -> None:
 
 PLACES = {  # places in the board's picture
     "24": (576, 80), "1": (576, 470), "2": (536, 470), "6": (376, 470), "bar": (332, 230), "own off": (628, 450),
-    "own cube": (34, 470), "die": (450, 274), "own score": (300, 540),
+    "own cube": (34, 470), "die": (450, 274), "own score": (300, 540), "6 of the opponent": (376, 80),
 }  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def tap_places(page: Page, host: str, *places: str) -> tuple[Position, dict[str,
     before = page.url
     for place in places:
         page.touchscreen.tap(*place_of(page, *PLACES[place]))
-    page.wait_for_function("before => location.href != before && document.readyState == 'complete'", arg=before)
+    page.wait_for_function("before => location.href != before", arg=before)
     page.locator("#board").scroll_into_view_if_needed()
     parts = urlsplit(page.url.removeprefix(host))
     return Position(unquote(parts.path).removeprefix("/position/")), dict(parse_qsl(parts.query))
@@ -139,7 +139,7 @@ def test_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
     page = opened(
         f"/position/{START}?met=published-12", viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True
     )
-    page.get_by_text("Set up another position").click()
+    page.get_by_text("Set up a position").click()
     page.evaluate("scrollTo(0, 0)")
     board = list(Position(START).board)
 
@@ -162,8 +162,8 @@ def test_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
     page.touchscreen.tap(*place_of(page, *PLACES["6"]))  # a point of the other side: no change
     page.locator("h1").tap()
     assert (page.url, page.locator(".held").count()) == (here, 0)
-    assert tap_places(page, host, "own cube")[1] | {"undo": ""} == {
-        "cube": "2", "owner": "on_roll", "met": "published-12", "undo": "",
+    assert tap_places(page, host, "own cube")[1] == {
+        "cube": "2", "owner": "on_roll", "met": "published-12", "setup": "1",
     }  # fmt: skip
     assert tap_places(page, host, "own cube")[1]["cube"] == "4"
     assert tap_places(page, host, "die")[1]["roll"] == "11"
@@ -171,7 +171,7 @@ def test_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
     assert page.evaluate("document.activeElement.name") == "own"
     page.locator("select[name=own]").select_option("3")
     page.wait_for_url("**away=3-3**")
-    page.get_by_role("link", name="undo", exact=True).click()
+    page.get_by_role("button", name="Take back").click()
     page.wait_for_url("**roll=11&cube=4&owner=on_roll**")
 
 
@@ -207,10 +207,101 @@ def test_play_shows_arrows_and_links_to_the_next_position(opened: Opener, host: 
     assert float(own.replace("−", "-")) == pytest.approx(found, abs=6e-5)
 
 
+def test_dragged_checker_follows_the_pointer(opened: Opener) -> None:
+    """The checker itself moves; it returns if it is let go where it cannot stand."""
+    page = opened(f"/position/{START}?setup=1")
+    before = page.locator("#board svg circle").count()
+    page.mouse.move(*place_of(page, *PLACES["24"]))
+    page.mouse.down()
+    page.mouse.move(*place_of(page, 300, 300), steps=3)
+    assert page.locator("#board svg circle").count() == before
+    box = page.locator(".dragged").bounding_box()
+    assert box
+    x, y = place_of(page, 300, 300)
+    assert (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) == pytest.approx((x, y), abs=2)
+    page.mouse.move(*place_of(page, *PLACES["6 of the opponent"]))
+    page.mouse.up()
+    assert (page.locator(".dragged").count(), page.locator("#board svg circle").count()) == (0, before)
+    assert "The other side holds 19." in page.locator(".by-pointer").inner_text()
+
+
+def test_position_is_set_up_by_keys_alone(opened: Opener, host: str) -> None:
+    """From the editor to a bearoff with a roll and a play, without a pointer."""
+    page = opened(f"/position/{START}")
+    press = page.keyboard.press
+    while page.evaluate("document.activeElement.tagName") != "SUMMARY":
+        press("Tab")
+    press("Enter")
+    press("Tab")
+    assert page.evaluate("document.activeElement.value") == "clear"
+    press("Enter")
+    wait_for_address(page, f"{host}/position/AAAAAAAAAAAAAA")
+    while page.evaluate("document.activeElement.id") != "board":
+        press("Shift+Tab")
+    for key in ("-", "-", "ArrowDown", "+", "+", "ArrowLeft", "+"):  # on 24, on 1 and on 2
+        press(key)
+    expected = position_id([2], [2, 1])
+    wait_for_address(page, f"{host}/position/{expected}")
+    assert page.evaluate("document.activeElement.id") == "board"
+    for key in (" ", "ArrowLeft", " "):  # picked up on 2, put down on 3
+        press(key)
+    wait_for_address(page, f"{host}/position/{position_id([2], [2, 0, 1])}")
+    for key in ("ArrowLeft", "ArrowLeft", "+", "+"):
+        press(key)
+    wait_for_address(page, f"{host}/position/{position_id([2], [2, 0, 1, 0, 2])}")
+    press("2")
+    press("1")
+    page.wait_for_url("**roll=21**")
+    assert page.locator("h1").inner_text().startswith("21 to play: ")
+    while page.evaluate("!document.activeElement.closest('.plays a')"):
+        press("Tab")
+    press("ArrowDown")
+    name = page.evaluate("document.activeElement.textContent")
+    assert name == page.locator(".plays a").nth(1).inner_text()
+    page.wait_for_function("n => document.querySelector('#board desc').textContent.endsWith(`Play: ${n}.`)", arg=name)
+    press("Enter")
+    page.wait_for_function("() => document.querySelector('h1').textContent.startsWith('Before the roll')")
+
+
+def test_numbers_typed_in_fields_count_after_enter(opened: Opener, host: str) -> None:
+    page = opened(f"/position/{START}?setup=1")
+    page.locator("input[name=p24]").fill("1")
+    page.locator("input[name=p23]").fill("1")
+    page.keyboard.press("Enter")
+    board = list(Position(START).board)
+    board[24], board[23] = 1, 1
+    wait_for_address(page, f"{host}/position/{Position(board).id}")
+    assert page.evaluate("document.activeElement.name") == "p23"
+    page.locator("main input[name=q]").fill("nonsense")
+    page.keyboard.press("Enter")
+    page.get_by_text("expected one of position id").wait_for()
+    assert page.locator("main input[name=q]").input_value() == "nonsense"
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
+def test_board_stays_in_view_beside_its_plays(opened: Opener, size: tuple[int, int]) -> None:
+    page = opened(f"/position/{START}?roll=31&plays=60", viewport={"width": size[0], "height": size[1]})
+    page.locator(".plays a").last.hover()
+    page.wait_for_function("() => document.querySelector('#board desc').textContent.includes('Play: ')")
+    box = page.locator("#board svg").bounding_box()
+    assert box
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= size[1]
+
+
+def test_tapped_play_stays_on_the_board(opened: Opener) -> None:
+    page = opened(f"/position/{START}?roll=31", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page.locator(".plays tbody tr").nth(1).locator("td").nth(1).tap()
+    page.wait_for_function("() => document.querySelector('#board desc').textContent.includes('Play: ')")
+    assert page.locator(".plays .chosen").count() == 1
+    page.locator(".plays tbody tr").nth(1).locator("td").nth(1).tap()
+    page.wait_for_function("() => !document.querySelector('#board desc').textContent.includes('Play: ')")
+
+
 def test_pages_work_without_javascript(opened: Opener, host: str) -> None:
     """The test sets up a position in the form, chooses a roll, and runs SQL."""
     page = opened(f"/position/{START}", java_script_enabled=False)
-    page.get_by_text("Set up another position").click()
+    page.get_by_text("Set up a position").click()
     page.locator("input[name=p24]").fill("1")
     page.locator("input[name=p23]").fill("1")
     page.locator("input[name=edit]").check()
@@ -218,12 +309,11 @@ def test_pages_work_without_javascript(opened: Opener, host: str) -> None:
     board = list(Position(START).board)
     board[24], board[23] = 1, 1
     wait_for_address(page, f"{host}/position/{Position(board).id}")
-    page.locator("#editor button", has_text="Flip").click()
+    page.locator("#editor button", has_text="Mirror").click()
     wait_for_address(page, f"{host}/position/{Position(board).flip().id}")
     for expected in (Position(board).id, START):
-        page.get_by_role("link", name="undo", exact=True).click()
+        page.go_back()
         wait_for_address(page, f"{host}/position/{expected}")
-    assert not page.get_by_role("link", name="undo", exact=True).count()
     page.goto(f"/position/{Position(board).id}")
     page.locator(".heat a").first.click()
     page.wait_for_url(f"{host}/position/{Position(board).id}?roll=11")
