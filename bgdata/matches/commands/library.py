@@ -108,8 +108,8 @@ def decisions_of(warehouse: Warehouse, names: Sequence[str], analysis: str | Non
 
 
 def chosen_analysis(warehouse: Warehouse, analysis: str | None) -> str:
-    """The variant of match_analysis of this name, or the only one. Raises MissingTableError if there is no analysis, and
-    UsageError if there are several and none is named."""
+    """The variant of match_analysis of this name, or the only one. Raises MissingTableError if there is no analysis,
+    and UsageError if there are several and none is named."""
     variants = warehouse.variants("match_analysis")
     if not variants:
         step = "bgdata build match_analysis --set source=matches/NAME"
