@@ -26,7 +26,8 @@ from bgdata.matches.quiz import (
     read_results,
     with_answers,
 )
-from tests.matches.recorded import pips_player, published_met
+from tests.equity.samples import published_met
+from tests.evaluation.sample_networks import pips_player
 from tests.subtests import each
 
 START = "XGID=-b----E-C---eE---c-e----B-:0:0:1:{}:0:0:0:0:10"
@@ -101,9 +102,9 @@ def test_order_of_answers_depends_on_the_seed_alone() -> None:
 
 
 def test_cube_answers() -> None:
-    values = {"no double": 0.7, "take": 0.9, "pass": 1.0}
-    assert cube_answers("double", values) == (Answer("double", 0.9, 0.0), Answer("no double", 0.7, pytest.approx(0.2)))
-    assert cube_answers("answer", values) == (Answer("take", -0.9, 0.0), Answer("pass", -1.0, pytest.approx(0.1)))
+    values = {"no double": 0.75, "take": 0.875, "pass": 1.0}
+    assert cube_answers("double", values) == (Answer("double", 0.875, 0.0), Answer("no double", 0.75, 0.125))
+    assert cube_answers("answer", values) == (Answer("take", -0.875, 0.0), Answer("pass", -1.0, 0.125))
     too_good = cube_answers("double", {"no double": 1.2, "take": 1.5, "pass": 1.0})
     assert [(answer.text, answer.loss) for answer in too_good] == [("no double", 0), ("double", pytest.approx(0.2))]
 
