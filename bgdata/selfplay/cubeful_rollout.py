@@ -67,7 +67,7 @@ class CubefulStart(NamedTuple):
 
 
 def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStart]:
-    """The cube actions of the player on roll before the roll, by name."""
+    """The starts after each cube action of the player on roll before the roll, by name of the action."""
     board = np.array(position.board, np.int8)
     starts = {"no double": CubefulStart(board, stakes, may_double=False)}
     if stakes.may_double:
@@ -76,8 +76,8 @@ def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStar
 
 
 def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: int) -> dict[str, CubefulStart]:
-    """The better plays by name, at least two if the roll has two. After them the opponent is on roll, and may
-    double."""
+    """The starts after the better plays, by name of the play; at least two if the roll has two plays. After them the
+    opponent is on roll, and may double."""
     chosen = [row for place, row in enumerate(ranked[:most]) if place < 2 or row.loss <= within]
     return {
         str(row.play): CubefulStart(np.array(row.play.next_position.board, np.int8), stakes.flip()) for row in chosen
@@ -110,9 +110,9 @@ def roll_out_with_cube(
     unless `rules` are as for money.
 
     All positions get the dice of `item` of the seed. The result does not depend on the number of threads. Games are
-    played to the end, or in money play to an exact table: settings must not truncate them. Raises UsageError for
-    numbers out of range, a player without networks and settings that cut games short, InvalidParameterError for rules
-    that do not fit the stakes, and InvalidPositionError.
+    played to the end, or in money play to an exact table: settings must not truncate them. Raises UsageError if numbers
+    are out of range, the player has no networks or settings cut games short; InvalidParameterError if rules do not fit
+    the stakes; and InvalidPositionError if a position is invalid.
     """
     limits.check()
     roll, stakes = rolled_with_cube(starts, chooser, rules, seed, settings, item), starts[0].stakes
@@ -160,8 +160,9 @@ def rolled_with_cube(
 
 
 def rollout_terms(stakes: Stakes, rules: CubeRules, *, with_luck: bool, ply: int) -> Terms:
-    """The stakes of the games, and how both sides play at a ply and handle the cube. Raises UsageError, and
-    InvalidParameterError, also for beavers, two cube life indexes and local volatility."""
+    """The stakes of the games, and how both sides play at a ply and handle the cube. Raises UsageError if the stakes
+    cannot be rolled out, and InvalidParameterError if the rules do not fit, or have beavers, two cube life indexes or a
+    local volatility."""
     check_rules(stakes, rules)
     if rules.has_beavers:
         raise InvalidParameterError("expected rollouts without beavers, got them")
@@ -201,7 +202,8 @@ def values_of(trials: Values, stakes: Stakes) -> Values:
 
 
 def difference(result: CubefulRollout, row: int, other: int) -> tuple[float, float]:
-    """The value of a row minus that of another, and the standard error of this difference, block by block."""
+    """The value of a row minus the value of the row `other`, and the standard error of this difference, block by
+    block."""
     gaps = result.blocks[row] - result.blocks[other]
     return float(gaps.mean()), float(gaps.std(ddof=1) / math.sqrt(len(gaps)))
 
@@ -253,9 +255,10 @@ def trial_of(
     board: Boards,
     chosen: Boards,
 ) -> tuple[float, float]:
-    """(value at the end, luck of all rolls) for player 0, first on roll, in one game from board[slot]. board[slot] and
-    chosen[slot] are overwritten. `dice` are the stream of rolls, and the places of the first two rolls among all 36.
-    Values are points, or from -1 to 1 in a match. In money play a game ends where the two-sided table covers it."""
+    """The value at the end, and the luck of all rolls, for player 0, who is on roll first, in one game from
+    board[slot]. board[slot] and chosen[slot] are overwritten. `dice` are the stream of rolls, and the places of the
+    first two rolls among all 36. Values are points, or from -1 to 1 in a match. In money play a game ends where the
+    two-sided table covers it."""
     seen = start.game, MatchGame(start.game.opponent_away, start.game.away, start.game.is_crawford)
     over = outcome_of(board, CHECKERS)
     if over != 0:  # after a play that ends the game

@@ -53,7 +53,7 @@ where not internal and list_contains($tables, table_name) order by table_name, c
 
 class Address(NamedTuple):
     """A path of Starlette with its function, its JSON in the words of `openapi.toml` (empty: none), the parameters of
-    its query, and other content types that it may return."""
+    its query, and the other content types that it may return."""
 
     path: str
     endpoint: Endpoint
@@ -85,7 +85,7 @@ def row(properties: Mapping[str, Schema], optional: Sequence[str] = ()) -> Schem
 
 
 def columns_of(declared: Mapping[str, Any]) -> dict[str, str]:
-    """The columns of a table of `openapi.toml`, with those of its parts first."""
+    """The columns of a table of `openapi.toml`, with the columns of its parts first."""
     found: dict[str, str] = {}
     for part in declared.get("_with", ()):
         found |= columns_of(PARTS[part])
@@ -118,7 +118,7 @@ def components(site: Site) -> dict[str, Schema]:
 
 
 def text(meaning: str, **more: object) -> Schema:
-    """The schema of a text in a path or query."""
+    """The schema of a string in a path or query."""
     return {"type": "string", "description": meaning} | more
 
 
@@ -129,12 +129,12 @@ def integer(meaning: str, least: int, most: int | None = None, default: int | No
 
 
 def flag(meaning: str) -> Schema:
-    """The schema of a yes or no."""
+    """The schema of a boolean."""
     return {"type": "integer", "enum": [0, 1], "description": meaning}
 
 
 def several(meaning: str, words: Sequence[str]) -> Schema:
-    """The schema of several words of a list, each in a separate parameter."""
+    """The schema of a list of words, each in a separate parameter."""
     return {"type": "array", "items": {"type": "string", "enum": [*words]}, "description": f"{meaning}; several: again"}
 
 
@@ -198,7 +198,7 @@ SQL = {
 
 
 def document(site: Site, _: Request) -> Response:
-    """The addresses of this site that answer JSON, as OpenAPI 3.1."""
+    """The OpenAPI 3.1 document with the addresses of this site that answer JSON."""
     return as_json(site.keep("openapi", lambda: openapi_document(site)))
 
 

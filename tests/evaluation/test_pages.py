@@ -85,7 +85,7 @@ def test_page_has_all_answers(client: TestClient, site_root: Path) -> None:
     assert "with the cube" not in read(client, f"/position/{START}").text
 
 
-def test_tables_of_a_score_have_their_own_rows(client: TestClient, site_root: Path) -> None:
+def test_tables_of_a_score_are_listed_separately(client: TestClient, site_root: Path) -> None:
     (table,) = bgdata.open_warehouse(site_root).current("bearoff_match")
     solved = MatchTable(table)
     score = f"away={solved.score.away}-{solved.score.opponent_away}&met={solved.met}"
@@ -146,7 +146,7 @@ def test_plays_link_to_the_next_position(client: TestClient) -> None:
     assert best == "8/5 6/5"
 
 
-def test_rolls_have_their_best_plays(client: TestClient, site_root: Path) -> None:
+def test_page_shows_the_best_play_of_each_roll(client: TestClient, site_root: Path) -> None:
     """The plays are compared with the ranked plays of each roll."""
     player = bgdata.open_player(site_root)
     rows = client.get(f"/position/{START}.json").json()["rolls"]
@@ -258,7 +258,7 @@ def test_edit_keeps_the_stakes(client: TestClient, notation: str) -> None:
 
 
 def test_edit_keeps_beavers_and_the_jacoby_rule(client: TestClient) -> None:
-    """Both come from a money XGID."""
+    """The money XGID that is edited sets both."""
     fields = fields_of(read(client, "/position/XGID=-b----E-C---eE---c-e----B-:1:1:1:00:0:0:3:0:10"))
     assert redirect_of(client, fields).startswith(f"/position/{START}?cube=2&owner=on_roll&jacoby=1&beavers=1")
 
@@ -321,7 +321,7 @@ def test_every_part_of_an_identifier_is_used_by_the_page(client: TestClient, cha
     assert words in client.get(f"/rollout/{asked[1]}?trials=72").text
 
 
-def test_pictures(client: TestClient) -> None:
+def test_position_has_pictures(client: TestClient) -> None:
     answer = client.get(f"/board/{START}?roll=31&play=8/5 6/5")
     assert answer.headers["content-type"] == "image/svg+xml"
     assert answer.text == Position(START).svg("8/5 6/5", "31")
@@ -495,7 +495,7 @@ def test_any_checkers_give_a_page(client: TestClient, counts: list[int]) -> None
     assert answer.status_code in (200, 400)
 
 
-def test_probe_page(client: TestClient, site_root: Path) -> None:
+def test_probe_page_equals_the_command(client: TestClient, site_root: Path) -> None:
     rows = json.loads(succeeds(site_root, "probe", POSITION, "--format", "json"))
     assert client.get(f"/probe/{POSITION}.json").json() == rows
     assert rows[0]["source"] in read(client, f"/probe/{POSITION}").text

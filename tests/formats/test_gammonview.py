@@ -40,7 +40,7 @@ def plays_of(file: ReplayedFile) -> list[list[tuple[Any, ...]]]:
 
 
 @each("form", FORMS)
-def test_games_are_those_of_the_text(form: str) -> None:
+def test_games_equal_those_of_the_text_file(form: str) -> None:
     text, found = session("mat"), session(form)
     assert plays_of(found) == plays_of(text)
     assert found.rejects == []
@@ -79,33 +79,36 @@ def test_analysis_of_the_cube() -> None:
         ]  # fmt: skip
 
 
-def test_what_is_said_of_the_match() -> None:
+def test_match_has_its_date_place_and_ratings() -> None:
     info = dict(session("xg").matches[0].info)
     assert (info["EventDate"], info["Site"]) == ("2026.01.04", "SampleServer")
     assert "Rating" in info
 
 
 @each(("name", "form"), [("session.mat", "mat"), *((f"session.{form}", form) for form in FORMS)])
-def test_files_are_told_by_content(tmp_path: Path, name: str, form: str) -> None:
-    other = tmp_path / "other.dat"
-    other.write_bytes((FOLDER / name).read_bytes())
-    assert match_form(other.read_bytes()) == form
-    assert holds_matches(other)
-    assert [match.form for match in read_matches(other).matches] == [form]
+def test_format_is_found_by_content(tmp_path: Path, name: str, form: str) -> None:
+    renamed = tmp_path / "renamed.dat"
+    renamed.write_bytes((FOLDER / name).read_bytes())
+    assert match_form(renamed.read_bytes()) == form
+    assert holds_matches(renamed)
+    assert [match.form for match in read_matches(renamed).matches] == [form]
 
 
-def test_other_files_hold_no_matches(tmp_path: Path) -> None:
+def test_files_without_matches_are_recognized(tmp_path: Path) -> None:
+    path = tmp_path / "no-match"
     for content in (b"", b"# A list\n", b'{"version": 1}', b"RGM", b"\x89PNG\r\n", b"12 points\n"):
-        (tmp_path / "x").write_bytes(content)
-        assert not holds_matches(tmp_path / "x"), content
+        path.write_bytes(content)
+        assert not holds_matches(path), content
 
 
 @each("form", FORMS)
-def test_damaged_files_are_one_error(form: str) -> None:
-    """Cut anywhere, or with a wrong byte, a file is an error or gives games that keep the rules."""
+def test_damaged_files_raise_or_give_legal_games(form: str) -> None:
+    """Each file is cut, or gets a wrong byte, at 25 places. `replay_file` raises for a game that breaks a rule."""
     content = (FOLDER / f"session.{form}").read_bytes()
     for place in range(20, len(content), len(content) // 25):
-        for damaged in (content[:place], content[:place] + bytes([content[place] ^ 0x5A]) + content[place + 1 :]):
+        cut = content[:place]
+        wrong_byte = cut + bytes([content[place] ^ 0x5A]) + content[place + 1 :]
+        for damaged in (cut, wrong_byte):
             with suppress(CorruptFileError):
                 replay_file(parse_document(damaged, "x"))
     with pytest.raises(CorruptFileError, match=r"expected a whole file of .*, found damage"):
@@ -133,7 +136,7 @@ MOVE, CUBE, END_OF_GAME = 3, 2, 4  # kinds of records
 
 
 def test_games_from_set_up_positions_are_set_aside() -> None:
-    """As in .xgp files, which hold one position."""
+    """Files .xgp hold one position, which is read as such a game."""
 
     def set_up(record: memoryview) -> None:
         if record[8] == MOVE:

@@ -419,7 +419,7 @@ def test_renamed_players_keep_their_first_name(names: str, score: tuple[int, int
     assert [text for _, text in game.notes] == [note] * (note is not None)
 
 
-def test_game_of_other_players_has_one_reason() -> None:
+def test_game_of_unknown_players_gives_one_reason() -> None:
     text = f"{HEAD}{TWO}      Wins 1 point\n Game 2\n Cy : 0      Di : 0\n{TWO}      Wins 1 point\n"
     file = parse_mat(text.encode())
     first, second = file.matches[0].games

@@ -56,7 +56,7 @@ def test_plays_with_a_rollout() -> None:
     ("text", "level", "values"),
     [(CUBE, "2-ply", (0.475798, 0.42063)), (ROLLED_OUT, "rollout of 36 trials", (0.4997358918, 0.4464276135))],
 )
-def test_cube(text: str, level: str, values: tuple[float, float]) -> None:
+def test_cube_actions_are_read(text: str, level: str, values: tuple[float, float]) -> None:
     """Worths are mwc in a match, points in money play."""
     choices = tuple(zip(("no double", "double, take"), values, strict=True))
     assert said(text) == {"cube": (level, True, *choices)}
@@ -72,7 +72,7 @@ def test_luck_is_finite(text: str, luck: float | None) -> None:
     assert said(text) == ({} if luck is None else {"luck": ("", False, ((), luck))})
 
 
-def test_comments() -> None:
+def test_comments_are_read() -> None:
     assert said("C[Why not \\] 24/23?]") == {"comment": ("", False, ("Why not ] 24/23?", None))}
     assert said("C[ ]") == {}
 

@@ -44,7 +44,7 @@ def test_sides_are_opposite() -> None:
         (TOP, Stakes(MatchScore(4, 5), Cube(2, CubeOwner.OPPONENT))),
     ],
 )
-def test_stakes_are_those_of_the_side_on_roll(on_roll: Side, stakes: Stakes) -> None:
+def test_stakes_are_from_the_view_of_the_side_on_roll(on_roll: Side, stakes: Stakes) -> None:
     match = MatchState(on_roll=on_roll, to_decide=on_roll, length=7, scores=(3, 2), cube_value=2, cube_owner=BOTTOM)
     assert match.stakes == stakes
     assert MatchState.from_stakes(stakes, on_roll=on_roll, length=7) == match
@@ -242,7 +242,7 @@ def test_large_values_and_invalid_gnubg_ids_are_refused() -> None:
     all_raise(InvalidPositionError, [(partial(parse_gnubg_id, text), f"^expected {rule}") for text, rule in texts])
 
 
-def test_gnubg_id_position_is_that_of_the_side_on_roll() -> None:
+def test_gnubg_id_position_is_from_the_view_of_the_side_on_roll() -> None:
     position, match = parse_gnubg_id("jGfkASjg8wcBMA:MIEJAAAAAAAA")
     assert match.on_roll == TOP
     assert position.rows[1][5] == 5  # five checkers on its own 6 point

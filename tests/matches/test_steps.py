@@ -87,7 +87,7 @@ def test_game_with_a_double_is_not_the_crawford_game() -> None:
         situations([recorded], "cut")
 
 
-def test_stakes_are_those_of_the_player_on_roll() -> None:
+def test_stakes_are_from_the_view_of_the_player_on_roll() -> None:
     file = parse_mat(CUT.replace("right : 2", "right : 1").encode())
     first, second, double, take = situations(list(file.matches), "cut")[0].record.acts
     assert (first.stakes.score, second.stakes.score) == (MatchScore(3, 2), MatchScore(2, 3))

@@ -72,7 +72,7 @@ def test_schedules_make_runs(server: PrefectServer) -> None:
 
 
 def test_build_and_train_publish_reports_and_pictures(server: PrefectServer, root: Path) -> None:
-    """Both flows run on one warehouse at the same time."""
+    """The two flows run on one warehouse at the same time."""
     trained = server.begin("train-network", root=str(root), plan=SMALLEST | {"luck_adjusted_games": 0})
     kinds = ["network", "supervised_network"]  # part of the package
     built = server.begin("build-warehouse", root=str(root), kinds=kinds)

@@ -230,7 +230,7 @@ def test_silent_or_gone_programs(sent: bytes, is_closed: bool, reason: str) -> N
 
 @each("lines", [b"nonsense\n", b"\n", b"\xff\n\0"])
 def test_endless_lines_without_questions_end_the_connection(lines: bytes) -> None:
-    """Such lines would otherwise be answered and printed forever."""
+    """Otherwise bgdata would answer and print such lines forever."""
     ours, theirs = socket.socketpair()
     with ours, theirs, theirs.makefile("rb") as replies:
         reader = threading.Thread(target=replies.readlines)  # otherwise our writes would block

@@ -48,7 +48,7 @@ def test_data_package_has_hashes(published: Path) -> None:
 
 
 def test_lineage_has_an_event_for_each_version(published: Path) -> None:
-    """With the fields that version 2-0-2 of the specification requires."""
+    """The events have the fields that version 2-0-2 of the specification requires."""
     events = [json.loads(line) for line in (published / "openlineage.jsonl").read_text().splitlines()]
     assert len(events) == len(read_contents(published).versions)
     for event in events:

@@ -172,7 +172,7 @@ def equities(boards: Sequence[Sequence[int]]) -> list[float]:
     return found
 
 
-def test_values_equal_the_twin() -> None:
+def test_values_match_the_reference() -> None:
     found, turns = turn_values(random_player(0), *random_turns()), random_turns()
     rows = range(0, len(turns[0]), 17)
     assert len(rows) > 10

@@ -158,7 +158,7 @@ CHANGES: dict[str, Callable[[Warehouse], object]] = {
 
 
 def test_changed_catalog_equals_a_new_one(declare: Make) -> None:  # noqa: F811
-    """They are equal in all views, rows and comments, and a query sees each change by any process."""
+    """Views, rows and comments are equal, and a query sees changes made by other processes."""
     with Subtests() as subtests:
         for number, (name, change) in enumerate(CHANGES.items()):
             with subtests.test(name):

@@ -48,7 +48,7 @@ class Slow(Silence):
 
 @pytest.mark.parametrize("force", [False, True])
 def test_build_survives_a_kill_at_every_change(memory_path: Path, force: bool) -> None:
-    """This also holds when the build replaces an old version; a whole version exists all the time."""
+    """At every moment a whole version exists, also if the build replaces an old one."""
     expected = toy_warehouse(memory_path / "whole").build("squares", FEW).name
     exitcode: int | None = KILLED
     kill_at = 20 if force else 0  # until publishing both builds are the same

@@ -269,7 +269,7 @@ FORGERIES: dict[str, Callable[[Warehouse, pytest.MonkeyPatch], object]] = {
 
 
 def test_copy_is_not_used_for_the_original(declared: Warehouse, memory_path: Path) -> None:
-    """This also holds if the copy is read-only, so that its catalog remains that of the other folder."""
+    """A read-only copy keeps the catalog of the original, and must not use it."""
     shutil.copytree(declared.root, memory_path / "copy")
     shutil.rmtree(declared.root / "squares")
     copy = Warehouse(memory_path / "copy", declared.kinds)
@@ -368,7 +368,7 @@ def test_key_is_private(declared: Warehouse, tmp_path: Path, monkeypatch: pytest
 
 
 def test_file_equals_catalog_in_memory(small_root: Path) -> None:
-    """They are equal in all tables, views, columns, macros and comments; both use the functions in Python."""
+    """Tables, views, columns, macros and comments are equal. Both catalogs use the functions in Python."""
     warehouse = bgdata.open_warehouse(small_root)
     shown = "select * exclude (database_name, database_oid, schema_oid{}) from {} where not internal order by all"
     queries = {

@@ -220,8 +220,8 @@ def test_player_of_2012_from_end_to_end(tmp_path: Path) -> None:
     assert len(figures) == 5 + 6 + 1 + 12 * 5 + 3 * 5 + 11 + 4 + 4 * 5  # measures by cube life indexes
 
 
-def test_damage_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The exit code is 1 if a digest differs."""
+def test_different_digests_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exit code is 1."""
     monkeypatch.setattr(plans, "PLAN", plan_of(tmp_path))
     monkeypatch.setattr(plans, "compare", lambda *_: "DIFFERS in boards")
     assert run(tmp_path / "made", "rebuild", "--from-nothing", "--part", "table").exit_code == 1

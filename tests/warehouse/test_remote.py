@@ -205,7 +205,7 @@ def test_commands_that_write_say_pull_or_push(address: str, monkeypatch: pytest.
     assert succeeds_at("", "list") == succeeds_at(address, "list")
 
 
-def test_wrong_addresses_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_addresses_give_a_one_line_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for address, code, message in (
         ("nope://user:secret@x/y", 2, "expected an address of a scheme that is known"),

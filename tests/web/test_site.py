@@ -177,7 +177,7 @@ def test_search_without_a_match_is_refused(client: TestClient, text: str) -> Non
     assert "expected a position in any notation, a table such as bearoff_two_sided/6x9" in answer.text
 
 
-def test_pages_of_an_empty_warehouse(empty: TestClient) -> None:
+def test_empty_warehouse_has_pages(empty: TestClient) -> None:
     assert "Nothing is built yet" in read(empty, "/").text
     read(empty, f"/position/{START}?roll=31")  # the network comes with the package
     read(empty, f"/where/{START}")
@@ -197,7 +197,7 @@ def test_pages_of_an_empty_warehouse(empty: TestClient) -> None:
         assert empty.get(where).status_code in (200, 303, 404), where
 
 
-def test_pages_without_a_warehouse(tmp_path: Path) -> None:
+def test_missing_warehouse_is_named_on_every_page(tmp_path: Path) -> None:
     with open_client(create_app(bgdata.open_warehouse(tmp_path / "none"))) as client:
         assert "Nothing is built yet" in read(client, "/").text
         text = read(client, f"/position/{START}", 404).text
@@ -448,7 +448,7 @@ def test_second_computation_is_refused_while_one_runs(small_root: Path) -> None:
 
 
 def test_idle_connections_are_closed(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are closed before the first request, during one, and after an answer."""
+    """Idle connections end before the first request, during one, and after an answer."""
     monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
     whole = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
     with serving(create_app(bgdata.open_warehouse(small_root))) as port:

@@ -30,7 +30,7 @@ ROUND = 72  # games between two estimates of a stream
 
 
 def network_of(player: LookaheadPlayer) -> NetworkPlayer:
-    """The network of the player, for kernels. Raises UsageError for a player without networks."""
+    """The network of the player, for kernels. Raises UsageError if it has none."""
     if not isinstance(player.evaluator, NetworkPlayer):
         raise UsageError(f"expected a player with networks to roll out, got {player.label}")
     return player.evaluator
@@ -43,7 +43,8 @@ def result_row(player: NetworkPlayer, asked: PositionRequest, result: RolloutRes
 
 def page(site: Site, request: Request) -> Page:
     """The page of a cubeless rollout; its JSON is that of `bgdata rollout`. Without `trials` the page has the estimate
-    that is kept, or the static one, and the stream goes on from there. Raises UsageError for too many trials."""
+    that is kept, or the static one, and the stream goes on from there. Raises UsageError if there are
+    too many trials."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     check_in_progress(asked.position)
     trials = whole(request.query_params, "trials", TRIALS)
@@ -116,7 +117,8 @@ class EventStream(StreamingResponse):
 
 
 def stream(site: Site, request: Request) -> Response:
-    """Estimates as server-sent events, one for each round of games. Raises TooMuchAskedError."""
+    """Estimates as server-sent events, one for each round of games. Raises TooMuchAskedError if the client already has
+    as many streams as allowed."""
     asked, client = PositionRequest(request.path_params["text"], request.query_params), client_of(request)
     check_in_progress(asked.position)
     return watched_stream(site, client, round_rows(site, asked, client))
@@ -130,7 +132,7 @@ def watched_stream(site: Site, client: str, rows: Iterator[Mapping[str, object]]
 
 
 def event(name: str, data: object) -> str:
-    """A server-sent event as text; an empty name makes it a message."""
+    """A server-sent event as a string; if `name` is empty, it is a message."""
     return f"event: {name}\n" * bool(name) + f"data: {json.dumps(data, allow_nan=False)}\n\n"
 
 

@@ -27,8 +27,8 @@ from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from tests.random_games import random_game_positions
-from tests.reference import contact_inputs as contact_twin
-from tests.reference import race_inputs as race_twin
+from tests.reference import contact_inputs as contact_reference
+from tests.reference import race_inputs as race_reference
 from tests.reference.networks import INPUT_SETS, base_inputs, inputs
 from tests.subtests import each
 
@@ -135,8 +135,8 @@ HAND_MADE = {
 @each("name", list(HAND_MADE))
 def test_inputs_by_hand(name: str) -> None:
     board = HAND_MADE[name]
-    for input_set, twin in ((InputSet.CONTACT, contact_twin), (InputSet.RACE, race_twin)):
-        assert features(input_set, np.array([board], np.int8))[0].tolist() == twin.inputs(board)
+    for input_set, reference in ((InputSet.CONTACT, contact_reference), (InputSet.RACE, race_reference)):
+        assert features(input_set, np.array([board], np.int8))[0].tolist() == reference.inputs(board)
 
 
 def test_every_count_on_every_point() -> None:

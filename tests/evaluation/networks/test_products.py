@@ -196,8 +196,8 @@ def test_order_of_units() -> None:
 
 
 @pytest.mark.parametrize("features", ["", "+sse2,+avx,+avx2", "+sse2,+avx,+avx2,+avx512f,+avx512bw"])
-def test_code_for_older_processors(features: str) -> None:
-    """These tests pass in code for processors without some instructions, if this processor can run it."""
+def test_tests_pass_in_code_for_older_processors(features: str) -> None:
+    """Each run leaves out some instructions, if this processor can run the remaining code."""
     import llvmlite.binding
 
     have = llvmlite.binding.get_host_cpu_features()

@@ -68,7 +68,7 @@ def test_aliases_are_one_player(library: Path) -> None:
     assert both["field_rating"] is None
 
 
-def test_wrong_requests(library: Path, tmp_path: Path) -> None:
+def test_wrong_requests_are_refused(library: Path, tmp_path: Path) -> None:
     for arguments, message in (
         (("eve",), "no analysed decisions of 'eve'"),
         (("o'brien",), "no analysed decisions of"),

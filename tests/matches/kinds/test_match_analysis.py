@@ -58,7 +58,7 @@ def rows(table: Table) -> list[dict[str, Any]]:
     return list(pq.read_table(table.parquet).to_pylist())
 
 
-def test_rows_of_a_match(imports: Imports) -> None:
+def test_rows_have_plays_losses_and_luck(imports: Imports) -> None:
     table = analysed(imports, "m", MATCH)
     found = rows(table)
     names = ("game", "turn", "subject", "game_number", "turn_number", "player_name", "away", "opponent_away", "made")
@@ -79,8 +79,8 @@ def test_rows_of_a_match(imports: Imports) -> None:
     assert {row["is_crawford"] for row in found} == {False}
 
 
-def test_sums_are_those_of_the_judgements(imports: Imports) -> None:
-    """Money play and a match, against `judge_all` with the same network."""
+def test_sums_equal_those_of_judge_all(imports: Imports) -> None:
+    """A money session and a match are judged by the same network."""
     table = analysed(imports, "both", MATCH, SESSION)
     context = Context(recipe("both"), imports.warehouse.made_from(table), imports.warehouse)
     player = LookaheadPlayer(open_roller(context), 0)
@@ -132,7 +132,7 @@ def test_another_score_is_judged_anew(imports: Imports) -> None:
     assert not [text for text in notes.notes if "judged before" in text]
 
 
-def test_views(imports: Imports) -> None:
+def test_views_list_players_errors_and_matches(imports: Imports) -> None:
     analysed(imports, "m", MATCH)
     imports.build("matches", [imports.file("again.mat", MATCH)], name="again")
     with imports.warehouse.connect() as connection:
@@ -156,12 +156,12 @@ def test_views(imports: Imports) -> None:
         ({"network": "A b"}, "expected the name of a network"),
     ],
 )
-def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
+def test_wrong_parameters_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         DATASET.check_parameters(replace(DATASET.smallest, **change))
 
 
-def test_missing_source(imports: Imports) -> None:
+def test_missing_source_is_refused(imports: Imports) -> None:
     with pytest.raises(UsageError, match="expected files to import; try: bgdata import matches FILE"):
         imports.warehouse.build("match_analysis", recipe("none"))
 

@@ -107,7 +107,7 @@ def expected_figures(warehouse: Warehouse, variant: str) -> dict[tuple[str, str,
     return found
 
 
-def test_figures_of_the_manifest_equal_those_of_rows(small_root: Path) -> None:
+def test_figures_of_the_manifest_equal_sums_over_rows(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     statistics = small_table(warehouse).manifest.statistics
     expected: dict[str, float | None] = {}

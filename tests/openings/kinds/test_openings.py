@@ -78,7 +78,7 @@ def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
     assert {row["trials"] for row in rows} == {72, 144}
 
 
-def test_each_decision_has_its_own_dice() -> None:
+def test_decisions_have_different_dice() -> None:
     most = OpeningParameters(sensible_plays=MAX_SENSIBLE)
     items = [slot.item for roll in FIRST_ROLLS for slot in slots_of(replace(most, first_roll=roll))]
     assert sorted(items) == list(range(15 * (1 + MAX_SENSIBLE * 21)))

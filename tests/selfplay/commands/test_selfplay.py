@@ -133,7 +133,7 @@ def test_rescore_uses_the_largest_or_the_named_table(labels_root: Path, small_ro
     assert "/pubeval-20-seed-3-3x3/" in succeeds(labels_root, "rescore", CORPUS, "--table", "3x3").splitlines()[0]
 
 
-def test_rescored_lines() -> None:
+def test_rescored_lines_are_printed() -> None:
     lines = [
         "1,069 positions of 10,000 games, by bearoff_two_sided/6x9:",
         "75 covered, 666 rescored (62.3 %); the others keep the outcome of their game",

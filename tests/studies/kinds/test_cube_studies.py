@@ -130,7 +130,7 @@ def test_match_figures_equal_sums_over_pairs(root: Path) -> None:
 
 
 def test_cubeful_plays_differ_only_in_choosing_plays(root: Path) -> None:
-    """Both sides handle the cube alike; the study decides about the Jacoby rule."""
+    """The cube decisions of both sides are the same; the study decides about the Jacoby rule."""
     for study, is_jacoby in (("plays", False), ("plays-jacoby", True)):
         parameters = replace(INDEX, study=study, games=60)
         bgdata.open_warehouse(root).build(DATASET.name, parameters)

@@ -138,7 +138,7 @@ def test_nothing_depends_on_the_order_of_names(labels: Warehouse, labels_root: P
 
 @pytest.mark.parametrize("kind", [CONTACT, {CONTACT: 2.0, LABELS: 1.0}])
 @pytest.mark.parametrize("stop", [0, 3, -1])
-def test_resumed_batches_are_those_of_an_uninterrupted_run(labels: Warehouse, kind: Any, stop: int) -> None:
+def test_resumed_batches_equal_an_uninterrupted_run(labels: Warehouse, kind: Any, stop: int) -> None:
     options: dict[str, Any] = {"seed": 1, "batch_size": 200, "features": "race", "epochs": 2}
     whole = list(labels.batches(kind, **options))
     size = len(whole) // 2
@@ -149,7 +149,7 @@ def test_resumed_batches_are_those_of_an_uninterrupted_run(labels: Warehouse, ki
     assert_equal(rest, whole[last.epoch * size + last.number + 1 :])
 
 
-def test_a_state_of_other_data_is_refused(labels: Warehouse, labels_root: Path) -> None:
+def test_states_of_another_feed_are_refused(labels: Warehouse, labels_root: Path) -> None:
     feed = labels.batches(CONTACT, seed=1)
     state = feed.state_after(next(iter(feed)))
     with pytest.raises(UsageError, match="expected the state of a feed with seed 2, got one with 1"):
@@ -375,7 +375,7 @@ def deviation(feed: Feed, column: str) -> float:
 
 
 @pytest.mark.parametrize("column", ["versions", "classes"])
-def test_shares_in_batches_are_those_of_batches_drawn_from_all_rows(mixed: Warehouse, column: str) -> None:
+def test_shares_in_batches_equal_draws_from_all_rows(mixed: Warehouse, column: str) -> None:
     assert abs(deviation(pooled(mixed), column)) < 4
     assert deviation(pooled(mixed, 1), column) > 100  # whole blocks in random order
 
@@ -466,8 +466,8 @@ def test_a_state_of_any_rank_is_one_of_all_ranks(labels: Warehouse, uneven: str,
             assert_equal(rest.share(rank, 3, uneven), shared[rank][step + 1 :])
 
 
-def test_another_number_of_ranks_goes_on_from_a_state(labels: Warehouse) -> None:
-    """It gives none of the batches that were seen, and all others except the dropped rows."""
+def test_state_resumes_with_another_number_of_ranks(labels: Warehouse) -> None:
+    """The ranks get none of the batches that were seen, and all others except the dropped rows."""
     feed = small_blocks(labels, batch_size=100)
     whole = [batch for batch in feed if len(batch.rows) == 100]
     second = list(feed.share(1, 2))[4]
@@ -502,7 +502,7 @@ def test_rows_of_all_ranks_are_listed_again(labels: Warehouse, uneven: str) -> N
             assert np.array_equal(found[name], batch.rows[batch.versions == number])
 
 
-def test_ranks_that_cannot_be_are_refused(labels: Warehouse) -> None:
+def test_impossible_ranks_are_refused(labels: Warehouse) -> None:
     feed = small_blocks(labels)
     for rank, ranks in ((2, 2), (-1, 2), (0, 0), (5, 1)):
         with pytest.raises(UsageError, match=f"expected a rank from 0 to ranks - 1, got rank {rank} of {ranks}$"):

@@ -132,7 +132,7 @@ def test_hashes_are_found_among_the_known_ones(tmp_path: Path, known: int) -> No
 
 @each("key", [(0,), (0, 0), (1, 2, 3), ((1 << 63) - 1, 5)])
 @each("count", [0, 1, 2, 3, 1000])
-def test_shuffling_agrees_with_its_twin(key: tuple[int, ...], count: int) -> None:
+def test_shuffling_matches_the_reference(key: tuple[int, ...], count: int) -> None:
     assert random_order(key, count).tolist() == shuffled(key, count)
 
 
@@ -155,7 +155,7 @@ def test_every_order_is_as_likely() -> None:
         (2, [1, 1, 1], [1, 1, 0]),
     ],
 )
-def test_a_total_is_shared_out(total: int, weights: list[float], expected: list[int]) -> None:
+def test_total_is_shared_out_by_weight(total: int, weights: list[float], expected: list[int]) -> None:
     assert share_out(total, weights) == expected
 
 
@@ -400,7 +400,7 @@ def table(warehouse: Warehouse) -> Table:
     return found
 
 
-def test_batches_from_parquet_are_those_of_the_mapped_arrays(warehouse: Warehouse) -> None:
+def test_batches_from_parquet_equal_those_of_mapped_arrays(warehouse: Warehouse) -> None:
     options: dict[str, Any] = {"seed": 1, "batch_size": 300, "features": "tesauro-196"}
     mapped, read = (warehouse.batches("gnubg_training", **options, from_parquet=on) for on in (False, True))
     for one, other in zip(mapped, read, strict=True):

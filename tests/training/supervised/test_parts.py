@@ -1,4 +1,4 @@
-"""Parts of the contact positions: k-means against a slow twin in fractions, and the examples of each network."""
+"""Parts of the contact positions: k-means against a reference in fractions, and the examples of each network."""
 
 from __future__ import annotations
 
@@ -84,12 +84,13 @@ def test_inputs_are_whole_numbers(labels: Labels) -> None:
 
 
 def test_nearest_centre_is_exact(labels: Labels) -> None:
-    """Of equal distances the first centre counts."""
+    """Centres 0 and 2 are equal, and ties go to the first."""
     values = integer_inputs(labels.boards[:40])
     centres = np.stack([values[3], values[11], values[3], values[20]])
     for row, part in enumerate(nearest(values, centres).tolist()):
         distances = [
-            sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(values[row], each, strict=True)) for each in centres
+            sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(values[row], centre, strict=True))
+            for centre in centres
         ]
         assert distances.index(min(distances)) == part
 

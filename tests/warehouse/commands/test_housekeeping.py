@@ -48,8 +48,8 @@ def two_networks(memory_path: Path) -> tuple[Warehouse, Table, Table]:
 
 
 def test_last_built_version_is_current(two_networks: tuple[Warehouse, Table, Table]) -> None:
-    """It becomes current even if a build only finds it, as for seeds 1, 2, 1. `use` chooses another version, unless it
-    is damaged."""
+    """A build makes a version current even if it only finds it, as for seeds 1, 2, 1. `use` chooses another version,
+    unless that is damaged."""
     warehouse, first, second = two_networks
     assert first.folder != second.folder
     assert second.name in evaluating_version(warehouse.root, "--network", "small")

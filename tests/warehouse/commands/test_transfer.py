@@ -29,7 +29,7 @@ def _root(memory_path: Path) -> Iterator[Path]:
     MemoryFileSystem.store.clear()
 
 
-def test_there_and_back(root: Path, memory_path: Path) -> None:
+def test_pushed_versions_can_be_pulled(root: Path, memory_path: Path) -> None:
     first, second = (table.name for table in bgdata.open_warehouse(root).versions())
     assert succeeds(root, "push", STORE, "--dry-run").splitlines()[-1].startswith("would push 2 versions, 4 files, ")
     assert MemoryFileSystem.store == {}
@@ -70,7 +70,7 @@ def test_the_catalog_is_written_once(root: Path, memory_path: Path, monkeypatch:
     assert not catalog.is_stale(bgdata.open_warehouse(memory_path / "copy"))
 
 
-def test_errors_are_one_line(root: Path) -> None:
+def test_errors_are_reported_in_one_line(root: Path) -> None:
     for words, code, message in (
         (("pull", STORE), 1, f"expected versions in {STORE}, found none"),
         (("push", "nope://user:secret@x"), 2, "expected an address of a scheme that is known"),

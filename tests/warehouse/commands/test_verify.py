@@ -96,7 +96,7 @@ def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
 
 
 def test_imported_versions_cannot_be_repaired(warehouse: Warehouse) -> None:
-    """They stay unchanged; other versions are repaired first."""
+    """Imported versions stay unchanged; other versions are repaired first."""
     damaged = [
         warehouse.open("positions", warehouse.variants("positions")[0]),
         warehouse.open("bearoff_gammon", "3x15"),
