@@ -56,8 +56,9 @@ def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = Fals
 
 
 def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """Compile calls of a kernel with integer literals for any integer. Otherwise Numba would compile the kernel, and
-    all that it calls, once more for each literal. Bools stay literals, because they choose branches."""
+    """The types with which Numba compiles a call of a kernel: integer literals become any integer. Otherwise Numba
+    would compile the kernel, and all that it calls, once more for each literal. Bools stay literals, because they
+    choose branches."""
 
     def plain(given: Any) -> Any:
         return unliteral(given) if isinstance(given, IntegerLiteral) else given
@@ -66,7 +67,7 @@ def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mappin
 
 
 def read_only(values: Array) -> Array:
-    """The array itself, made read-only like mapped ones, because kernels are compiled for one or the other."""
+    """The array itself, made read-only like mapped arrays, because kernels are compiled for one or the other."""
     values.setflags(write=False)
     return values
 
@@ -99,7 +100,7 @@ def in_threads(work: Callable[..., None], count: int, *arguments: object, least:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Run kernels on `count` threads inside the block (`None`: one per core)."""
+    """Run kernels on `count` threads inside the `with` block; None is one thread per core."""
     before = numba.get_num_threads()
     numba.set_num_threads(min(count, config.NUMBA_NUM_THREADS) if count else before)
     try:

@@ -226,10 +226,8 @@ def zeros(size: int) -> mmap.mmap:
 
 
 def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None = None) -> Iterator[Solved]:
-    """Solve all pairs with one of these totals, and yield some blocks at a time. Smaller totals must be solved.
-
-    With `wanted`, bool[slots], only pairs in which either side is wanted are solved; other values are undefined.
-    """
+    """Solve all pairs with one of these totals, and yield blocks of them. Smaller totals must be solved. If `wanted`,
+    bool[slots], is given, only pairs in which either side is wanted are solved; other values are undefined."""
     is_wanted = np.ones(len(window.slots.order), np.bool_) if wanted is None else wanted
     integer = True if window.cells.dtype == np.int16 else None
     weights = WEIGHTS.astype(np.int32 if integer else window.cells.dtype)
@@ -275,7 +273,7 @@ def calls_of(window: Window, totals: range) -> Iterator[Solved]:
 
 
 def tasks_of(window: Window, blocks: list[Block]) -> NDArray[np.int64]:
-    """The tasks of `solve_tasks` for some blocks: the opponents of one tile against all of a layer."""
+    """The tasks of `solve_tasks` for these blocks: the opponents of one tile against all of a layer."""
     start, columns = window.slots.layer_start.tolist(), len(window.columns)
     tasks = []
     for opponent, same in groupby(blocks, lambda block: block.opponent):
@@ -339,7 +337,7 @@ def fill_rows(
 class Scale:
     """How equities are stored: as float32, or as uint16 codes.
 
-    Codes are round((equity / limit + 1) * 32767.5), or gnubg's integers shifted to start at 0.
+    A code is round((equity / limit + 1) * 32767.5), or gnubg's integer shifted to start at 0.
     """
 
     def __init__(self, dtype: DTypeLike, limit: float, *, integer: bool = False) -> None:

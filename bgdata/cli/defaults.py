@@ -38,8 +38,8 @@ def own_folder() -> Path:
 
 
 def open_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> LookaheadPlayer:
-    """A player; in the user's own warehouse, small tables are built first. Raises StorageError and the errors of
-    `map_player`."""
+    """A player. If the warehouse is the user's own, small tables are built first. Raises StorageError if they cannot be
+    written, and the errors of `map_player`."""
     from bgdata.evaluation.networks.player import map_player
 
     build_small_tables(warehouse)
@@ -94,11 +94,9 @@ def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]
 def chosen_rules(
     warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
 ) -> CubeRules:
-    """The cube model, the match equity table and the rules; an option overrides `has_beavers`.
-
-    Raises UsageError for options that do not fit the model or the game, InvalidParameterError for a value out of range,
-    and the errors of `find_met_or_file`.
-    """
+    """The cube model, the match equity table and the rules that the options choose. The rules have beavers as the
+    option says, by default `has_beavers`. Raises UsageError for options that do not fit the model or the game,
+    InvalidParameterError for a value out of range, and the errors of `find_met_or_file`."""
     from bgdata.equity.cube import CubeRules
     from bgdata.equity.cube_models import DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
     from bgdata.equity.curves import DEFAULT_VOLATILITY
@@ -132,8 +130,9 @@ def chosen_rules(
 
 
 def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
-    """The named match equity table of the warehouse (by default the one built here), or that of an .xml or .met file.
-    Raises MissingTableError, StorageError, and CorruptFileError for a file without a table of chances."""
+    """A match equity table: the one named `text` in the warehouse (by default the one built here), or one read from an
+    .xml or .met file. Raises MissingTableError if the warehouse does not contain it, StorageError if the file cannot be
+    read, and CorruptFileError if the file contains no table of chances."""
     from bgdata.equity.kinds.met_xml import DATASET, met_name
     from bgdata.store.manifest import unpacked_name
     from bgdata.store.names import is_name

@@ -145,7 +145,7 @@ def fail_as_click(error: click.ClickException) -> None:
 
 
 def fail(message: str, code: int) -> NoReturn:
-    """Print an error in one line and exit."""
+    """Print an error in one line and exit with `code`."""
     click.echo(f"error: {shorten(without_secrets(message))}", err=True)
     sys.exit(code)
 
@@ -158,7 +158,7 @@ def shorten(text: str, most: int = LONGEST) -> str:
 
 
 class FolderOrAddress(click.Path):
-    """A path, or the address of a warehouse as it is written."""
+    """The type of the --warehouse option: a path, or the address of a warehouse, which is not changed."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         return value if "://" in str(value) else super().convert(value, parameter, context)

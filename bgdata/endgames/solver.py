@@ -139,7 +139,7 @@ def fill_traces(traces: Array, steps: Steps, opponent: int) -> None:
 
 @kernel(borrows=True)
 def blots_among(points: int, traces: Array) -> int:
-    """The set of blots with a trace among some points."""
+    """The set of blots that have a trace on one of these points."""
     found = 0
     for blot in range(MAX_CHECKERS):
         found |= int(points & traces[blot] != 0) << blot
@@ -230,8 +230,8 @@ def add_single(
     totals: Array, weight: float, rolls: Array, left: Array, item: int, opponent: int, place: int, steps: Steps,
     cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Add weight x the worth of one step, left[item + lane], to totals[lane], or the worth of no step if none is
-    possible. Overwrites the first rolls[lane], which are not needed afterwards."""
+    """Add weight x the worth after a single step to totals[lane]: left[item + lane] if the side can take the step,
+    otherwise the worth of the unchanged place. Overwrites the first rolls[lane], which are not needed afterwards."""
     if left[item] < np.inf:
         add_lower(totals, weight, left, item, item, lanes)
         return
@@ -325,8 +325,8 @@ def keep_slack(
     begin: int, end: int, first: int, steps: Steps, values: Array, cube_values: Array, lanes: int, moves: Array,
     slack: Array, unit: float,
 ) -> None:  # fmt: skip
-    """Like `keep_cube_values` for bounds: fill slack[place, opponent, bound, lane], and moves[place] with the largest
-    growth of a bound in units, infinite if it stopped being a bound."""
+    """Like `keep_cube_values`, for bounds: fill slack[place, opponent, bound, lane], and moves[place] with the largest
+    growth of a bound in units, infinite if it is no longer a bound."""
     count = len(steps.pips)
     found = np.zeros(2 * lanes, np.float32)
     for place in range(max(1, begin), end):

@@ -35,7 +35,7 @@ class OpeningStates(NamedTuple):
 
     @classmethod
     def of_trailer(cls, weights: NDArray[np.float64], chances: NDArray[np.floating]) -> OpeningStates:
-        """The states of chances [n, 5] as the trailer sees them."""
+        """The states from the trailer's chances [n, 5]."""
         turned = np.asarray(chances, np.float64)[:, [0, 3, 4, 1, 2]]
         turned[:, WIN] = 1 - turned[:, WIN]
         return cls(np.asarray(weights, np.float64), turned)

@@ -67,7 +67,7 @@ class BearoffEvaluator:
 
     @cached_property
     def accuracy(self) -> Mapping[BearoffSource, str]:
-        """The error of each source, in words. Raises ManifestFormatError."""
+        """The error of each source, in words. Raises ManifestFormatError if a manifest is damaged."""
         from bgdata.bearoff.tables import measured_error
 
         statements = {BearoffSource.NONE: "not covered"}
@@ -95,8 +95,8 @@ def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> Bearoff
 
     The best tables are the two-sided table with the most positions, and the one-sided table with the most points that
     has a gammon table of the same points. If none has, the one-sided table with the most points is used, and positions
-    where a side has all 15 checkers are not covered. Raises CorruptFileError for a damaged table and
-    MissingWarehouseError for a missing folder.
+    where a side has all 15 checkers are not covered. Raises CorruptFileError if a table is damaged, and
+    MissingWarehouseError if the folder does not exist.
     """
     warehouse.require()
     with_gammons = sizes(warehouse, "bearoff_gammon") & sizes(warehouse, "bearoff_one_sided")
@@ -117,7 +117,7 @@ def sizes(warehouse: Versions, kind: str) -> set[tuple[int, int]]:
 
 
 def largest(warehouse: Versions, kind: str, among: set[tuple[int, int]]) -> Table | None:
-    """The table with the most layouts."""
+    """The table of this kind with the most layouts, of the sizes in `among`."""
     if not among:
         return None
     points, checkers = max(among, key=lambda size: (layout_count(*size), size))
@@ -127,8 +127,8 @@ def largest(warehouse: Versions, kind: str, among: set[tuple[int, int]]) -> Tabl
 def map_tables(
     two_sided: Table | None, one_sided: Table | None, gammon: Table | None, endgame: Table | None = None
 ) -> BearoffArrays:
-    """The mapped arrays of the given tables. Raises CorruptFileError for a table of unexpected size, and
-    InvalidParameterError if the gammon table has other points than the one-sided one."""
+    """The mapped arrays of the given tables. Raises CorruptFileError if a table has an unexpected size, and
+    InvalidParameterError if the gammon and the one-sided table have different points."""
     points, checkers = size_of(two_sided)
     race_points, gammon_points = size_of(one_sided)[0], size_of(gammon)[0]
     if gammon and gammon_points != race_points:
@@ -159,14 +159,14 @@ def size_of(table: Table | None) -> tuple[int, int]:
 
 
 def equity_array(table: Table, layouts: int, *dtypes: DTypeLike) -> Array:
-    """The equities [layouts * layouts * 4] of a two-sided or contact endgame table, in one of these types."""
+    """The equities [layouts * layouts * 4] of a two-sided or contact endgame table, as float32 or uint16 codes."""
     open_array(table, "equities", (layouts, layouts, 4), *dtypes)
     return table.array("equities", scattered=True).reshape(-1)
 
 
 def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Array]:
-    """(offsets, first_roll, chances) of a one-sided or gammon table whose row 0 has this index; empty arrays for
-    None."""
+    """(offsets, first_roll, chances) of a one-sided or gammon table whose row 0 has this index; empty arrays if the
+    table is None."""
     if table is None:
         return empty_array(np.uint32), empty_array(np.uint8), empty_array(np.float32)
     rows = layout_count(*size_of(table)) - first_index

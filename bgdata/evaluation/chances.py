@@ -116,7 +116,7 @@ class AnswerSource(IntEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether looking ahead would not improve the answer."""
+        """Whether looking ahead cannot improve the answer."""
         return self <= AnswerSource.COMBINED
 
 
@@ -143,7 +143,7 @@ class Evaluator(Protocol):
 
     @property
     def version(self) -> str:
-        """A text that changes whenever the answers may have changed."""
+        """A string that changes whenever the answers may have changed."""
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:

@@ -61,11 +61,12 @@ class Ranked(NamedTuple):
         return first_largest(self._equities_at(largest_of(self.plies, self.offsets)), self.offsets)
 
     def _equities_at(self, plies: NDArray[np.int8]) -> NDArray[np.float32]:
-        """float32[k]: values of the plays evaluated at ply plies[k]; minus infinity for the others."""
+        """float32[k]: values of the plays evaluated at ply plies[k]; minus infinity for all other plays."""
         return np.where(self.plies == plies, self.values, np.float32(-np.inf))
 
     def fill_losses(self) -> None:
-        """Fill losses[k] of the plays at the deepest ply of their decision; the others keep theirs."""
+        """Fill losses[k] of the plays evaluated at the deepest ply of their decision; the losses of the other plays do
+        not change."""
         values = self._equities_at(largest_of(self.plies, self.offsets))
         np.subtract(largest_of(values, self.offsets), values, out=self.losses, where=values > -np.inf)
 
@@ -104,7 +105,7 @@ class EvaluationCache:
         return len(self._answers)
 
     def __call__(self, boards: Boards, ply: int) -> Evaluations:
-        """Evaluations of int8[n, 26] boards at a ply: see `evaluate_ahead`."""
+        """Evaluations of int8[n, 26] boards at a ply, cached: see `evaluate_ahead`."""
         if ply == 0:
             return self.evaluator.evaluate_many(boards)
         keys = [bytes([ply]) + board.tobytes() for board in boards]
@@ -154,10 +155,8 @@ def rank_all(
     worth: Worth = cubeless_worth,
 ) -> Ranked:
     """Every play of int8[n, 26] boards and integers[n, 2] rolls, evaluated statically, and at deeper plies if it passes
-    the filters, ranked by `worth`. A forced play is not looked ahead. The last filter serves all deeper plies.
-
-    Raises InvalidPositionError and InvalidRollError like `play_kernels.batch_plays`.
-    """
+    the filters, ranked by `worth`. A forced play is not looked ahead. The last filter serves all deeper plies. Raises
+    InvalidPositionError for an illegal board, and InvalidRollError for an invalid roll."""
     offsets, after_play = batch_plays(boards, rolls)
     after = flip_boards(after_play)
     found = look(after, 0)

@@ -109,7 +109,7 @@ def is_off(boards: Boards, row: int) -> bool:
 
 @functools.cache
 def weights() -> NDArray[np.float64]:
-    """float64[2, 122]: the weights for contact, then those for races."""
+    """float64[2, 122]: the weights for contact, then the weights for races."""
     folder = files("bgdata.evaluation") / "weights"
     return np.array([(folder / f"pubeval_{name}.txt").read_text().split() for name in ("contact", "race")], np.float64)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class ErrorSummary(NamedTuple):
-    """Errors of a player on some positions, in the unit of the values."""
+    """Errors of a player in a set of positions, in the unit of the values."""
 
     positions: int
     rmse: float  # against the judge, including the judge's own errors

@@ -2,9 +2,9 @@
 (OpenGammon, HedgeHog, GammonView), and streams of them, .ogxms.
 
 The package gammonview (extra `matches`) decodes them into documents; here they become matches, to be replayed like all
-others. The ledger has a line for each turn of a document, since the files have none. Player 0 is white there.
-What the package does not know of .xg files is looked up in their records: beavers, games from a set-up position, games
-without an end, ratings.
+others. The ledger has a line for each turn of a document, since the files have none. Player 0 is white there. What the
+package does not read from .xg files is looked up in their records: beavers, games from a set-up position, unfinished
+games, ratings.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ PROFILES = ("white_profile", "black_profile")
 
 
 def form_of(content: bytes) -> str | None:
-    """The format of a binary match file, by its first bytes: xg, bgf or ogxm; None for others."""
+    """The format of a binary match file, by its first bytes: xg, bgf or ogxm; None if they belong to none of these."""
     if content.startswith(b"RGMH"):
         return "xg"
     if content.startswith(b"OGXM"):
@@ -75,8 +75,8 @@ def form_of(content: bytes) -> str | None:
 
 def parse_document(content: bytes, name: str) -> MatchFile:
     """The match of a binary file, or the matches of a stream of .ogxm files, as written. Damaged parts of a stream are
-    quarantined. Raises CorruptFileError for a damaged or too large file, and MissingExtraError without the package
-    gammonview."""
+    quarantined. Raises CorruptFileError if the file is damaged or too large, and MissingExtraError if the package
+    gammonview is not installed."""
     form = form_of(content)
     parts = split_stream(content) if form == "ogxm" else [content]
     if len(parts) == 1:
@@ -133,8 +133,8 @@ def _parse_one(content: bytes, name: str, form: str | None) -> MatchFile:
 
 
 def _unpack(content: bytes, begin: int, form: str) -> bytes:
-    """The content from `begin` on, unpacked if it is packed. Raises CorruptFileError for more than any match needs: the
-    package would unpack all at once."""
+    """The content from `begin` on, unpacked if it is packed. Raises CorruptFileError if it is larger than any match:
+    the package would unpack all at once."""
     most = limit(BYTES_VARIABLE, MAX_UNPACKED_BYTES)
     try:
         unpacked = zlib.decompressobj(wbits=32 + zlib.MAX_WBITS).decompress(content[begin:], most + 1)
@@ -146,7 +146,8 @@ def _unpack(content: bytes, begin: int, form: str) -> bytes:
 
 
 def _with_ends(content: bytes) -> bytes:
-    """An .xg file that is not packed, with an end of each game: the package needs one, unfinished games have none."""
+    """The content of an .xg file, not packed, with an end of each game: the package needs one, and unfinished games
+    have none."""
     begin = XG_RECORDS + int.from_bytes(content[XG_PICTURE], "little")
     stream = _unpack(content, begin, "xg")
     found, is_open = [content[:begin]], False
@@ -161,14 +162,15 @@ def _with_ends(content: bytes) -> bytes:
 
 
 class _Ending(NamedTuple):
-    """What the records of an .xg file say of a game: the flaw that the package overlooks, and whether it has ended."""
+    """What the records of an .xg file say of a game: a flaw that the package overlooks, and whether the game has
+    ended."""
 
     flaw: str | None
     is_over: bool
 
 
 def _endings(records: list[tuple[str, dict[str, Any]]]) -> Iterator[_Ending]:
-    """What is overlooked of each game."""
+    """The `_Ending` of each game in the records of an .xg file."""
     places = [place for place, (kind, _) in enumerate(records) if kind == "header_game"]
     for begin, end in zip(places, [*places[1:], len(records)], strict=True):
         game = records[begin:end]
@@ -230,7 +232,7 @@ def _moved(game: Game, by: int) -> Game:
 
 
 def _analysts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(program, level) of each analysis in a document."""
+    """The pair (program, level) of each analysis in a document."""
     one = document.get("analysis_info")
     found = document.get("analyses_info") or ([one] if one else [])
     return [
@@ -240,7 +242,7 @@ def _analysts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def form_name(document: Mapping[str, Any]) -> str:
-    """Words for a program that is not named."""
+    """A description of the format of a document, for a program that is not named."""
     return f"program {document.get('source', '')}".strip()
 
 
@@ -275,7 +277,7 @@ class _Reader:
         self.score = [0, 0]
 
     def add(self, number: int, game: Mapping[str, Any], ending: _Ending) -> None:
-        """Add a game."""
+        """Add the records of a game."""
         first = len(self.lines)
         self.lines.append(f"game {number + 1}")
         plies = game["plies"]
@@ -354,7 +356,7 @@ def _ply_text(ply: Mapping[str, Any]) -> str:
 
 
 def _flaw_of(ply: Mapping[str, Any]) -> str | None:
-    """Why a turn cannot be replayed."""
+    """The reason why a turn cannot be replayed; None if it can."""
     action = ply["action_id"]
     if action == SET_POSITION:
         return "expected a legal play, got one that breaks the rules" if ply.get("d1") else BY_HAND
@@ -370,7 +372,7 @@ def _turn(ply: Mapping[str, Any], line: int, analyses: tuple[Analysis, ...]) -> 
 
 
 def _choice(said: Mapping[str, Any], player: int) -> Choice:
-    """A play of an analysis."""
+    """The play or cube action of an analysis."""
     moves = _moves(said["move"], player) if "move" in said else None
     chances, text = _chances(said.get("eval")), str(said.get("notation", ""))
     level = str(said.get("eval_level") or "")

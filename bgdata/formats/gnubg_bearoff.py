@@ -113,7 +113,7 @@ def entry_dtype(has_gammon: bool) -> np.dtype[np.void]:
 
 
 def format_header(header: BearoffHeader) -> bytes:
-    """The 40 bytes at the beginning of a file."""
+    """The header as the 40 bytes at the beginning of a file."""
     if header.kind == "hypergammon":
         text = f"gnubg-H{header.checkers}"
     elif header.kind == "two_sided":
@@ -180,7 +180,7 @@ class HypergammonEvaluation(NamedTuple):
 
 
 class _BearoffFile:
-    """What files of all kinds share: path, header, and the mapped data after the header."""
+    """Base of files of all kinds: path, header, and the mapped data after the header."""
 
     def __init__(self, path: Path, header: BearoffHeader, data: NDArray[np.uint8]) -> None:
         self.path = path
@@ -208,7 +208,7 @@ class _BearoffFile:
 
 
 class GnubgOneSided(_BearoffFile):
-    """One side bearing off alone. Chances are by number of rolls, 0 to 31.
+    """A file about one side bearing off alone. Chances are by number of rolls, 0 to 31.
 
     "Gammon" means the rolls until the first of 15 checkers is off; 0 rolls if fewer than 15 are on the board.
     """
@@ -234,11 +234,11 @@ class GnubgOneSided(_BearoffFile):
         return self._moments
 
     def probe_counts(self, position_index: int, *, is_gammon: bool = False) -> NDArray[np.uint16]:
-        """uint16[32]: chance of bearing off all checkers in exactly n rolls, in units of 1/65535; with `is_gammon`, of
-        bearing off the first of 15 checkers.
+        """uint16[32]: chance of bearing off all checkers in exactly n rolls, in units of 1/65535; if `is_gammon` is
+        true, of bearing off the first of 15 checkers.
 
-        Raises NotCoveredError for an index out of range, for a part that the file lacks, and for the normal variant,
-        which has no counts; CorruptFileError for a record that does not sum to 65535.
+        Raises NotCoveredError for an index out of range, for a part that the file does not contain, and for the normal
+        variant, which has no counts; CorruptFileError for a record that does not sum to 65535.
         """
         index = self._check_index(position_index)
         self._check_part(is_gammon)
@@ -261,13 +261,13 @@ class GnubgOneSided(_BearoffFile):
         return np.asarray(np.exp(-(distance**2) / 2) / (deviation * np.sqrt(2 * np.pi)))
 
     def mean_rolls(self, position_index: int) -> float:
-        """Expected number of rolls to bear off all checkers; raises the errors of `probe_counts`."""
+        """Expected number of rolls to bear off all checkers. Raises the same exceptions as `probe_counts`."""
         if self.header.is_normal:
             return float(self.moments[self._check_index(position_index), 0])
         return float(self.probe_counts(position_index) @ np.arange(ROLLS)) / CHANCE_SCALE
 
     def read_all(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16] | None]:
-        """Counts of all positions in memory: (uint16[positions, 32], those of the gammon part or None).
+        """Counts of all positions in memory: uint16[positions, 32], and the same of the gammon part or None.
 
         Raises NotCoveredError for the normal variant (use `moments`) and CorruptFileError for an invalid record.
         """
@@ -315,7 +315,7 @@ class GnubgOneSided(_BearoffFile):
 
 
 class GnubgTwoSided(_BearoffFile):
-    """Both sides bearing off without contact: equities of the player on roll."""
+    """A file about both sides bearing off, without contact: equities of the player on roll."""
 
     @property
     def codes(self) -> NDArray[np.uint16]:
@@ -349,7 +349,7 @@ class GnubgTwoSided(_BearoffFile):
 
 
 class GnubgHypergammon(_BearoffFile):
-    """Backgammon with one to three checkers a side; the 25th point of a layout is the bar.
+    """A file about backgammon with one to three checkers a side; the 25th point of a layout is the bar.
 
     Records of impossible positions, with both sides on one point, are meaningless.
     """
@@ -413,9 +413,9 @@ def write_one_sided(
     """Write the one-sided table of 15 checkers, as `makebearoff -o` does.
 
     counts, gammon_counts: uint16[positions, 32] in index order, chance of n rolls in units of 1/65535; every row sums
-    to 65535. Without `gammon_counts` the file has no gammon part (`-g`); `compressed=False` is `-c`.
-    Raises UsageError for other shapes, types or sums, TooLargeError if a compressed file has more values than 32 bits
-    can count, and StorageError if the file cannot be written.
+    to 65535. If `gammon_counts` is None, the file has no gammon part (`-g`); `compressed=False` is `-c`. Raises
+    UsageError for other shapes, types or sums, TooLargeError if a compressed file has more values than 32 bits can
+    count, and StorageError if the file cannot be written.
     """
     header = BearoffHeader("one_sided", points, 15, gammon_counts is not None, compressed)
     parts = [counts] if gammon_counts is None else [counts, gammon_counts]
@@ -515,7 +515,7 @@ def _compressed_chunks(parts: list[NDArray[np.uint16]]) -> Iterator[bytes]:
 
 
 def write_file(path: str | os.PathLike[str], header: BearoffHeader, chunks: Iterable[bytes]) -> None:
-    """Write header and chunks atomically. Raises StorageError."""
+    """Write header and chunks atomically. Raises StorageError if the file cannot be written."""
     path = Path(path)
     with write_beside(path, f"{header.name} to ") as file:
         file.write(format_header(header))

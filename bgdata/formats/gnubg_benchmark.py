@@ -75,7 +75,7 @@ class BenchmarkPlays(BenchmarkTable):
     `decisions` int64[k] indexes; `ranks` int64[k], 0 for the best; `boards` int8[k, 26] after the play, with the
     OPPONENT on roll; `equities` float64[k], cubeless money, for the player who MADE the play; `losses` float64[k]
     against the best play, at least 0; `forms` int8[k] of the written number, which is the equity of the best play and
-    the loss of the others; `rollouts` int64[k] index of the `#R` line with its chances, or -1.
+    the loss of every other play; `rollouts` int64[k] index of the `#R` line with its chances, or -1.
     """
 
     decisions: Places
@@ -202,13 +202,13 @@ class Benchmark(Intake):
 
 
 def _renumber(indexes: Places, keep: NDArray[np.bool_]) -> Places:
-    """Indexes of rows after only those with `keep` remain; -1 stays -1 and also marks removed rows."""
+    """The indexes after only the rows with `keep` remain; -1 stays -1 and also marks removed rows."""
     numbers = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
     return np.asarray(numbers[indexes], np.int64)
 
 
 def parse_gnubg_benchmark(data: bytes) -> Benchmark:
-    """Read the tables of a benchmark file; bad lines are quarantined.
+    """The tables of a benchmark file; bad lines are quarantined.
 
     Bad lines have: an unknown kind, a wrong number of fields, a key of an illegal position, a die outside 1 to 6, a
     number that is not finite, losses that are negative or not ascending, equities outside -3 to 3, the same play twice,
@@ -257,11 +257,12 @@ class _Reader(Fields):
         )
 
     def _places(self, *kinds: bytes) -> tuple[Places, Places]:
-        """(rows, places[row, field]) of the lines of these kinds; rejects lines with another number of fields."""
+        """The rows of the lines of these kinds, and places[row, field] of their fields; rejects lines with another
+        number of fields."""
         return self.with_fields(np.flatnonzero(np.isin(self.kinds, kinds)), _FIELD_COUNTS[kinds[0]])
 
     def _dice(self, rows: Places, places: Places) -> NDArray[np.int8]:
-        """int8[rows, 2]; rejects rows without two dice from 1 to 6."""
+        """int8[rows, 2]: the dice of these rows; rejects rows whose dice are not two numbers from 1 to 6."""
         dice = self.letters(places.ravel(), 1).reshape(-1, 2) - np.uint8(ord("0"))
         is_die = (dice >= 1) & (dice <= 6) & (self.widths(places) == 1)
         self.ledger.reject(rows[~is_die.all(axis=1)], "expected dice from 1 to 6")
@@ -311,7 +312,7 @@ class _Reader(Fields):
         return BestPlays(rows + 1, boards, dice, play_boards, chances, forms).select(self.ledger.is_row(rows))
 
     def _decisions(self, seeds: Seeds) -> tuple[BenchmarkDecisions, BenchmarkPlays]:
-        """Both tables; plays are not linked to rollouts yet."""
+        """The tables of decisions and of plays; plays are not linked to rollouts yet."""
         rows = np.flatnonzero(self.kinds == b"m")
         counts = self.counts[rows]
         is_good = (counts >= 6) & (counts % 2 == 0)
@@ -348,7 +349,7 @@ class _Reader(Fields):
         return BenchmarkPlays(owners, ranks, boards, equities, losses, forms, np.full(len(owners), -1))
 
     def _seeds_of(self, lines: Places, seeds: Seeds) -> Places:
-        """The seed for rows at these lines: that of the last `r` line, unless another row has used it."""
+        """The seeds for rows at these lines: for each the seed of the last `r` line, unless another row has used it."""
         users = np.flatnonzero(np.isin(self.kinds, _USES_SEED)) + 1
         seed_lines, values = np.append(0, seeds.lines), np.append(NO_SEED, seeds.seeds)
         latest = np.searchsorted(seeds.lines, lines)
@@ -357,7 +358,7 @@ class _Reader(Fields):
         return np.where(is_user & (seed_lines[latest] > user_before), values[latest], NO_SEED)
 
     def _next_decisions(self, lines: Places, kept: Places) -> Places:
-        """Index of the decision at the next `m` line after each of `lines`; -1 if it is not in `kept`."""
+        """Index of the decision at the next `m` line after each of `lines`; -1 if that line is not in `kept`."""
         all_lines = np.append(np.flatnonzero(self.kinds == b"m") + 1, -1)
         following = all_lines[np.searchsorted(all_lines[:-1], lines)]
         index = np.searchsorted(kept, following)
@@ -423,6 +424,6 @@ def _keys(boards: Boards) -> list[str]:
 
 
 def _numbers(values: Numbers, forms: NDArray[np.int8]) -> list[str]:
-    """The numbers of each row as text, in their forms."""
+    """The numbers of each row as strings, in their forms."""
     rows = zip(values.tolist(), forms.tolist(), strict=True)
     return [" ".join(map(format_number, row, row_forms)) for row, row_forms in rows]

@@ -43,7 +43,7 @@ _PROGRAMS = (  # first bytes of binary files of matches or positions, and their 
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A line without a row: its number (from 1), its text made printable and cut if long, and the broken rule."""
+    """A quarantined line: its number (from 1), its text made printable and cut if long, and the broken rule."""
 
     line: int
     text: str
@@ -55,7 +55,7 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class LineCounts:
-    """Numbers of lines of a file: `lines` is the sum of the others; `comments` includes blank lines."""
+    """Numbers of lines of a file: `lines` is the sum of the other three; `comments` includes blank lines."""
 
     lines: int
     rows: int
@@ -94,7 +94,7 @@ class Lines:
         return [Lines(self.data, self.starts[rows], self.ends[rows], numbers[rows]) for rows in places]
 
     def text(self, index: int) -> str:
-        """Line `index` for people: invalid UTF-8 and control characters escaped, cut at TEXT_LIMIT."""
+        """Line `index` as a printable string: invalid UTF-8 and control characters escaped, cut at TEXT_LIMIT."""
         start, end = int(self.starts[index]), int(self.ends[index])
         letters = self.data[start : min(end, start + 4 * TEXT_LIMIT)].decode("utf-8", "backslashreplace")[:TEXT_LIMIT]
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in letters)
@@ -102,15 +102,15 @@ class Lines:
 
 
 def plain_text(data: bytes) -> bytes:
-    """Text as UTF-8 with line feeds: converts UTF-16 with a byte order mark, and carriage returns if nothing else ends
-    lines. Invalid UTF-16 becomes U+FFFD."""
+    """The bytes of a text as UTF-8 with line feeds: converts UTF-16 with a byte order mark, and carriage returns if
+    nothing else ends lines. Invalid UTF-16 becomes U+FFFD."""
     if data.startswith(UTF16_MARKS):
         data = data.decode("utf-16", errors="replace").encode(errors="replace")
     return data if b"\n" in data else data.replace(b"\r", b"\n")
 
 
 def check_is_text(data: bytes, name: str) -> None:
-    """Raise CorruptFileError for the content of a binary file of another program."""
+    """Raise CorruptFileError if the content is that of a binary file of another program."""
     for begin, program in _PROGRAMS:
         if begin.match(data):
             raise CorruptFileError(
@@ -134,7 +134,7 @@ def split_lines(data: bytes, *, may_have_mark: bool = True) -> Lines:
 
 
 def comment_text(line: bytes) -> str:
-    """A line as text, such as a comment; bytes that are not UTF-8 become `\\xff` and so on."""
+    """A line, such as a comment, as a string; bytes that are not UTF-8 become `\xff` and so on."""
     return line.rstrip(b"\r").decode("utf-8", "backslashreplace")
 
 
@@ -223,7 +223,7 @@ class Ledger:
 
     @property
     def rejects(self) -> list[Quarantined]:
-        """The rejected lines in order, computed at each call."""
+        """The quarantined lines in order, computed at each call."""
         places = np.flatnonzero(self._verdicts >= _FIRST_REASON).tolist()
         reasons, lines = list(self._reasons), self.lines
         found = (reasons[verdict - _FIRST_REASON] for verdict in self._verdicts[places].tolist())
@@ -290,7 +290,7 @@ def map_blocks(function: Callable[[Lines], T], lines: Lines) -> list[T]:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Content of a file, unpacked if its first bytes are those of gzip or bzip2.
+    """Content of a file, unpacked if it begins like a gzip or bzip2 file.
 
     Raises StorageError, CorruptFileError and TooLargeError, like `unpacking.read_content`.
     """
@@ -298,7 +298,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
-    """Write a file atomically; compressed if its name ends in .gz or .bz2, always to the same bytes.
+    """Write a file atomically; compressed if its name ends in .gz or .bz2, equal content always gives equal bytes.
 
     Raises StorageError if the file cannot be written.
     """
@@ -309,7 +309,7 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
 
 @contextmanager
 def write_beside(path: Path, what: str = "") -> Iterator[BinaryIO]:
-    """Open a temporary file that replaces `path` when the block ends; an error leaves only the old file.
+    """Open a temporary file that replaces `path` when the block ends; if an error ends the block, the old file remains.
 
     Raises StorageError, which also names `what`, if it cannot be written.
     """

@@ -1,4 +1,4 @@
-"""Match files of every format: a file is what it holds, whatever its name says."""
+"""Match files of every format. The content of a file decides what it is, not its name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ READERS = {SGF: parse_sgf, MAT: parse_mat, TEXT: parse_gnubg_text, HTML: parse_g
 
 
 def match_form(content: bytes) -> str | None:
-    """What kind of match file this is the content, or the beginning, of: xg, bgf, ogxm, sgf or mat; None for none."""
+    """The format of a match file from its content, or the beginning of it: xg, bgf, ogxm, sgf or mat; None if it is not
+    a match file."""
     if form := form_of(content):
         return form
     text = plain_text(content)
@@ -39,7 +40,7 @@ def match_form(content: bytes) -> str | None:
 
 
 def holds_matches(path: Path) -> bool:
-    """Whether the first bytes of a file are of matches, or packed. Raises OSError."""
+    """Whether a file begins like a match file or a compressed file. Raises OSError if it cannot be read."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     return packing_of(head) is not None or match_form(head) is not None
@@ -51,10 +52,11 @@ def read_matches(path: Path) -> MatchFile:
 
 
 def parse_matches(name: str, content: bytes) -> MatchFile:
-    """The matches in the content of a file, as written. Text without a mark of its format is .sgf if its name says so
-    and it has a game tree, else .mat.
+    """The matches in the content of a file, as written. Text that does not begin with the mark of a format is.sgf if
+    `name` says so and it has a game tree, else.mat.
 
-    Raises CorruptFileError for a damaged binary file, and MissingExtraError if the package that reads it is missing.
+    Raises CorruptFileError if a binary file is damaged, and MissingExtraError if the package that reads it is not
+    installed.
     """
     form = match_form(content)
     if form not in (None, *READERS):

@@ -39,7 +39,7 @@ def board_array(boards: BoardsLike) -> Boards:
 def dice_array(rolls: RollsLike, count: int) -> NDArray[np.int8]:
     """Dice as int8[count, 2]. `rolls` is an integer array [count, 2], or a list of rolls such as "31" or [3, 1].
 
-    Raises InvalidRollError.
+    Raises InvalidRollError if one is not a roll.
     """
     if isinstance(rolls, np.ndarray) and rolls.dtype.kind not in _TEXTS:
         return check_rolls(rolls, count)

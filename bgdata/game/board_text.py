@@ -123,7 +123,7 @@ def _cells(count: int) -> list[str]:
 
 
 def _notes(position: Position, roll: Roll | None, stakes: Stakes | None) -> list[str]:
-    """The notes beside the eleven rows."""
+    """The notes beside the eleven rows of the board."""
     (score, opponent_score), kind = describe_stakes(stakes)
     notes = [""] * (2 * _ROWS + 1)
     notes[0] = ", ".join(filter(None, [OPPONENT, opponent_score]))

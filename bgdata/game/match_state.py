@@ -56,8 +56,8 @@ class MatchState:
     those of an XGID except the cube limit.
 
     * `on_roll` has rolled or is about to roll. `to_decide` must act: the other side after a double or a resignation.
-    * `cube_value` and `cube_owner` (None: centered) are those before an offered double. If the opponent of the player
-      on roll owns the cube, the double is a beaver, or the answer to one (a raccoon); see `offer`.
+    * `cube_value` and `cube_owner` (None: centered) describe the cube before an offered double. If the opponent of
+      the player on roll owns the cube, the double is a beaver, or the answer to one (a raccoon); see `offer`.
     * `resigned` is 0, or 1 to 3 for an offered single game, gammon or backgammon.
     * `length` 0 is money play. `scores` are points won by (top, bottom).
     * `is_jacoby` and `has_beavers` (beavers are allowed) are rules of money play. A Match ID does not store
@@ -104,7 +104,7 @@ class MatchState:
         """A state in which `on_roll` plays for `stakes` and nothing is offered.
 
         `length` defaults to the shortest match with that score, in which the trailing side has no points. Raises
-        InvalidScoreError.
+        InvalidScoreError if the score does not fit the length.
         """
         score = stakes.score
         away = (0, 0) if isinstance(score, Money) else (score.away, score.opponent_away)
@@ -134,7 +134,7 @@ class MatchState:
 
     @property
     def stakes(self) -> Stakes:
-        """What the player on roll plays for. An offered double does not count yet.
+        """The stakes of the player on roll. An offered double does not count yet.
 
         Raises InvalidScoreError once the match is over.
         """
@@ -271,7 +271,8 @@ def parse_gnubg_id(text: str) -> tuple[Position, MatchState]:
 
 
 def format_gnubg_id(position: Position, match: MatchState) -> str:
-    """The gnubg ID of a position, for the player on roll. Raises InvalidScoreError."""
+    """The gnubg ID of a position, for the player on roll. Raises InvalidScoreError if a Match ID cannot represent the
+    match."""
     return f"{position.id}:{format_match_id(match)}"
 
 

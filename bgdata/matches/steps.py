@@ -1,4 +1,4 @@
-"""Analysis of recorded matches: from the turns of files to judged games."""
+"""Steps of the analysis of recorded matches: from the turns of files to judged games."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class AnalysedGame:
 
 
 def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
-    """The matches of a file, of standard input for `-`, or of an imported version. Raises InvalidGameError for a file
-    with bad lines, and the errors of `read_matches`."""
+    """The matches of a file, of standard input for `-`, or of an imported version. Raises InvalidGameError if the file
+    has bad lines, and the errors of `read_matches`."""
     from bgdata.formats.match_files import read_matches
     from bgdata.matches.kinds.matches_compute import matches_of
 
@@ -57,8 +57,8 @@ def notes_on(match: Match, games: Sequence[Game]) -> list[list[str]]:
 def judge_all(
     player: LookaheadPlayer, rules: CubeRules, found: Sequence[Situation], progress: Progress
 ) -> list[AnalysedGame]:
-    """Judge the games by a player and a cube model, with a progress bar over turns. Raises UsageError for a match
-    equity table that is too short or asymmetric, and InvalidParameterError for rules that do not fit the games."""
+    """The games, judged by a player and the cube model of `rules`, with a progress bar over turns. Raises UsageError if
+    the match equity table is too short or asymmetric, and InvalidParameterError if the rules do not fit the games."""
     for each in found:
         check_rules(each.record.stakes, rules)
         if each.match.length:

@@ -61,7 +61,7 @@ def _event(described: Described, version: PublishedVersion, manifest: Manifest) 
 
 
 def _producer(manifest: Manifest) -> str:
-    """The software that made a version, as an address: the form that the specification asks for."""
+    """The software that made a version, as an address, which is the form that the specification requires."""
     return f"https://pypi.org/project/{DISTRIBUTION}/{manifest.software.get('bgdata', __version__)}"
 
 

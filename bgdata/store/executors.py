@@ -78,8 +78,8 @@ def worker_name() -> str:
 def open_executor(name: str, through: str = "") -> Iterator[Executor]:
     """The executor `local`, `processes:N` or `dask://host:8786`, shut down at the end; parts that have not begun are
     cancelled. Machines of a cluster without a shared disk use a store at the address `through`. Raises UsageError for
-    another name, or a store without a cluster, MissingExtraError if Dask is missing, and WorkerError if the cluster
-    does not respond."""
+    any other name, or if a store is given without a cluster; MissingExtraError if Dask is not installed; and
+    WorkerError if the cluster does not respond."""
     if through and not name.startswith("dask://"):
         raise UsageError(f"expected the executor dask://HOST:PORT with a store between machines, got {cite(name)}")
     if name == LOCAL:
@@ -98,7 +98,7 @@ _chosen: list[Executor] = []  # the innermost last
 
 @contextmanager
 def using_executor(name: str, through: str = "") -> Iterator[None]:
-    """A context in which all builds of this process without an executor use this one. Raises the errors of
+    """A context in which all builds of this process that are given no executor use the named one. Raises the errors of
     `open_executor`."""
     with open_executor(name, through) as executor, using(executor):
         yield
@@ -106,7 +106,7 @@ def using_executor(name: str, through: str = "") -> Iterator[None]:
 
 @contextmanager
 def using(executor: Executor) -> Iterator[None]:
-    """A context in which all builds of this process without an executor use this open one."""
+    """A context in which all builds of this process that are given no executor use this open one."""
     _chosen.append(executor)
     try:
         yield
@@ -120,7 +120,7 @@ def chosen_executor() -> Executor:
 
 
 def _processes(count: int) -> Iterator[Executor]:
-    """Processes with one thread each."""
+    """An executor of `count` processes with one thread each."""
     if not 1 <= count <= MAX_PROCESSES:
         raise UsageError(f"expected 1 to {MAX_PROCESSES} processes, got {count}")
     pool = ProcessPoolExecutor(count, _Spawn(), initializer=begin_worker)
@@ -149,7 +149,7 @@ def end_with_parent() -> None:
 
 
 def _cluster(address: str, through: str) -> Iterator[Executor]:
-    """A Dask cluster. Its workers need bgdata."""
+    """An executor of a Dask cluster, whose workers need bgdata."""
     from bgdata.store.places import absolute_address
 
     with needing("dask", "for an executor dask://..."):

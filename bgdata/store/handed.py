@@ -25,7 +25,7 @@ PACKAGE = Path(__file__).parents[1]
 
 
 class HandedVersion(NamedTuple):
-    """A version for a worker, which may be on another machine."""
+    """A version that work needs, as its description is sent to a worker, which may be on another machine."""
 
     name: str  # kind/variant/version
     folder: str  # its folder on the sending machine
@@ -40,8 +40,8 @@ class HandedVersion(NamedTuple):
             return False
 
     def locate(self, through: str) -> Path:
-        """The folder of the version on this machine; fetched from a store at an address if given. Raises
-        MissingTableError, and the errors of `through.fetch_version`."""
+        """The folder of the version on this machine; if `through` is the address of a store, the version is fetched
+        from there. Raises MissingTableError if it cannot be found, and the errors of `through.fetch_version`."""
         for folder in (Path(self.folder), PACKAGE / self.packaged):
             if self.is_in(folder):
                 return folder
@@ -55,7 +55,8 @@ class HandedVersion(NamedTuple):
         return fetch_version(through, self.name, self.manifest_sha256)
 
     def give(self, through: str) -> None:
-        """Put the version into a store at an address, for workers. Raises StorageError."""
+        """Copy the version into the store at the address `through`, for workers. Raises StorageError if it cannot be
+        written."""
         from bgdata.store.through import give
 
         if not self.packaged:
@@ -72,7 +73,8 @@ class Handed:
     through: str = ""  # address of a store between the machines
 
     def reachable_through(self, through: str) -> Handed:
-        """These versions through a store at an address, into which they are put. Raises StorageError."""
+        """These versions with the address of a store, into which they are copied. Raises StorageError if they cannot be
+        written."""
         for version in (*self.versions.values(), *self.players):
             version.give(through)
         return replace(self, through=through)
@@ -80,7 +82,7 @@ class Handed:
 
 def hand_on(tables: Mapping[str, Table], players: Iterable[Table] = (), warehouse: Path | None = None) -> Handed:
     """Describe the versions that workers need: `tables` by role, and `players` found in `warehouse`. Raises
-    FileNotFoundError for a version without a manifest."""
+    FileNotFoundError if a version has no manifest."""
     versions = {role: _handed_version(table) for role, table in tables.items()}
     return Handed(versions, tuple(map(_handed_version, players)), str(warehouse.resolve()) if warehouse else "")
 
@@ -93,7 +95,8 @@ def _handed_version(table: Table) -> HandedVersion:
 
 
 def locate_inputs(handed: Handed, settings: Settings) -> Settings:
-    """Settings with the folder of each version, by role, and of the warehouse of players. Raises MissingTableError."""
+    """Settings with the folder of each version, by role, and of the warehouse of players. Raises MissingTableError if a
+    version cannot be found."""
     through = handed.through
     folders = {role: str(version.locate(through)) for role, version in handed.versions.items()}
     players = {version: version.locate(through) for version in handed.players}

@@ -17,7 +17,7 @@ _ROW = np.uint64(1 << 20)  # above the number of layouts of 6 points, so that sm
 
 
 def is_tested(on_roll: NDArray[np.int64], opponent: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """bool[...]: whether a pair of position indexes is in the half that rules are tested on, by its hash."""
+    """bool[...]: whether a pair of position indexes is in the half on which rules are tested, by its hash."""
     with np.errstate(over="ignore"):
         bits = on_roll.astype(np.uint64) * _ROW + opponent.astype(np.uint64) + GAMMA
     return (mix_bits(bits) & np.uint64(1)).astype(np.bool_)
@@ -32,7 +32,7 @@ def fill_sums(
     margins[row, pair, decision] in steps.
 
     Losses up to the tolerance are not errors. The last two sums are the position indexes of the first pair with the
-    largest loss, -1 without a loss.
+    largest loss, -1 if there is no loss.
     """
     for row in prange(len(on_roll)):
         sums[row, ..., :_ON_ROLL] = 0
@@ -59,7 +59,8 @@ def fill_sums(
 
 
 def merge_sums(sums: NDArray[np.int64], axis: int = 0) -> NDArray[np.int64]:
-    """Sum int64[..., SUMS] over an axis; the largest loss and its pair are those of its first occurrence."""
+    """int64[...]: sums int64[..., SUMS] added over an axis. The largest loss is the largest one; ties go to the
+    first."""
     found: NDArray[np.int64] = sums.sum(axis=axis)
     first = np.expand_dims(sums[..., _LARGEST].argmax(axis=axis), (axis, -1))
     found[..., _LARGEST:] = np.take_along_axis(sums[..., _LARGEST:], first, axis).squeeze(axis)

@@ -1,4 +1,4 @@
-"""Recipes of training runs, which are all that a result depends on except the labels."""
+"""Recipes of training runs. A result depends on nothing else except the labels."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TemporalDifferenceRecipe:
     tables: int = 1  # 1: the 6-point bearoff tables play the positions they cover, and give their targets
 
     def check(self) -> None:
-        """Raise InvalidParameterError for invalid settings, and UnknownInputSetError for unknown inputs."""
+        """Raise InvalidParameterError if a setting is invalid, and UnknownInputSetError if inputs are unknown."""
         self.input_sets()
         self.layers()
         for name in ("games", "round_games"):
@@ -89,7 +89,7 @@ class TemporalDifferenceRecipe:
 @dataclass(frozen=True)
 class SupervisedRecipe:
     """The recipe of a run of supervised learning. Layers are numbers of hidden units such as "120" or "120-60", at
-    least those of the networks to start from; empty keeps these."""
+    least as many as in the networks to start from; empty keeps their numbers."""
 
     epochs: int = 20
     epoch_rows: int = 0  # rows of an epoch; 0 for all rows
@@ -114,7 +114,7 @@ class SupervisedRecipe:
     feed_format: int = 1  # format of the order of batches, see `feed.ORDERS`; 1 in older recipes
 
     def check(self) -> None:
-        """Raise InvalidParameterError for invalid settings."""
+        """Raise InvalidParameterError if a setting is invalid."""
         self.layers()
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
@@ -140,7 +140,8 @@ class SupervisedRecipe:
             raise InvalidParameterError(f"expected no platform for the trainer kernels, got {self.platform!r}")
 
     def layers(self) -> tuple[tuple[int, ...], ...]:
-        """Hidden units of the race, crashed and contact networks; empty for those of the networks to start from."""
+        """The hidden units of the race, crashed and contact networks; empty for a network whose hidden units are not
+        changed."""
         texts = self.race_hidden, self.crashed_hidden, self.hidden
         return tuple(parse_layers(text) if text else () for text in texts)
 
@@ -167,7 +168,8 @@ def _check_seed(seed: int) -> None:
 
 
 def parse_layers(text: str) -> tuple[int, ...]:
-    """Parse hidden units such as "120" or "120-60". Raises InvalidParameterError."""
+    """The numbers of hidden units of a string such as "120" or "120-60". Raises InvalidParameterError if it has another
+    form."""
     parts = text.split("-")
     if not all(re.fullmatch("[0-9]{1,4}", part) and 1 <= int(part) <= MAX_UNITS for part in parts):
         raise InvalidParameterError(f"expected units such as 120 or 120-60, each from 1 to {MAX_UNITS}, got {text!r}")

@@ -92,7 +92,7 @@ def round_values(lowest: float, highest: float) -> list[float]:
 
 
 def short(count: float) -> str:
-    """A short text for a count, such as 40k or 2M."""
+    """A count as a short string, such as 40k or 2M."""
     for size, unit in ((1e6, "M"), (1e3, "k")):
         if count >= size:
             return f"{count / size:.3g}{unit}"

@@ -24,7 +24,7 @@ SHORT = ("away", "crawford", "cube", "owner", "jacoby", "beavers", "met")  # que
 
 class PositionRequest:
     """A position with everything in its address; a play has a `verdict`. Raises InvalidPositionError, InvalidRollError,
-    InvalidScoreError or UsageError."""
+    InvalidScoreError or UsageError if a value of the address is invalid."""
 
     def __init__(self, text: str, given: Mapping[str, str]) -> None:
         if len(text) > LONGEST:
@@ -46,20 +46,20 @@ class PositionRequest:
 
     @property
     def play(self) -> Play | None:
-        """The play in the address, if any. Raises IllegalPlayError."""
+        """The play in the address, if any. Raises IllegalPlayError if it is illegal."""
         if self.verdict and self.verdict.play is None:
             raise IllegalPlayError(self.verdict.error)
         return self.verdict.play if self.verdict else None
 
     @property
     def own_stakes(self) -> Stakes:
-        """The stakes of cube decisions: by default money without the Jacoby rule."""
+        """The stakes of cube decisions, by default money play without the Jacoby rule."""
         return self.stakes or Stakes(Money(is_jacoby=False))
 
     @property
     def state(self) -> MatchState | None:
         """Roll, score, cube and rules in the form of identifiers; None if the address contains none of them. Raises
-        InvalidScoreError for values that identifiers cannot hold."""
+        InvalidScoreError if identifiers cannot express them."""
         if self.match and not is_cubeful(self.options):
             found = self.match
         elif self.stakes or self.roll or self.has_beavers:
@@ -78,7 +78,7 @@ class PositionRequest:
 
     @property
     def rules(self) -> dict[str, object]:
-        """Other values of the address that affect the judgement of a position."""
+        """All values of the address that affect the judgement of a position, except roll, score and cube."""
         return {"met": self.options["met"], "beavers": int(self.has_beavers), "ply": self.ply}
 
     @property
@@ -88,7 +88,7 @@ class PositionRequest:
 
     @property
     def fields(self) -> dict[str, str]:
-        """All values of the address, in any notation, as texts of a form; missing ones are empty."""
+        """All values of the address, in any notation, as strings of a form; missing ones are empty."""
         values = {**dict.fromkeys(("roll", *SHORT, "ply"), ""), **self.played_for, **self.rules}
         return {name: str(value) if value else "" for name, value in values.items()}
 
@@ -100,6 +100,10 @@ class PositionRequest:
     def around(self, path: str, **more: object) -> str:
         """The address of another page about this position, with the same rules."""
         return address(f"{path}{position_path(self.position)[9:]}", self.rules | {"beavers": None} | more)
+
+    def aside(self, path: str, **more: object) -> str:
+        """The address of another page about this position with its roll, score, cube and rules."""
+        return address(f"{path}{position_path(self.position)[9:]}", self.played_for | self.rules | more)
 
     def after(self, play: Play) -> str:
         """The address of the position after a play, where the opponent is on roll."""
@@ -117,7 +121,7 @@ class PositionRequest:
 
 
 def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = 9999) -> int:
-    """An integer of a query, from `least` to `most`. Raises UsageError."""
+    """An integer of a query, from `least` to `most`. Raises UsageError if it is not one."""
     text = given.get(name, "").strip()
     if not text:
         return default
@@ -128,7 +132,7 @@ def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, 
 
 
 def flag(given: Mapping[str, str], name: str) -> bool | None:
-    """Parse yes, no or nothing in a query. Raises UsageError."""
+    """The boolean that yes, no or nothing means in a query. Raises UsageError for any other word."""
     text = given.get(name, "").strip().lower()
     words = {"": None, "1": True, "yes": True, "on": True, "0": False, "no": False}
     if text not in words:
@@ -137,7 +141,7 @@ def flag(given: Mapping[str, str], name: str) -> bool | None:
 
 
 def options_of(given: Mapping[str, str]) -> dict[str, Any]:
-    """Score and cube of an address as options of commands. Raises UsageError."""
+    """Score and cube of an address as options of commands. Raises UsageError if a value is invalid."""
     owner = given.get("owner", "").strip() or None
     if owner not in (None, *CubeOwner):
         raise UsageError(f"expected an owner of the cube: {', '.join(CubeOwner)}, got {cite(owner)}")
@@ -155,7 +159,7 @@ def options_of(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def stakes_query(stakes: Stakes | None) -> dict[str, object]:
-    """Stakes as values of an address; empty for None."""
+    """Stakes as values of an address; empty if they are None."""
     if stakes is None:
         return {}
     cube = {"cube": stakes.cube.value, "owner": str(stakes.cube.owner)}

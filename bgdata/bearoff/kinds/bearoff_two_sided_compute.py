@@ -178,7 +178,7 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
 
 
 def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Array) -> None:
-    """Recompute int64[n, 2] pairs (on roll, opponent) from the pairs that their plays lead to. Raises
+    """Recompute int64[n, 2] pairs (on roll, opponent) from the pairs that their plays lead to, and compare. Raises
     CheckFailedError, which names the worst pair.
 
     The bound is three times the error bound, because doubling counts an error of the table twice, and the row has an
@@ -245,7 +245,8 @@ def repair_rows(parameters: TwoSidedParameters, table: Table, progress: Progress
 
 
 def solve_rows(parameters: TwoSidedParameters, indexes: list[int], progress: Progress) -> dict[int, Array]:
-    """Stored rows of some players on roll, by index. Only the pairs that they depend on are solved."""
+    """The stored rows of the players on roll whose position indexes are `indexes`. Only the pairs that these rows
+    depend on are solved."""
     slots = all_slots(parameters.points, parameters.checkers)
     slot_of = np.argsort(slots.order)
     rows = {int(slot_of[index]): np.empty((len(slots.order), len(COLUMNS)), np.float32) for index in indexes}

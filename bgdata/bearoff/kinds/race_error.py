@@ -16,13 +16,14 @@ GROUPINGS = ("all", "pips", "checkers", "wastage")
 
 @dataclass(frozen=True)
 class RaceErrorParameters(ErrorParameters):
-    """Gammons count with 15 checkers; the next roll is never tried."""
+    """Parameters of `race_error`. Gammons count with 15 checkers; the next roll is never tried."""
 
     later = ()
 
 
 class RaceError(CombinationError[RaceErrorParameters]):
-    """One row per group of pairs: all pairs, and groups by pips, checkers and wastage of both sides."""
+    """Kind `race_error`: the error of combining two one-sided tables, by groups of pairs. One row per group: all pairs,
+    and groups by pips, checkers and wastage of both sides."""
 
     name = "race_error"
     revision = 1

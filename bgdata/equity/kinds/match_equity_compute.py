@@ -93,7 +93,7 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
 
 
 def states_of(context: Context[MatchEquityParameters]) -> dict[str, Array]:
-    """The states by the network's plays and evaluations. Raises MissingTableError for a missing version."""
+    """The states by the network's plays and evaluations. Raises MissingTableError if the version is missing."""
     return first_doubles(LookaheadPlayer(open_roller(context).seeing_all(), context.parameters.ply))
 
 
@@ -118,7 +118,7 @@ def play_rolls(player: LookaheadPlayer, boards: Array, rolls: Array) -> Array:
 
 
 def table_arrays(name: str, parameters: MatchEquityParameters, states: Mapping[str, Array]) -> dict[str, Array]:
-    """Every array of a table, from the states of a network, or from the given row."""
+    """All arrays of a table, from the states of a network or from the given row."""
     if parameters.row:
         states = dict(zip(STATES, (np.zeros((0, 26), np.int8), np.zeros(0), np.zeros((0, 5), np.float32)), strict=True))
     opening = OpeningStates.of_trailer(states["state_weights"], states["state_chances"]).fair()

@@ -72,7 +72,7 @@ _TO_NEAREST = _HALF_UNIT + _HALF
 
 
 class NetworkArrays(NamedTuple):
-    """The arrays of one network, for kernels."""
+    """The arrays of one network, as kernels use them."""
 
     input_set: int  # number of an `input_sets.InputSet`
     inputs: int
@@ -83,7 +83,7 @@ class NetworkArrays(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Scratch: rows of changed inputs of the first layer, and the changes of their values."""
+    """Scratch memory: rows of changed inputs of the first layer, and the changes of their values."""
 
     rows: Inputs  # [INPUT_ROOM + STEP]
     values: Inputs
@@ -95,7 +95,8 @@ RECENT = 3 * LANES  # boards whose first layer is kept: with more, the nearest i
 
 
 class Gathered(NamedTuple):
-    """Scratch: the units of a layer that are not 0 in some lane, and their numbers in each lane."""
+    """Scratch memory: the hidden units of a layer that are not 0 in at least one lane, and their values in each
+    lane."""
 
     units: Units  # [most + STEP]
     numbers: Units  # [LANES, most + STEP]
@@ -136,7 +137,7 @@ def network_at(networks: Networks, which: int) -> NetworkArrays:
 
 @kernel(borrows=True)
 def half_tangent(y: np.float32) -> np.float32:
-    """tanh(y) within 0.0001, as a continued fraction: twice the logistic function of 2y, minus 1."""
+    """tanh(y) within 0.0001, as a continued fraction. It is twice the logistic function of 2y, minus 1."""
     y = min(max(y, -_LIMIT), _LIMIT)
     square = y * y
     return y * (_A + square * (_B + square * (_C + square))) / (_A + square * (_D + square * (_E + square * _F)))

@@ -22,8 +22,8 @@ class InputSet(IntEnum):
 
     @property
     def revision(self) -> int:
-        """Raised whenever an input changes on any board: a network trained with one revision cannot be used with
-        another."""
+        """The revision of the inputs, raised whenever an input changes on any board: a network trained with one
+        revision cannot be used with another."""
         return _REVISIONS[self]
 
 

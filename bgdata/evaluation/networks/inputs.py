@@ -122,7 +122,7 @@ _TESAURO_198, _RACE, _CONTACT = int(InputSet.TESAURO_198), int(InputSet.RACE), i
 
 
 def input_count(input_set: InputSet) -> int:
-    """The number of inputs of an input set: those of the points, then the extras."""
+    """The number of inputs of an input set: inputs of the points, then the extras."""
     return POINT_INPUTS + EXTRAS[input_set]
 
 

@@ -109,8 +109,8 @@ def analyse(
 ) -> list[MatchAnalysis]:
     """The matches of a file, or of an imported version, judged by a player.
 
-    Raises InvalidGameError for a game that breaks a rule, UsageError or InvalidScoreError for options that do not fit
-    the score, and MissingTableError or StorageError for a missing version or file.
+    Raises InvalidGameError if a game breaks a rule, UsageError or InvalidScoreError if options do not fit the score,
+    MissingTableError if the version is missing, and StorageError if the file cannot be read.
     """
     from bgdata.equity.cube import CubeRules
     from bgdata.matches.acts import ActKind
@@ -139,6 +139,6 @@ def analyse(
 
 
 def print_notes(players: Sequence[str], notes: Iterable[Sequence[str]]) -> None:
-    """Print notes on a match to standard error: repairs, and missing games, whose results the sums lack."""
+    """Print notes on a match to standard error: repairs, and missing games, whose results are not in the sums."""
     for note in (note for found in notes for note in found):
         click.echo(f"note on {players[0]} against {players[1]}: {note}", err=True)

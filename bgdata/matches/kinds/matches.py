@@ -78,7 +78,7 @@ SAID_ARRAYS = (
 
 
 class Matches(FileImport):
-    """Games keep the order of the files."""
+    """Kind `matches`: recorded matches, imported and replayed. One row per turn; games keep the order of the files."""
 
     name = "matches"
     revision = 6  # 6: binary files, what files say of themselves, and every match once

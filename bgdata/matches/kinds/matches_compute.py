@@ -50,7 +50,7 @@ class MatchesComputation(WholeFilesComputation):
     sample = ("sample.mat", SAMPLE)
 
     def holds(self, path: Path) -> bool:
-        """Whether a file of a folder is to be read."""
+        """Whether a file in a folder is read."""
         return holds_matches(path)
 
     def read_file(self, path: Path) -> Source:
@@ -96,7 +96,8 @@ class MatchesComputation(WholeFilesComputation):
 
 
 def distinct_matches(intakes: Sequence[MatchRowsFile]) -> list[tuple[int, MatchRows]]:
-    """(index of the file, match) of every match once: the first that was read, with what other files say of it."""
+    """The index of the file and the match, for every match once: the first that was read, with what other files say of
+    it."""
     found: dict[str, tuple[int, MatchRows]] = {}
     for source, intake in enumerate(intakes):
         for match in intake.matches:
@@ -141,7 +142,7 @@ def match_arrays(found: Sequence[tuple[int, MatchRows]]) -> dict[str, Array]:
 
 
 def said_arrays(matches: Sequence[MatchRows]) -> dict[str, Array]:
-    """The arrays of what files say of turns, in order of turns."""
+    """The arrays of the analysis in files, in order of turns."""
     first, said = 0, list[tuple[int, Said]]()
     for match in matches:
         said += sorted((first + each.turn, each) for each in match.said)
@@ -238,7 +239,7 @@ def said_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 
 
 def turn_rows(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:
-    """The columns of the table `turns`, but `corpus`."""
+    """The columns of the table `turns` except `corpus`."""
     games, turns = turn_places(arrays["first_turns"], slice(0, len(arrays["turns"])))
     records, boards, classes = (np.asarray(arrays[name]) for name in ("turns", "turn_boards", "turn_classes"))
     plays = text_column(arrays, "plays")
@@ -258,7 +259,8 @@ def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:
 
 
 def match_infos(arrays: Mapping[str, Array]) -> list[tuple[tuple[str, str], ...]]:
-    """What else the file says about each match, as (name, value) pairs. Raises CorruptFileError."""
+    """What else the file says about each match, as (name, value) pairs. Raises CorruptFileError if the arrays are
+    invalid."""
     try:
         return [tuple(map(tuple, json.loads(text))) for text in text_column(arrays, "infos").to_pylist()]
     except (TypeError, ValueError) as error:
@@ -275,7 +277,7 @@ def game_of(arrays: Mapping[str, Array], index: int) -> Game:
 
 
 def first_cube(arrays: Mapping[str, Array], game: int) -> int:
-    """The cube before the first turn of a game: above 1 after automatic doubles, 1 without turns."""
+    """The cube before the first turn of a game: above 1 after automatic doubles, 1 if it has no turns."""
     start, end = arrays["first_turns"][game : game + 2].tolist()
     return int(arrays["turns"][start, CUBE_COLUMN]) if start < end else 1
 

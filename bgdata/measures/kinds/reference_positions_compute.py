@@ -93,7 +93,7 @@ class Positions(NamedTuple):
     turns: NDArray[np.int64]  # [n] in that game, from 0
 
     def rows(self, chosen: NDArray[np.integer]) -> Positions:
-        """The chosen rows, in the given order."""
+        """The rows whose numbers are `chosen`, in the given order."""
         return Positions(*(values[chosen] for values in self))
 
 
@@ -171,7 +171,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[ReferenceParameters]) -> str:
-        """Draw some positions from their games again, and roll out the ones with the fewest games again."""
+        """Draw a sample of positions from their games again, and roll out the positions with the fewest games again."""
         table, parameters = recheck.table, recheck.parameters
         boards, games = np.ascontiguousarray(table.array("boards")), np.asarray(table.array("games"))
         check_arrays(table, derived_arrays(parameters, boards, games))
@@ -192,21 +192,22 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
 
 
 def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of rollouts of some positions."""
+    """The arrays of rollouts of positions `begin` to before `end`."""
     parameters, chooser, boards = opened_once(open_rollouts, settings)
     items = np.arange(begin, end)
     return rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[begin:end], items, ROLLED)
 
 
 def open_rollouts(settings: Settings) -> tuple[ReferenceParameters, Chooser, Boards]:
-    """(recipe, player, positions) of `roll_out_rows`."""
+    """Open what `roll_out_rows` needs, from its settings: recipe, player and positions."""
     context = context_of(settings, ReferenceParameters)
     boards = np.frombuffer(bytes.fromhex(str(settings["positions"])), np.int8).reshape(-1, 26)
     return context.parameters, rollouts.open_roller(context).chooser, boards
 
 
 def sources_of(context: Context[ReferenceParameters]) -> Sources:
-    """The players of every source, and the rollout network as the judge. Raises MissingTableError."""
+    """The players of every source, and the rollout network as the judge. Raises MissingTableError if a network is
+    missing."""
     tables = BearoffEvaluator(*(context.inputs[role] for role in rollouts.BEAROFF_ROLES))
     roller = rollouts.open_roller(context)
 
@@ -289,9 +290,9 @@ def sample_positions(
 ) -> Positions:
     """`count` different positions of every `Theme`, half for validation and half for test, ordered by theme and game.
 
-    A position and its mirror image for the other side count as equal. `found` is called after every round with
-    the number of new positions. The sample depends on the sources, the seed and the count alone. Raises UsageError for
-    an odd count, and, naming the theme, if `most_games` games have too few positions of one.
+    A position and its mirror image for the other side count as equal. `found` is called after every round with the
+    number of new positions. The sample depends on the sources, the seed and the count alone. Raises UsageError if
+    `count` is odd, or if `most_games` games have too few positions of a theme, which the message names.
     """
     if count < HALVES or count % HALVES:
         raise UsageError(f"expected an even number of positions of each theme, at least {HALVES}, got {count}")
@@ -341,9 +342,9 @@ def source_games(
 ) -> SourceGames:
     """Play games int64[n] `numbers` of a seed, each from a `Start` and up to MAX_TURNS turns long.
 
-    A random player begins. Where bool[n] `perturbed` is set, recorded positions have checkers moved, while the game
-    itself continues unchanged. A game depends on the seed and its number alone, not on threads or batches. Raises
-    UsageError for numbers beyond 0 to 2^63 - 1.
+    A random player begins. Where bool[n] `perturbed` is true, checkers of the recorded positions are moved, while the
+    game itself continues unchanged. A game depends on the seed and its number alone, not on threads or batches. Raises
+    UsageError if a number is outside 0 to 2^63 - 1.
     """
     n = len(numbers)
     if not 0 <= min(seed, int(numbers.min(initial=0))) <= max(seed, int(numbers.max(initial=0))) < 1 << 63:
@@ -367,7 +368,8 @@ def fill_games(
     counts: NDArray[np.int64],
     boards: Boards,
 ) -> None:
-    """Fill boards[row, turn, slot] and counts[row], the number of turns, from game numbers[row]; rows begin:end."""
+    """Fill boards[row, turn, slot] and counts[row], the number of turns, from game numbers[row], for the rows
+    begin:end."""
     scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
     board, counter = np.empty(26, np.int8), np.empty(1, np.int64)
     for row in range(begin, end):

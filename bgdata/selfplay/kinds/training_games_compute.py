@@ -1,4 +1,4 @@
-"""Plays games begun anywhere, and labels every turn."""
+"""Plays games that begin anywhere, and labels every turn."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
         return found | {"turns_per_game": len(labels) / (1 + int(games[-1] - games[0]))}
 
     def check_sample(self, recheck: Recheck[TrainingGameParameters]) -> str:
-        """Play some games again."""
+        """Play a sample of games again."""
         table, parameters = recheck.table, recheck.parameters
         check_arrays(table, {"network": network_text(parameters, recheck.inputs)})
         player, games = open_roller(recheck), np.asarray(table.array("games"))
@@ -89,7 +89,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of games begin to end - 1."""
+    """The arrays of games `begin` to before `end`."""
     parameters = TrainingGameParameters.from_manifest(json.loads(str(settings["parameters"])))
     doubts = doubtful_positions(Path(str(settings["doubts"]))) if parameters.doubts else None
     return play_and_label(open_network(settings), parameters, range(begin, end), doubts)
@@ -97,8 +97,8 @@ def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 @functools.lru_cache(1)  # once for all shards of a worker
 def doubtful_positions(folder: Path) -> Array:
-    """int8[n, 26]: positions of the training split of a version about which 0-ply and 1-ply of their network differ
-    most: one in DOUBTED, at least one."""
+    """int8[n, 26]: the positions in the training split of a version for which 0-ply and 1-ply chances of its network
+    differ most: one of every DOUBTED positions, at least one."""
     table = Table(folder)
     rows = np.flatnonzero(np.asarray(table.array("splits")) == SPLITS.index("train"))
     values = (np.asarray(table.array(f"{name}_equities")[rows]) for name in ("lookahead", "static"))
@@ -109,7 +109,7 @@ def doubtful_positions(folder: Path) -> Array:
 def play_and_label(
     player: NetworkPlayer, parameters: TrainingGameParameters, games: range, doubts: Array | None = None
 ) -> dict[str, Array]:
-    """The arrays of some games; `doubts` are the positions where doubtful games begin."""
+    """The arrays of the games in `games`; `doubts` are the positions where doubtful games begin."""
     starts, positions = starts_of(parameters, games), NO_POSITIONS
     if doubts is not None:
         hashes = game_hashes(parameters.seed, np.arange(games.start, games.stop))

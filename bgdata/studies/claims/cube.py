@@ -99,7 +99,8 @@ def crawford_change(
     before: float,
     post_crawford_before: Sequence[float],
 ) -> float:
-    """Change of `crawford_equity` from an older gammon chance and post-Crawford row, `before`."""
+    """Change of `crawford_equity` from the older gammon chance `before` and post-Crawford row
+    `post_crawford_before`."""
     then = crawford_equity(away, before, post_crawford_before)
     return crawford_equity(away, gammon_chance, post_crawford) - then
 

@@ -1,4 +1,4 @@
-"""Claims about the course of games, answered from self-play.
+"""Answers claims about the course of games from self-play.
 
 Every function of READINGS takes the tables as first argument, by dataset/variant.
 """

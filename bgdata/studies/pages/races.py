@@ -39,8 +39,9 @@ BAR = 220  # units of the longest bar
 
 
 def page(site: Site, request: Request) -> Page:
-    """Rules of thumb by their loss, and errors of combined one-sided tables. JSON contains rows of `race_rule_losses`
-    and of `race_error`. Raises UsageError, and MissingTableError for a missing variant."""
+    """The page of rules of thumb by their loss, and of errors of combined one-sided tables. Its JSON contains rows of
+    `race_rule_losses` and of `race_error`. Raises UsageError for an unknown parameter, and MissingTableError if a
+    variant is missing."""
     given = request.query_params
     by = given.get("by", "played")
     if by not in WEIGHTINGS:
@@ -72,14 +73,16 @@ def variants(site: Site, query: str) -> list[str]:
 
 
 def chosen(kind: str, variants: Sequence[str], name: str) -> str:
-    """The named variant, by default the largest; empty if there are none. Raises MissingTableError."""
+    """The named variant, by default the largest; empty if there are none. Raises MissingTableError if there is no such
+    variant."""
     if name and name not in variants:
         raise MissingTableError(f"no {kind}/{cite(name)} in warehouse (have: {', '.join(variants) or 'none'})")
     return name or next(iter(variants), "")
 
 
 def rule_rows(rules: Sequence[Row], by: str) -> Iterator[Row]:
-    """Rules with losses in thousandths of a point and widths of bars, by loss under a weighting, least first."""
+    """Rows of rules with losses in thousandths of a point and widths of bars, by loss under a weighting, least
+    first."""
     prefix = WEIGHTINGS[by][1]
     known = sorted((row for row in rules if row[f"{prefix}total_loss"] is not None), key=lambda row: total(row, prefix))
     most = max((total(row, prefix) for row in known), default=0.0) or 1.0

@@ -47,7 +47,7 @@ class Examples(NamedTuple):
 
 
 class Error(NamedTuple):
-    """Errors of a network against the targets: means over positions."""
+    """Errors of a network on labelled positions: means over positions."""
 
     cross_entropy: float  # summed over possible chances; includes the entropy of the targets
     squared_error: float  # squared error of cubeless equities, in points squared
@@ -63,8 +63,8 @@ def by_network(batch: Any) -> list[Examples]:
 def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False) -> list[Examples]:
     """The first batches of an epoch with at least `most` positions, or all, by network.
 
-    With `of_each`, a network without examples in these batches also gets those of its first batch, because files of one
-    class may come later.
+    If `of_each` is true, a network without examples in these batches also gets those of its first batch, because files
+    of one class may come later.
     """
     parts: list[list[Examples]] = [[] for _ in range(NETWORKS)]
     missing = set(_NETWORK_OF[np.flatnonzero(batches.class_counts)].tolist()) - {NETWORKS} if of_each else set()
@@ -82,7 +82,7 @@ def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False)
 
 
 def error_of(networks: Networks, examples: Examples) -> Error:
-    """The mean errors of rounded networks without tables; NaN without examples."""
+    """The mean errors of rounded networks without tables; NaN if there are no examples."""
     if not len(examples.boards):
         return Error(np.nan, np.nan)
     chances = evaluations(networks, NO_TABLES, examples.boards).chances
@@ -120,7 +120,7 @@ def natural_logarithms(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @kernel()
 def fill_possible(boards: Boards, is_possible: NDArray[np.bool_]) -> None:
-    """Fill is_possible[row, chance] with whether chances[0:5] of boards[row, slot] may be above 0; a win always."""
+    """Fill is_possible[row, chance] with whether chances[0:5] of boards[row, slot] may be above 0; a win always may."""
     for row in range(len(boards)):
         possible = 2 * possible_outcomes(boards[row]) + 1
         for chance in range(5):

@@ -42,7 +42,7 @@ _CENTRE_ROWS = 50_000  # limit of positions for k-means
 
 
 class Scheme(IntEnum):
-    """How positions are divided; the number of the scheme is stored."""
+    """A scheme for dividing positions; its number is stored."""
 
     ONE = 0
     CLASSES = 1
@@ -51,7 +51,7 @@ class Scheme(IntEnum):
 
 
 class Arm(NamedTuple):
-    """A way of dividing positions."""
+    """A way of dividing positions into parts."""
 
     scheme: Scheme
     size: int  # number of parts
@@ -90,7 +90,7 @@ def integer_inputs(boards: Boards) -> Values:
 
 
 def nearest(values: Values, centres: Values) -> Places:
-    """int64[n]: the nearest centre of each row, the first of equals. Whole numbers make sums exact in any order."""
+    """int64[n]: the nearest centre of each row; ties go to the first. Whole numbers make sums exact in any order."""
     distances = (centres * centres).sum(axis=1) - 2 * (values @ centres.T)  # minus a term that all centres share
     return np.asarray(distances.argmin(axis=1), np.int64)
 
@@ -114,7 +114,7 @@ def k_means(values: Values, count: int, seed: int) -> Values:
 
 
 def spread_rows(values: Values, count: int, seed: int) -> Values:
-    """float64[part, input]: rows that begin k-means."""
+    """float64[part, input]: the rows with which k-means begins."""
     stream = np.uint64(random_stream(seed, 0))
     chosen = [int(random_bits(stream, 0)) % len(values)]
     distances = ((values - values[chosen[0]]) ** 2).sum(axis=1).astype(np.int64)
@@ -186,7 +186,7 @@ def part_examples(arms: list[Arm], examples: Examples) -> list[Examples]:
 
 
 def rounded_parts(networks: FloatNetworks) -> Networks:
-    """The networks in the integers of players."""
+    """The networks, rounded to the integers of players."""
     alone = []
     for which, shape in enumerate(networks.shapes.copy()):
         shape[2:4] = 0  # first weight and first bias
@@ -210,8 +210,8 @@ def part_equities(networks: Networks, first: int, parts: Places, boards: Boards)
 
 
 def errors_of(equities: NDArray[np.float32], labels: NDArray[np.float32], games: NDArray[np.int64]) -> ErrorSummary:
-    """The errors of equities against labels, in points, with positions of one game as a cluster; NaN without
-    positions."""
+    """The errors of equities against labels, in points, with positions of one game as a cluster; NaN if there are
+    none."""
     count, errors = len(labels), equities.astype(np.float64) - labels
     if not count:
         return ErrorSummary(0, *[np.nan] * 5)

@@ -121,9 +121,9 @@ class SupervisedRun:
         return idle + revived
 
     def curve_rows(self, epoch: int) -> NDArray[np.float64]:
-        """Train for an epoch, numbered from 1, or only test for 0. Returns float64[network, number]: learning rate,
-        positions, cross-entropy in training and in validation, squared errors of both, and whether the weights are
-        kept."""
+        """Train for an epoch, numbered from 1, or only test if it is 0. Returns float64[network, number]: learning
+        rate, positions, cross-entropy in training and in validation, squared errors of both, and whether the weights
+        are kept."""
         seen = self.learn_epoch(epoch - 1) if epoch else [0] * NETWORKS
         share, levels = epoch / self.recipe.epochs, [self.cycles.level(which) for which in range(NETWORKS)]
         found = self.test()
@@ -182,8 +182,7 @@ class SupervisedRun:
             return [trainer.prepare(part) for trainer, part in zip(self._trainers, by_network(batch), strict=True)]
 
     def _learn(self, networks: tuple[int, ...], ready: list[PreparedBatch], shares: list[float]) -> None:
-        """Train some of the networks on a batch, at the learning rates for the shares of the run before and after
-        it."""
+        """Train the given networks on a batch, at the learning rates for the shares of the run before and after it."""
         for which in networks:
             if self.learns[which] and len(ready[which].examples.boards):
                 rates = [self.recipe.learning_rate_at(share, self.cycles.level(which)) for share in shares]
@@ -191,8 +190,9 @@ class SupervisedRun:
                     self._trainers[which].learn(ready[which], rates)
 
     def test(self) -> list[tuple[Error, Error, bool]]:
-        """The errors of each network in training and in validation, and whether the latter is the lowest so far; if so,
-        the network's weights are kept. The first call, before any epoch, sets the errors to improve on."""
+        """The errors of each network in training and in validation, and whether the validation error is the lowest so
+        far; if it is, the network's weights are kept. The first call, before any epoch, sets the errors to improve
+        on."""
         rounded = rounded_networks(self.tested)
         found = []
         for which in range(NETWORKS):
@@ -211,7 +211,7 @@ def open_trainers(
     networks: FloatNetworks, recipe: SupervisedRecipe, averages: FloatNetworks | None
 ) -> list[NetworkTrainer]:
     """A trainer of the recipe's kind for each network. Raises MissingExtraError if the recipe needs PyTorch and it is
-    missing, and UsageError for a missing device."""
+    not installed, and UsageError if the device is missing."""
     kind: type[NetworkTrainer] = KernelTrainer
     if recipe.trainer == "torch":
         from bgdata.training.supervised.torch_trainer import TorchTrainer

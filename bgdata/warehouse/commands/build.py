@@ -1,4 +1,4 @@
-"""`bgdata build` and `bgdata catalog`: the default tables, or one variant of a kind."""
+"""`bgdata build` and `bgdata catalog`: build the default tables, or one variant of a kind, and write the catalog."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
 def choose_parameters(
     warehouse: Warehouse, kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]
 ) -> Parameters:
-    """The default parameters of a kind (the smallest ones without defaults), with the given ones changed. Raises
-    InvalidParameterError, and UsageError for a parameter that is given twice."""
+    """The default parameters of a kind (the smallest parameters if the kind has no defaults), with the given ones
+    changed. Raises InvalidParameterError if a value is invalid, and UsageError if a parameter is given twice."""
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     base: Parameters = (*kind.defaults, kind.parameters() if settings else kind.smallest)[0]
     for text in settings:

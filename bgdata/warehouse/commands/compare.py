@@ -121,7 +121,8 @@ def _compare_tables(warehouse: Warehouse, before: str, after: str, form: str) ->
 
 
 def _open_side(warehouse: Warehouse, name: str) -> Table | Path:
-    """The version KIND/VARIANT or KIND/VARIANT/VERSION, or the path of a gnubg .bd file. Raises UsageError."""
+    """The version KIND/VARIANT or KIND/VARIANT/VERSION, or the path of a gnubg .bd file. Raises UsageError if it is
+    neither."""
     if name.endswith(".bd"):
         return Path(name)
     if name.count("/") not in (1, 2):

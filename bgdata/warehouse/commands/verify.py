@@ -285,8 +285,8 @@ def verify_folder(warehouse: Warehouse, folder: Path, form: str) -> bool:
 
 
 def findings_beside(warehouse: Warehouse, scope: str | None, *, is_whole: bool = True) -> Iterator[Finding]:
-    """Checks outside of versions: of the whole warehouse if `scope` is None and `is_whole`, and of current pointers
-    unless `scope` is a version."""
+    """The findings about the warehouse outside of its versions: about the whole warehouse if `scope` is None and
+    `is_whole`, and about current versions unless `scope` is a version."""
     from bgdata.store.verify import verify_current, verify_files
 
     kind, variant, version = parse_scope(scope)
@@ -313,7 +313,7 @@ def is_repaired(warehouse: Warehouse, scope: str | None, failed: Iterable[str], 
 
 
 def put_back_current(warehouse: Warehouse) -> None:
-    """Put back current versions that an interrupted repair has set aside."""
+    """Restore current versions that an interrupted repair has moved aside."""
     for kind in sorted(warehouse.kinds):
         for variant, _ in warehouse.lost(kind):
             with suppress(CorruptFileError, StorageError):
@@ -329,8 +329,8 @@ def put_back_current(warehouse: Warehouse) -> None:
 def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
     """Set the current version of a variant whose current one is missing or unknown.
 
-    It becomes the default version, which is built if missing, or else the newest one. Raises MissingTableError if there
-    is none, and StorageError if the disk of a linked folder is missing.
+    The default version becomes current, which is built if it is missing, or else the newest one. Raises
+    MissingTableError if there is none, and StorageError if the disk of a linked folder is missing.
     """
     from bgdata.store.catalog_views import is_readable
 
@@ -355,13 +355,13 @@ def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
 
 
 def failure(finding: Finding) -> str:
-    """A line about a failed or impossible check."""
+    """A line of text about a failed or impossible check."""
     return f"{'FAILED' if finding.problem else 'NOT CHECKED'} {finding.subject}: {finding.check}: {finding.text}"
 
 
 def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
-    """Broken versions in order of repair: each after its inputs. Imported versions, whose files only their owner has,
-    and versions that depend on them, are last."""
+    """The broken versions in order of repair: each after its inputs. Imported versions, whose files only their owner
+    has, and versions that depend on them, are last."""
     needs: dict[str, list[str]] = {}
     for name, table in broken.items():  # broken versions that are inputs of it, by version or by another variant
         others = [each for each in _inputs_of(warehouse, table) if each != name.rpartition("/")[0]]
@@ -409,8 +409,8 @@ def _parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
 def repair_version(warehouse: Warehouse, table: Table) -> None:
     """Set a broken version aside for inspection, and build its variant again; if that fails, put it back.
 
-    The current version stays current. Raises MissingTableError for an imported version, whose files only its owner has;
-    ManifestFormatError for unknown parameters; and DigestMismatchError for damaged inputs.
+    The current version stays current. Raises MissingTableError if it is imported, because only its owner has the files;
+    ManifestFormatError if its parameters are unknown; and DigestMismatchError if inputs are damaged.
     """
     from bgdata.store.catalog_views import is_readable
     from bgdata.store.verify import check_hashes
@@ -503,7 +503,7 @@ def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, 
 
 
 def duration(seconds: float) -> str:
-    """A time in hours, minutes or seconds."""
+    """A time in hours, minutes or seconds, as a string."""
     for unit, length in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"
@@ -511,7 +511,8 @@ def duration(seconds: float) -> str:
 
 
 def _kind_and_variant(scope: str) -> tuple[str, str]:
-    """(kind, variant) of KIND or KIND/VARIANT, with an empty variant for the former. Raises UsageError."""
+    """The kind and the variant of KIND or KIND/VARIANT; the variant is empty if only KIND is given. Raises UsageError
+    for any other string."""
     kind, variant, version = parse_scope(scope)
     if kind is None or version is not None:
         raise UsageError(f"expected KIND or KIND/VARIANT, got {cite(scope)}: what is built again may be a new version")

@@ -167,7 +167,7 @@ class Parts:
         return values
 
     def rows(self, window: Window, layer: int) -> Iterator[tuple[int, NDArray[Any]]]:
-        """The rows of a layer whose pairs are all solved, as `two_sided.layer_rows` yields them. Raises the same
+        """Yield the rows of a layer whose pairs are all solved, in the form of `two_sided.layer_rows`. Raises the same
         exceptions as `take`."""
         found = [(columns[0], self.take(window, group, layer)) for group, columns in enumerate(self._groups)]
         yield from two_sided.layer_rows(window, layer, found, self._scale)
@@ -202,7 +202,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def clear_parts(job: Job) -> None:
-    """Delete all that a killed build left."""
+    """Delete all files that a killed build left."""
     for folder in job.folder.glob("checkpoint*"):
         remove_folder(folder)
 

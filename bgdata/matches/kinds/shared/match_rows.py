@@ -1,4 +1,4 @@
-"""The rows of one replayed match, and how the same match is known again in another file."""
+"""The rows of one replayed match, and how the same match is recognised in another file."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ NAN = math.nan
 
 
 class Said(NamedTuple):
-    """A row of what a file says of a turn, the index of the turn in its match; `values` are the value and five chances,
-    NaN where unknown."""
+    """A row of what a file says of a turn. `turn` is the index of the turn in its match; `values` are the value and
+    five chances, NaN if unknown."""
 
     turn: int
     subject: int
@@ -53,8 +53,8 @@ class Step(NamedTuple):
 
 @dataclass
 class MatchRows:
-    """The rows of one match. The games of `match` have no turns any more; `games` have no number of their match yet;
-    `steps` are what was played in each game."""
+    """The rows of one match. The games of `match` are without their turns; `games` do not have the number of their
+    match yet; `steps` are the plays and doubles of each game."""
 
     match: Match
     played: str
@@ -70,7 +70,7 @@ class MatchRows:
     files: int = 1  # in which the match is
 
     def add(self, other: MatchRows, source: str) -> None:
-        """Take over what another file says of the same match."""
+        """Add what another file says of the same match."""
         self.files += 1
         self.notes.append((0, Note(1, f"the same match is in {source}")))
         if not other.said:
@@ -84,7 +84,7 @@ class MatchRows:
                 self.said.append(each._replace(turn=turn))
 
     def turn_keys(self) -> Iterator[tuple[object, ...]]:
-        """What tells the turns apart in every format."""
+        """Keys that distinguish the turns of the match in every format."""
         begin = 0
         for game, end in enumerate(self.ends):
             for turn in range(begin, end):
@@ -95,7 +95,7 @@ class MatchRows:
 
 @dataclass(frozen=True)
 class MatchRowsFile(Intake):
-    """The rows of the matches of a file of this name."""
+    """The rows of the matches of a file with this name."""
 
     name: str
     matches: tuple[MatchRows, ...]
@@ -144,7 +144,7 @@ def _turn_row(entry: ReplayedTurn) -> tuple[int, ...]:
 
 
 def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
-    """The checker moves of a turn as written, with hits from the board if the format lacks them."""
+    """The checker moves of a turn as written, with hits from the board if the format does not record them."""
     unhit = set(entry.play.hit_points if entry.play else ())
     moves = []
     for move in entry.turn.checker_moves:
@@ -168,7 +168,8 @@ def played_steps(replayed: Sequence[ReplayedTurn]) -> list[Step]:
 
 def played_hash(match: Match, games: Iterable[Sequence[Step]]) -> str:
     """32 hexadecimal digits that depend on the rolls with their plays, the doubles and the length alone, not on names,
-    columns, or what only some formats record, such as resignations. With few rolls, on names too."""
+    columns, or what only some formats record, such as resignations. If there are few rolls, they depend on names
+    too."""
     found, rolls, first = hashlib.sha256(str(match.length).encode()), 0, None
     for steps in games:
         found.update(b"game")
@@ -195,7 +196,7 @@ def said_of(turn: int, entry: ReplayedTurn) -> Iterator[Said]:
 
 
 def play_texts(entry: ReplayedTurn, choices: Sequence[Choice]) -> list[str]:
-    """The plays of an analysis in the usual notation; one that is not legal as the file has it."""
+    """The plays of an analysis in the usual notation; an illegal play as the file writes it."""
     by_change: dict[tuple[tuple[int, int], ...], list[Play]] = {}
     for play in legal_plays(entry.position, roll_of(*entry.turn.dice or (1, 1))):
         by_change.setdefault(_change((move.start, move.end) for move in play.moves), []).append(play)
@@ -210,7 +211,7 @@ def play_texts(entry: ReplayedTurn, choices: Sequence[Choice]) -> list[str]:
 
 
 def _agreement(landings: set[int], play: Play) -> int:
-    """How well the hits of a play agree with the points that its moves land on."""
+    """A number that says how well the hits of a play agree with the points that its moves land on."""
     return len(play.hit_points & landings) - len(play.hit_points - landings)
 
 
@@ -223,6 +224,6 @@ def _change(moves: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 def written(moves: Sequence[RecordedMove]) -> str:
-    """Moves as text, for plays that are not legal."""
+    """Moves as a string, for plays that are not legal."""
     names = {BAR_POINT: "bar", 0: "off"}
     return " ".join("/".join(names.get(point, str(point)) for point in move[:2]) for move in moves)
