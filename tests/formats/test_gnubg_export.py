@@ -58,6 +58,19 @@ def test_game_of_a_money_session() -> None:
     assert file.counts.lines == file.counts.rows + file.counts.comments == 357
 
 
+def test_play_that_is_not_among_the_first() -> None:
+    """gnubg writes ?? for its number, in both formats."""
+    for name, old, new in (
+        ("session_002.txt", "*    2. Cubeful", "*   ?? Cubeful"),
+        ("session_002.html.gz", '&bull; </td>\n<td class="movenumber">2<', '&bull; </td>\n<td class="movenumber">??<'),
+    ):
+        content = read_bytes(FOLDER / name).decode()
+        assert old in content
+        file = replay_file(parse_matches(name, content.replace(old, new).encode()))
+        assert [len(said(turn, "play").choices) for turn in turns_of(file)[:4]] == [5, 5, 5, 5]
+        assert said(turns_of(file)[2], "play").choices[1].is_made
+
+
 def test_beaver_and_its_take() -> None:
     turns = turns_of(read("session.txt"))
     assert [(turn.turn.player, str(turn.turn.kind)) for turn in turns[3:6]] == [
