@@ -32,12 +32,13 @@ body { background: var(--paper); color: var(--ink); font: 16px/1.5 sans-serif; m
 h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; }
 .chart { width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt; }
+.charts svg { max-width: 100%; height: auto; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.15rem 0.8rem 0.15rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--rule); }
 td.number, th.number { text-align: right; }
-td { overflow-wrap: anywhere; } .soft { color: var(--soft); }
+td, code { overflow-wrap: anywhere; } .soft { color: var(--soft); }
 pre { overflow-x: auto; padding: 0.6rem; border: 1px solid var(--rule); }
 """.strip()
 

@@ -43,10 +43,10 @@ _RESULT = re.compile(r"(.+) wins (\d{1,9}) points?(?: and the match)?!?")
 _NUMBER = r"[+-]?\d+[.,]\d+"
 _LUCK = re.compile(rf"(?:Rolled [1-6]{{2}}|Alert: .*lucky roll!) \(\s*({_NUMBER}%?)\)")  # HTML has alerts alone
 _PLAY = re.compile(
-    r"(\*?)\s*(\d+)\.\s+(?:(Cubeful|Cubeless) (\d)-ply|(Rollout))\s+(.*?)\s+"
+    r"(\*?)\s*(\d+\.|\?\?)\s+(?:(Cubeful|Cubeless) (\d)-ply|(Rollout))\s+(.*?)\s+"
     rf"(?:Eq\.|MWC):\s*({_NUMBER}%?)(?:\s.*)?"
 )
-_PLAY_CELLS = re.compile(rf"(\*?)\t(\d+)\t(\d|R\w*)\t([^\t]+)\t({_NUMBER}%?)(?:\s.*)?")
+_PLAY_CELLS = re.compile(rf"(\*?)\t(\d+|\?\?)\t(\d|R\w*)\t([^\t]+)\t({_NUMBER}%?)(?:\s.*)?")
 _CHANCES = re.compile(
     rf"\s*({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})\s+-\s+{_NUMBER}\s+({_NUMBER})\s+({_NUMBER})\s*(?:CL.*)?"
 )
@@ -55,6 +55,7 @@ _CUBE = re.compile(rf"[123]\. (No (?:re)?double|(?:Double|Redouble), (?:pass|tak
 _TRIALS = re.compile(r"(\d+) games,.*")
 _INFO = re.compile(r"([A-Z][^:]{0,60}|.{1,60}'s rating): (.*)")
 _KINDS = {"doubles": TurnKind.DOUBLE, "redoubles": TurnKind.DOUBLE, "accepts": TurnKind.TAKE, "rejects": TurnKind.PASS}
+_LATE = "??"  # the number of a play that is not among the first
 _BULLET = "\u2022"
 _HIDDEN, _ROWS = ("style", "script", "title"), ("p", "tr", "div", "br", "h1", "h2", "h3", "hr", "table")
 
@@ -126,7 +127,7 @@ class _Page(HTMLParser):
         if found := _PLAY_CELLS.fullmatch("\t".join(cells)):
             mark, number, level, play, equity = found.groups()
             by = f"Cubeful {level}-ply" if level.isdigit() else "Rollout"
-            text = f"{mark} {number}. {by} {play}  Eq.: {equity}"
+            text = f"{mark} {number if number == _LATE else number + '.'} {by} {play}  Eq.: {equity}"
         elif len(cells) == 2 and cells[0]:
             text = ": ".join(cells)
         else:

@@ -74,7 +74,8 @@ def fetch(
     """Download data that others publish; without NAME, list them.
 
     NAME is gnubg, wildbg, bgsage or arkadium; FILES are names of files from its list, all files without any. A stopped
-    download is resumed by the same command, unless the file has changed meanwhile.
+    download is resumed by the same command, unless the file has changed meanwhile. If the disk has too little room,
+    nothing is downloaded.
 
     A file is checked before it gets its name: that it is complete, and its hash. Where no hash is published, that of
     the first download is kept in SHA256SUMS of the folder, and later downloads are compared with it.
@@ -95,6 +96,7 @@ def fetch(
         return
     source = at_mirror(steps.find_source(name), address)
     wanted, folder = steps.wanted_files(source, files), folder or warehouse.root / steps.RAW
+    steps.check_free_disk(wanted, folder)
     rows = []
     with progress_bars() as progress:
         for file in wanted:

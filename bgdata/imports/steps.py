@@ -25,16 +25,25 @@ from bgdata.formats.unpacking import cause, is_archive, unpack, unpack_archive
 from bgdata.imports.sources import Source, SourceFile, load_sources
 from bgdata.rows import Row
 from bgdata.store.dataset import ImportedDataset
-from bgdata.store.download import download
+from bgdata.store.download import download, partial_path
 from bgdata.store.manifest import unpacked_name
 from bgdata.store.progress import Progress
-from bgdata.store.storage import checksum_bytes, hold_lock, parse_checksums, sha256_file, storage_errors, write_file
+from bgdata.store.storage import (
+    check_room,
+    checksum_bytes,
+    hold_lock,
+    parse_checksums,
+    sha256_file,
+    storage_errors,
+    write_file,
+)
 from bgdata.store.table import Table
 from bgdata.store.verify import verify
 from bgdata.warehouse import Warehouse
 
 RAW = "raw"  # folder of downloads in the warehouse
 SUMS = "SHA256SUMS"  # hashes of the first downloads into a folder
+ADVICE = "name the FILES that you need, or choose another folder with --output"  # where the disk is full
 LOGIN_CODES = (401, 403)  # codes of a server that wants to know who asks
 STANDARD_INPUT = "/dev/stdin"  # the path of `-`
 
@@ -64,13 +73,26 @@ def wanted_files(source: Source, names: Sequence[str]) -> list[SourceFile]:
     return [file for file in source.files if not names or file.name in names]
 
 
+def check_free_disk(files: Sequence[SourceFile], folder: Path) -> None:
+    """Raise TooLargeError if the disk of a folder has no room for what is missing there of files whose size is
+    known."""
+    needed = 0
+    for file in files:
+        path = folder / file.name
+        partial = partial_path(path)
+        with storage_errors("read", path):
+            if not path.exists():
+                needed += max(0, file.size - (partial.stat().st_size if partial.is_file() else 0))
+    check_room(folder, needed, ADVICE)
+
+
 def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progress) -> Path:
     """Download a file into a folder, unless it is there, and check its hash.
 
     The folder's SHA256SUMS records the hash of the first download, so that a later one is compared with it even if none
-    is published. Raises DownloadError if the download fails; StorageError if the file cannot be written;
-    CorruptFileError if it is a web page, or is not compressed as its name says; DigestMismatchError if it has another
-    hash; and ManifestFormatError if SHA256SUMS is damaged.
+    is published. Raises DownloadError if the download fails; StorageError if the file cannot be written; TooLargeError
+    if the disk is full; CorruptFileError if the file is a web page, or is not compressed as its name says;
+    DigestMismatchError if it has another hash; and ManifestFormatError if SHA256SUMS is damaged.
     """
     path = folder / file.name
     known = read_checksums(folder / SUMS).get(file.name, "")
@@ -81,7 +103,7 @@ def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progres
 
     token = os.environ.get(source.login, "") if source.login else ""
     try:
-        download(file.address, path, progress, check, token=token)
+        download(file.address, path, progress, check, token=token, advice=ADVICE)
     except DownloadError as error:
         if not source.login or token or getattr(error.__cause__, "code", 0) not in LOGIN_CODES:
             raise

@@ -57,8 +57,9 @@ from bgdata.store.verify import check_hashes
 from bgdata.warehouse import Warehouse
 
 WORKING = ".publishing"  # folder of what is not finished, and of records of what is
-EXPLORER = "explorer"
+EXPLORER, SCRIPTS = "explorer", "scripts"  # folders that are written anew each time
 HINT = "choose another folder"
+LAYOUT = 2  # 1 had no dictionaries of numbers
 
 
 def publish_folder(
@@ -69,6 +70,7 @@ def publish_folder(
     about: str,
     progress: Progress,
     explorer: Callable[[Warehouse, Path], object] | None = None,
+    scripts: Sequence[Path] = (),
 ) -> Contents:
     """Publish versions of a warehouse into a folder; see `bgdata.publishing.publish`."""
     warehouse.require()
@@ -95,8 +97,14 @@ def publish_folder(
                 raise UsageError(f"expected tables to publish, got none: {len(left_out)} versions are left out")
             contents = Contents(title, about, tuple(finished), left_out)
             _remove_others(folder, contents)
-            with storage_errors("delete", folder / EXPLORER, HINT):
-                remove_folder(folder / EXPLORER)
+            for name in (EXPLORER, SCRIPTS):
+                with storage_errors("delete", folder / name, HINT):
+                    remove_folder(folder / name)
+            if scripts:
+                with storage_errors("create", folder / SCRIPTS, HINT):
+                    make_folder(folder / SCRIPTS)
+            for path in scripts:
+                write_file(folder / SCRIPTS / path.name, path.read_bytes())
             for name, data in describe(Described(contents, folder, warehouse.kinds)).items():
                 write_file(folder / name, data)
             if explorer is not None:
@@ -179,7 +187,7 @@ def _write_record(folder: Path, version: PublishedVersion) -> None:
 
 def writer() -> str:
     """Names and versions of all software that decides the bytes of published files, apart from the version itself."""
-    return f"format {FORMAT}, pyarrow {pa.__version__}"
+    return f"format {FORMAT}, layout {LAYOUT}, pyarrow {pa.__version__}"
 
 
 def _find_finished(warehouse: Warehouse, folder: Path, table: Table, progress: Progress) -> PublishedVersion | None:

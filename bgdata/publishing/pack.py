@@ -26,10 +26,18 @@ from bgdata.store.parameters import Given, Parameters, VersionRef
 from bgdata.store.progress import Progress, Silence
 from bgdata.warehouse import Warehouse
 
+_HERE = Path(__file__).parent
+# beside the documentation in a checkout, and inside the package in a wheel (see pyproject.toml)
+SCRIPTS = next(place for place in (_HERE / "scripts", _HERE.parents[1] / "docs" / "scripts") if place.is_dir())
 TITLE = "The bgdata pack"
 ABOUT = """\
 What the author of a backgammon engine needs: exact tables to look races and endgames up, decisions and positions to
 measure by, and positions to learn from.
+
+## Use it
+
+With NumPy and PyArrow, without bgdata: `python DIR/scripts/score_an_engine.py DIR` scores an engine, which is a
+function in it, and `python DIR/scripts/train_a_player.py DIR` trains a network, scores it and lets it play.
 
 ## How to read it
 
@@ -90,4 +98,7 @@ def publish_pack(
     progress = progress or Silence()
     tables = [warehouse.build(kind, parameters, progress=progress) for kind, parameters in plan or pack_plan()]
     names = [table.name for table in tables]
-    return publish(warehouse, folder, names, title=title, about=ABOUT, explorer=explorer, progress=progress)
+    scripts = sorted(SCRIPTS.glob("*.py"))
+    return publish(
+        warehouse, folder, names, title=title, about=ABOUT, scripts=scripts, explorer=explorer, progress=progress
+    )

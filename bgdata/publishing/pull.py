@@ -22,6 +22,7 @@ from bgdata.store.manifest import MAX_BYTES, FileEntry, Manifest, load_manifest,
 from bgdata.store.places import Folder, Place
 from bgdata.store.progress import Progress
 from bgdata.store.storage import (
+    check_room,
     hold_lock,
     make_folder,
     publish,
@@ -31,7 +32,7 @@ from bgdata.store.storage import (
     sync,
     write_file,
 )
-from bgdata.store.transfer import Moved, check_room, fetch_file, in_scopes, is_whole
+from bgdata.store.transfer import Moved, fetch_file, in_scopes, is_whole
 from bgdata.warehouse import Warehouse
 
 

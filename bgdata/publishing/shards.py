@@ -29,6 +29,7 @@ from bgdata.store.storage import sha256_file, storage_errors, sync
 SHARD_BYTES = 300_000_000  # largest expected size of a shard
 GROUP_ROWS = 122_880
 GROUP_BYTES = 64_000_000  # largest expected size of a row group in memory
+_DICTIONARY = {"RLE_DICTIONARY", "PLAIN_DICTIONARY"}  # names of its encoding in Parquet
 _PLAIN = {pa.uint64(): pa.int64(), pa.float16(): pa.float32(), pa.large_string(): pa.string()}
 
 
@@ -111,6 +112,37 @@ def _plain_type(type_: pa.DataType, lengths: set[int | None]) -> pa.DataType:
     return _PLAIN.get(type_, type_)
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How the columns of a table are stored: paths of those with a dictionary, and most rows of a row group."""
+
+    dictionaries: frozenset[str] = frozenset()
+    group_rows: int = GROUP_ROWS
+
+    def options(self, schema: pa.Schema) -> dict[str, Any]:
+        """Writer options of PyArrow for rows of a schema."""
+        found = encodings(schema)
+        coded = [*(found["use_dictionary"] or ()), *sorted(self.dictionaries)]
+        others = {path: name for path, name in (found["column_encoding"] or {}).items() if path not in coded}
+        return {"use_dictionary": coded or False, "column_encoding": others or None}
+
+
+def source_layout(paths: Sequence[Path], schema: pa.Schema) -> Layout:
+    """The layout of published rows: numbers that have a dictionary in all row groups of the files keep it. Then row
+    groups are as long as there, since each has its own dictionary. Raises CorruptFileError."""
+    typed = set(encodings(schema)["column_encoding"] or ())
+    dictionaries, most = typed, 0
+    for path in paths:
+        with parquet_errors(path):
+            metadata = pq.read_metadata(path)
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            columns = [group.column(place) for place in range(metadata.num_columns)]
+            dictionaries &= {each.path_in_schema for each in columns if _DICTIONARY & {*each.encodings}}
+            most = max(most, group.num_rows)
+    return Layout(frozenset(dictionaries), most) if dictionaries and most else Layout()
+
+
 def plain_batch(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """The rows in the types of `schema`, which comes from `plain_schema`, with its columns in its order."""
     columns = [_cast(rows[field.name].combine_chunks(), field.type) for field in schema]
@@ -134,9 +166,9 @@ def write_splits(
     rows = sum(row_counts(source.paths))
     size = sum(path.stat().st_size for path in source.paths)
     schema = described_schema(plain_schema(source), source.shape, about)
-    counts = source.counts(rows)
+    counts, layout = source.counts(rows), source_layout(source.paths, schema)
     writers = [
-        ShardWriter(folder, name, count, -(-size * count // max(1, rows) // SHARD_BYTES), schema, source.shape)
+        ShardWriter(folder, name, count, -(-size * count // max(1, rows) // SHARD_BYTES), schema, source.shape, layout)
         for name, count in zip(source.splits, counts, strict=True)
     ]
     begin = 0
@@ -164,8 +196,10 @@ def write_splits(
 class ShardWriter:
     """Writes the rows of a split in shards of equal length, in row groups."""
 
-    def __init__(self, folder: Path, split: str, rows: int, shards: int, schema: pa.Schema, shape: TableShape) -> None:
-        self.split, self.schema, self._shape = split, schema, shape
+    def __init__(
+        self, folder: Path, split: str, rows: int, shards: int, schema: pa.Schema, shape: TableShape, layout: Layout
+    ) -> None:
+        self.split, self.schema, self._shape, self._options = split, schema, shape, layout.options(schema)
         count = max(1, shards)
         self.paths = [folder / f"{split}-{number:05d}-of-{count:05d}.parquet" for number in range(count)]
         per_shard = -(-rows // count)
@@ -173,7 +207,7 @@ class ShardWriter:
         self._number, self._left = 0, self.shard_rows[0]  # of the open shard: its number, and rows to come
         self._writer: pq.ParquetWriter | None = None
         self._waiting: list[pa.Table] = []
-        self._group_rows = GROUP_ROWS
+        self._group_rows = layout.group_rows
 
     def append(self, rows: pa.Table) -> None:
         """Add rows."""
@@ -206,7 +240,7 @@ class ShardWriter:
             sorting = [pq.SortingColumn(self.schema.get_field_index(name)) for name in self._shape.key]
             self._writer = pq.ParquetWriter(
                 self.paths[self._number], self.schema, compression="zstd", compression_level=9,
-                sorting_columns=sorting, **encodings(self.schema),
+                sorting_columns=sorting, **self._options,
             )  # fmt: skip
         return self._writer
 

@@ -19,6 +19,7 @@ from bgdata.store.manifest import RawFile, Source, part_file, recipe_key
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Progress
 from bgdata.store.shards import ranges
+from bgdata.store.storage import readable_bytes as readable_bytes  # others name it as of this module
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions, input_digests
 from bgdata.system import used_bytes
@@ -162,12 +163,3 @@ def folder_bytes(folder: Path) -> int:
     """Disk space of all files below a folder, without holes; 0 if the folder does not exist."""
     found = (path.stat() for path in folder.rglob("*") if path.is_file())
     return sum(map(used_bytes, found))
-
-
-def readable_bytes(count: float) -> str:
-    """A size in decimal units with three figures."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:,.3g} TB"

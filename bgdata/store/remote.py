@@ -42,13 +42,20 @@ from bgdata.store.manifest import FILE_NAME as MANIFEST
 from bgdata.store.manifest import FileEntry, canonical_json
 from bgdata.store.names import CURRENT, check_name, is_name
 from bgdata.store.places import open_place
-from bgdata.store.storage import hold_lock, make_folder, remove_folder, sha256_file, storage_errors, write_file
+from bgdata.store.storage import (
+    check_room,
+    hold_lock,
+    make_folder,
+    remove_folder,
+    sha256_file,
+    storage_errors,
+    write_file,
+)
 from bgdata.store.table import Table
 from bgdata.store.transfer import (
     JOBS,
     Listed,
     Listing,
-    check_room,
     fetch_file,
     fetched_manifest,
     listing,

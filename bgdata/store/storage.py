@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
-from bgdata.errors import BgdataError, CorruptFileError, StorageError
+from bgdata.errors import BgdataError, CorruptFileError, StorageError, TooLargeError
 from bgdata.process import when_cut_off
 from bgdata.system import lock, open_unfollowed, protect, unlock
 from bgdata.system import sync as sync  # others name it as of this module
@@ -168,6 +168,28 @@ def parse_checksums(written: bytes) -> list[tuple[str, str]]:
             raise ValueError(line)
         found.append((parts[2], parts[1]))
     return found
+
+
+def readable_bytes(count: float) -> str:
+    """A size in decimal units with three figures."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:,.3g} TB"
+
+
+def check_room(
+    root: Path, needed: int, advice: str = "name the kinds that you need, or choose another place with --warehouse"
+) -> None:
+    """Raise TooLargeError, with the next step, if the disk of a folder has less space than needed, in bytes."""
+    folder = next(path for path in (root.absolute(), *root.absolute().parents) if path.is_dir())
+    with storage_errors("read", folder):
+        free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise TooLargeError(
+            f"expected {readable_bytes(needed)} of free disk in {folder}, found {readable_bytes(free)}; {advice}"
+        )
 
 
 @contextmanager

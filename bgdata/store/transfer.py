@@ -13,7 +13,6 @@ not mix their files.
 from __future__ import annotations
 
 import hashlib
-import shutil
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -37,7 +36,6 @@ from bgdata.errors import (
     ManifestFormatError,
     MissingFileError,
     MissingTableError,
-    TooLargeError,
     UsageError,
     VersionInUseError,
     cite,
@@ -59,6 +57,7 @@ from bgdata.store.names import CURRENT, is_name, parse_scope
 from bgdata.store.places import LEVELS, Advance, Entry, Folder, OpenPlace, Place, Store
 from bgdata.store.progress import Progress
 from bgdata.store.storage import (
+    check_room,
     hold_lock,
     is_want,
     make_folder,
@@ -588,15 +587,3 @@ def is_whole(warehouse: Versions, name: str) -> bool:
             raise
         return False
     return True
-
-
-def check_room(root: Path, needed: int) -> None:
-    """Raise TooLargeError if the disk of a folder has less space than needed."""
-    folder = next(path for path in (root.absolute(), *root.absolute().parents) if path.is_dir())
-    with storage_errors("read", folder):
-        free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise TooLargeError(
-            f"expected {needed / 1e9:,.1f} GB of free disk in {folder}, found {free / 1e9:,.1f} GB; "
-            "name the kinds that you need, or choose another place with --warehouse"
-        )

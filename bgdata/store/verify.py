@@ -21,6 +21,7 @@ from bgdata.errors import (
     CorruptFileError,
     DigestMismatchError,
     ManifestFormatError,
+    MissingTableError,
     OlderTableError,
 )
 from bgdata.store.arrays import ROW_HASHES, Array, ArrayWriter, damaged_rows, values_digest
@@ -135,8 +136,8 @@ def verify(
             return found[-1].status
 
         def recompute(table: Table) -> str:
-            """Recompute a version, unless an input is damaged, because the values would differ."""
-            for made_from in warehouse.made_from(table).values() if sample_rows != 0 else ():
+            """Recompute a version, unless an input is missing or damaged, because the values would differ."""
+            for made_from in _inputs(warehouse, table) if sample_rows != 0 else ():
                 flaws = {Status.FAILED: "is damaged", Status.UNCHECKED: "could not be checked"}
                 if flaw := flaws.get(state_of(made_from.name)):
                     raise CheckSkippedError(f"it is made from {made_from.name}, which {flaw}")
@@ -312,6 +313,22 @@ def _check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> 
             row = first_difference(path, batches, kind.derived_columns(parameters))
             if row is not None:
                 raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
+
+
+def _inputs(warehouse: Versions, table: Table) -> list[Table]:
+    """The inputs of a version. Raises CheckSkippedError if one is not in the warehouse, as after a pull of a part."""
+    try:
+        return list(warehouse.made_from(table).values())
+    except MissingTableError as error:
+        names = [name.partition("@") for name in table.manifest.inputs.values()]
+        missing = [
+            f"{title}@{digest[:8]}"
+            for title, _, digest in names
+            if not any(each.folder.name.endswith(digest[:8]) for each in warehouse.versions(*title.split("/")))
+        ]
+        is_are = "is" if len(missing) == 1 else "are"
+        reason = f"it was computed from {', '.join(missing)}, which {is_are} not in {warehouse.root}"
+        raise CheckSkippedError(reason) from error
 
 
 def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:

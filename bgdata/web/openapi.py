@@ -23,7 +23,8 @@ from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.matches import pages as games
 from bgdata.measures.pages import players
 from bgdata.openings.pages import OBJECTIVES, openings
-from bgdata.selfplay import pages as rollouts
+from bgdata.selfplay.pages import choices
+from bgdata.selfplay.pages import rollout as rollouts
 from bgdata.studies.claims.definitions import KINDS, STATUSES
 from bgdata.studies.pages import races, register
 from bgdata.version import __version__
@@ -167,6 +168,7 @@ POSITION = {
 }
 CUBE_MAP = {"length": integer("Most points to go", 2, 15, cube_map.MAP), "met": MET, "ply": PLY}
 TRIALS = integer("Games", 72, Limits.trials, rollouts.TRIALS) | {"multipleOf": 36}
+CHOICES = {"roll": POSITION["roll"], "trials": TRIALS, "ply": PLY, **STAKES}
 CORPUS = {
     "order": text("Which games, and in which order", enum=[*games.FILTERS], default="all"),
     "page": integer(f"Pages of {games.PAGE} games", 1, games.MAX_GAME, 1),
@@ -211,6 +213,8 @@ ADDRESSES: Sequence[Address] = (
     Address("/cube-map/{text:path}", cube_map.page, "cube_score[]", CUBE_MAP),
     Address("/rollout/{text:path}", rollouts.page, "rollout[]", {"trials": TRIALS}),
     Address("/rollout-stream/{text:path}", rollouts.stream),
+    Address("/choices/{text:path}", choices.page, "choice[]", CHOICES),
+    Address("/choices-stream/{text:path}", choices.stream),
     Address("/table", tables.kinds, "version[]"),
     Address("/table/{kind}", tables.kind, "part[]"),
     Address("/table/{kind}/{variant}", tables.table, "table"),

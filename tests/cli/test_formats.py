@@ -98,7 +98,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
 NO_DATA = {
     "build", "play", "export gnubg-bd", "export table", "export text", "export letters", "export met",
     "export onnx", "export torch", "export parquet", "met plot", "train plot", "use", "rm", "lock", "catalog",
-    "completion", "external", "fibs", "ubgi", "serve",
+    "completion", "external", "fibs", "ubgi", "serve", "quiz",
     "push", "pull",  # need another place: see tests/warehouse/commands/test_transfer.py
 }  # fmt: skip
 

@@ -12,15 +12,17 @@ import socket
 import threading
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 import bgdata
 from bgdata.errors import DownloadError, ManifestFormatError, StorageError
-from bgdata.imports import sources
+from bgdata.imports import sources, steps
 from bgdata.imports.kinds import bgsage_rollouts, gnubg_benchmark, gnubg_training, wildbg_training
 from bgdata.imports.kinds.gnubg_benchmark_compute import SAMPLE
 from bgdata.imports.sources import load_sources
@@ -223,6 +225,39 @@ def test_fetch_downloads_and_prints_the_import_command(server: Server, root: Pat
 
 
 @pytest.mark.usefixtures("made_up")
+def test_full_disk_is_found_before_anything_is_downloaded(
+    server: Server, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the sizes of the list, without files that are there and bytes that are kept; else by what the server says."""
+    folder, free = tmp_path / "downloads", 12_000
+    folder.mkdir()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Mock(free=free))
+    monkeypatch.setitem(load_sources(), "club", club_of_size(server, 10_000, 5_000))
+    message = error_of(run(root, "fetch", "club", "-o", folder), 1)
+    assert message == (
+        f"expected 15 kB of free disk in {folder}, found 12 kB; "
+        "name the FILES that you need, or choose another folder with --output"
+    )
+    assert server.requests == []
+    (folder / "plain.csv.partial").write_bytes(bytes(4_000))
+    steps.check_free_disk(steps.find_source("club").files, folder)  # 11 kB are missing
+    free = 10
+    monkeypatch.setitem(load_sources(), "club", club_of_size(server, 0, 0))
+    message = error_of(run(root, "fetch", "club", "matches.zip", "-o", folder), 1)
+    assert message == (
+        f"expected {len(server.files['/matches.zip'])} B of free disk in {folder}, found 10 B; "
+        "name the FILES that you need, or choose another folder with --output"
+    )
+    assert not (folder / "matches.zip.partial").exists()
+
+
+def club_of_size(server: Server, *sizes: int) -> sources.Source:
+    """The source of `made_up` with these sizes of its files in the list."""
+    found = sources.at_mirror(load_sources()["club"], server.address)
+    return replace(found, files=tuple(replace(file, size=size) for file, size in zip(found.files, sizes, strict=True)))
+
+
+@pytest.mark.usefixtures("made_up")
 def test_token_goes_to_the_publisher_alone(
     server: Server, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,7 +373,7 @@ def test_file_that_changes_meanwhile_is_downloaded_whole(
     assert sorted(path.name for path in (root / "raw").iterdir()) == [SUMS, name]
 
 
-def test_unchanged_file_is_resumed_by_its_tag(server: Server, root: Path) -> None:
+def test_unchanged_file_resumes_by_its_tag(server: Server, root: Path) -> None:
     name = serve_training(server)
     server.tags[f"/{name}"], server.cuts = ("ETag", '"1"'), [1000]
     fails(root, server, name)

@@ -90,8 +90,12 @@ def test_game_with_a_double_is_not_the_crawford_game() -> None:
 def test_stakes_are_from_the_view_of_the_player_on_roll() -> None:
     file = parse_mat(CUT.replace("right : 2", "right : 1").encode())
     first, second, double, take = replayed_situations(list(file.matches), "cut")[0].record.acts
-    assert (first.stakes.score, second.stakes.score) == (MatchScore(3, 2), MatchScore(2, 3))
-    assert (double.kind, take.kind, take.player, take.on_roll) == (ActKind.DOUBLE, ActKind.TAKE, 1, 0)
+    assert first.stakes.score == MatchScore(3, 2)
+    assert second.stakes.score == MatchScore(2, 3)
+    assert double.kind == ActKind.DOUBLE
+    assert take.kind == ActKind.TAKE
+    assert take.player == 1
+    assert take.on_roll == 0
     assert double.stakes == take.stakes == Stakes(MatchScore(3, 2))
 
 

@@ -16,8 +16,10 @@ import pytest
 import bgdata
 from bgdata.publishing import publish
 from bgdata.publishing.contents import read_contents
-from bgdata.publishing.shards import GROUP_BYTES
+from bgdata.publishing.shards import GROUP_BYTES, GROUP_ROWS, Source, write_splits
 from bgdata.selfplay.splits import SPLITS, splits_of_games
+from bgdata.store.dataset import Column, TableShape
+from bgdata.store.progress import Silence
 from tests.command_line import error_of, run, succeeds
 from tests.publishing.conftest import KINDS
 
@@ -197,3 +199,28 @@ def test_command_prints_tables(small_root: Path, tmp_path: Path) -> None:
     assert [row["config"] for row in rows] == ["bearoff_gammon-3x15", "bearoff_gammon-6x15"]
     shutil.rmtree(tmp_path / "out")
     assert "bearoff_gammon-3x15" in succeeds(small_root, "publish", tmp_path / "out", "bearoff_gammon")
+
+
+def test_dictionaries_and_long_row_groups_of_the_source_are_kept(tmp_path: Path) -> None:
+    """A dictionary stores each distinct value once in a row group, so row groups are as long as there."""
+    count = 2 * GROUP_ROWS
+    columns = (Column("place", "INTEGER", "", "Place."), Column("equity", "FLOAT", "points", "Equity."),
+               Column("luck", "FLOAT", "points", "Luck."))  # fmt: skip
+    shape = TableShape("pairs", "table.parquet", "Pairs.", columns, ("place",))
+    few = np.arange(count, dtype=np.float32) % 512 / 512
+    many = np.random.default_rng(1).random(count, dtype=np.float32)
+    rows = pa.table({"place": np.arange(count, dtype=np.int32), "equity": few, "luck": many})
+    path = tmp_path / "table.parquet"
+    pq.write_table(rows, path, row_group_size=count, use_dictionary=["equity"])
+    (split,) = write_splits(Source(shape, [path], ["train"]), tmp_path, "data", {}, Silence())
+    published = pq.read_metadata(tmp_path / Path(split.files[0].name).name)
+    assert published.num_row_groups == 1
+    encodings = [set(published.row_group(0).column(place).encodings) for place in range(3)]
+    assert ["RLE_DICTIONARY" in each for each in encodings] == [False, True, False]
+    assert "BYTE_STREAM_SPLIT" in encodings[2]
+    assert pq.read_table(tmp_path / Path(split.files[0].name).name).equals(rows)
+    pq.write_table(rows, path, row_group_size=count, use_dictionary=False)
+    (split,) = write_splits(Source(shape, [path], ["train"]), tmp_path, "data", {}, Silence())
+    plain = pq.read_metadata(tmp_path / Path(split.files[0].name).name)
+    assert plain.num_row_groups == 2
+    assert not any("RLE_DICTIONARY" in plain.row_group(0).column(place).encodings for place in range(3))

@@ -92,7 +92,10 @@ def test_query_compares_only_named_variants(many: Warehouse, counted: Counter[st
     assert ask(many, "select count(*) from square_sums") == 0
     assert counted["looked at"] == 0
     assert ask(many, "select max(square) from squares") == 13**2
-    assert (counted["looked at"], counted["read"], counted["manifests"], counted["views"]) == (5, 0, 0, 0)
+    assert counted["looked at"] == 5
+    assert counted["read"] == 0
+    assert counted["manifests"] == 0
+    assert counted["views"] == 0
     assert many.catalog.stat().st_mtime_ns == written
 
 

@@ -28,6 +28,7 @@ PAGES = (
     "/", "/table", "/table/bearoff_two_sided", "/table/bearoff_two_sided/3x3", "/table/selfplay_labels", "/claims",
     f"/position/{START}", f"/position/{START}?roll=31&away=2-4&met=published-12", f"/position/{POSITION}",
     f"/where/{START}", f"/probe/{POSITION}", f"/cube-map/{START}?met=published-12&length=4", f"/rollout/{POSITION}",
+    f"/choices/{POSITION}?roll=21", f"/choices/{POSITION}",
     "/match-equity", "/match-equity?met=published-12&away=3-5", "/openings?objective=double-match-point", "/players",
     "/race", "/race?by=equal", f"/position/{START}?setup=1",
     "/sql?q=select position_id, equity from opening_book limit 3", "/game/selfplay/pubeval-20-seed-3",
@@ -190,6 +191,25 @@ def test_copying_completion_and_rollouts(opened: Opener) -> None:
     page.wait_for_function("() => document.querySelector('[data-count]').textContent == '360'")
 
 
+def test_rollout_of_plays_is_stopped_and_kept(opened: Opener) -> None:
+    """It begins by a click, ends by another, is there after a reload, and goes on by itself if it was not stopped."""
+    page = opened(f"/position/{POSITION}?roll=31&cube=1")
+    assert page.locator(".plays .rolled").first.is_hidden()
+    page.get_by_role("button", name="Roll out", exact=True).click()
+    page.wait_for_function("() => document.querySelector('.plays [data-value]').textContent.includes('±')")
+    page.get_by_role("button", name="Stop").or_(page.get_by_role("button", name="Go on rolling out")).click()
+    kept = page.locator(".plays [data-value]").first
+    assert "±" in kept.inner_text()
+    page.reload()
+    assert "±" in kept.inner_text()
+    assert "games each" in page.locator("[data-rollout]").inner_text()
+    page = opened(f"/position/{POSITION}?cube=1")
+    page.get_by_role("button", name="Roll out", exact=True).click()
+    page.locator(".cubes [data-value]").first.wait_for()
+    page.reload()
+    page.wait_for_function("() => document.querySelector('[data-rollout]').textContent.includes('360 games each')")
+
+
 def test_play_shows_arrows_and_links_to_the_next_position(opened: Opener, host: str) -> None:
     page = opened(f"/position/{START}?roll=31")
     play = page.get_by_role("link", name="8/5 6/5", exact=True)
@@ -226,7 +246,7 @@ def test_dragged_checker_follows_the_pointer(opened: Opener) -> None:
 
 
 def test_position_is_set_up_by_keys_alone(opened: Opener, host: str) -> None:
-    """From the editor to a bearoff with a roll and a play, without a pointer."""
+    """The test goes from the editor to a bearoff with a roll and a play."""
     page = opened(f"/position/{START}")
     press = page.keyboard.press
     while page.evaluate("document.activeElement.tagName") != "SUMMARY":

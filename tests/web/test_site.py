@@ -101,7 +101,8 @@ def test_requests_by_other_sites_are_refused(client: TestClient) -> None:
 def test_invalid_requests_are_refused(client: TestClient) -> None:
     for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
         answer = client.request(method, "/table")
-        assert (answer.status_code, "expected GET or HEAD" in answer.text) == (405, True)
+        assert answer.status_code == 405
+        assert "expected GET or HEAD" in answer.text
     assert client.request("GET", "/", content=b"x").status_code == 413
     assert client.get("/search?q=" + "x" * 9000).status_code == 414
     assert client.get("/", headers={"host": "evil.example"}).status_code == 421
@@ -173,7 +174,8 @@ def search_target(client: TestClient, text: str) -> str:
 @each("text", ["no such thing", "<script>", "A99", "bearoff_two", "\x00", "é" * 100])
 def test_search_without_a_match_is_refused(client: TestClient, text: str) -> None:
     answer = client.get("/search", params={"q": text})
-    assert (answer.status_code, "<script>" in answer.text) == (400, False)
+    assert answer.status_code == 400
+    assert "<script>" not in answer.text
     assert "expected a position in any notation, a table such as bearoff_two_sided/6x9" in answer.text
 
 

@@ -37,6 +37,7 @@ from bgdata.game.position import Position
 from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kernel import threads
 from bgdata.rows import whole_rows
+from bgdata.selfplay.pages.choices import kept_estimates
 from bgdata.web.answer import Page, address, position_path, shade
 from bgdata.web.position_request import PositionRequest, stakes_query
 from bgdata.web.site import Row, Site
@@ -81,6 +82,7 @@ def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
         "n_plays": len(found["ranked"]),
         "mean": sum(row["equity"] * row["weight"] for row in found["rolls"]) / 36 if found["rolls"] else None,
         "headline": headline(asked, found),
+        "rolled": {} if found["is_over"] else kept_estimates(site, asked),
         **form_of(site, asked.text if asked.match else position.id, position, asked.fields, is_setup=asked.is_setup),
     }
     return Page("position.html", found | more, page_data(asked, found))

@@ -49,10 +49,13 @@ FIGURES = (
 BOARD_WIDTH = 440  # pixels
 
 
+analysis_option = click.option("--analysis", metavar="NAME", help="Variant of match_analysis.  [default: the only one]")
+
+
 @click.command()
 @click.argument("player", required=False)
 @click.option("--alias", "aliases", multiple=True, metavar="NAME", help="Another name of the PLAYER.  [default: none]")
-@click.option("--analysis", metavar="NAME", help="Variant of match_analysis.  [default: the only one]")
+@analysis_option
 @errors_option
 @page_option
 @format_option
@@ -97,8 +100,16 @@ def matches(
 
 
 def decisions_of(warehouse: Warehouse, names: Sequence[str], analysis: str | None) -> str:
-    """The query of all decisions of an analysis, with a column `is_own` that marks the player's decisions. Raises
-    MissingTableError if there is no analysis, and UsageError if there are several and none is named."""
+    """The query of all decisions of an analysis, with a column `is_own` that marks the player's decisions. Raises the
+    errors of `chosen_analysis`."""
+    chosen = sql_text(chosen_analysis(warehouse, analysis))
+    own = ", ".join(sql_text(name) for name in names)
+    return f"select *, player_name in ({own}) as is_own from match_analysis where variant = {chosen}"
+
+
+def chosen_analysis(warehouse: Warehouse, analysis: str | None) -> str:
+    """The variant of match_analysis of this name, or the only one. Raises MissingTableError if there is no analysis,
+    and UsageError if there are several and none is named."""
     variants = warehouse.variants("match_analysis")
     if not variants:
         step = "bgdata build match_analysis --set source=matches/NAME"
@@ -108,8 +119,7 @@ def decisions_of(warehouse: Warehouse, names: Sequence[str], analysis: str | Non
     chosen = analysis or variants[0]
     if chosen not in variants:
         raise MissingTableError(f"no match_analysis/{cite(chosen)} in {warehouse.root} (have: {', '.join(variants)})")
-    own = ", ".join(sql_text(name) for name in names)
-    return f"select *, player_name in ({own}) as is_own from match_analysis where variant = {sql_text(chosen)}"
+    return chosen
 
 
 def part_rows(warehouse: Warehouse, decisions: str, part: str) -> Sequence[Row]:

@@ -112,7 +112,7 @@ class Notes(Progress):
 
 
 def test_games_are_judged_once(imports: Imports) -> None:
-    """What another version has is taken from there, with the same digest."""
+    """Games that another version contains are copied from it, with the same digest."""
     notes, judged = Notes(), "games were judged before"
     analysed(imports, "old", SESSION, progress=notes)
     assert not [text for text in notes.notes if judged in text]
