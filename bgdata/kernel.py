@@ -67,7 +67,8 @@ def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mappin
 
 
 def read_only(values: Array) -> Array:
-    """The array itself, made read-only like mapped arrays, because kernels are compiled for one or the other."""
+    """The array itself, made read-only like mapped arrays, because kernels are compiled separately for read-only and
+    writable arrays."""
     values.setflags(write=False)
     return values
 

@@ -274,8 +274,8 @@ class SolvedRace:
 
 
 def solve_position(on_roll: Layout, opponent: Layout, states: States, most_cells: int = MAX_CELLS) -> SolvedRace | None:
-    """Solve all pairs that two layouts lead to. Returns None if a gammon can be lost, or for more than
-    `most_cells`."""
+    """Solve all pairs that two layouts lead to. Returns None if a gammon can be lost, or if there are more than
+    `most_cells` cells."""
     layouts = [on_roll, opponent]
     points = max(6, *(highest(layout) for layout in layouts))
     checkers = max(sum(layout) for layout in layouts)

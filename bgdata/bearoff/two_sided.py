@@ -137,7 +137,7 @@ def solve_tasks(
     Pairs whose layouts are not in is_wanted[slot] are skipped.
 
     A task is (tile, first opponent, one past the last, first player on roll, one past the last, place of the first pair
-    in `values`, values from one player on roll to the next); the tile is that of the opponents.
+    in `values`, values from one player on roll to the next); the tile is the tile of the opponents.
     """
     width = columns * TILE
     totals = np.empty(width, weights.dtype)
@@ -354,8 +354,8 @@ class Scale:
         return found
 
     def encode_finished(self, is_full: NDArray[np.bool_], *, is_won: bool) -> NDArray[Any]:
-        """Stored values of a player who has finished (`is_won`) or whose opponent has; `is_full` if the loser loses a
-        gammon."""
+        """Stored values of a player who has finished (`is_won`) or whose opponent has; `is_full` says that the loser
+        loses a gammon."""
         if self.integer:
             return self.encode(np.full(len(is_full), float(WON if is_won else LOST)))
         return self.encode(np.where(is_full, 2.0, 1.0) * (1.0 if is_won else -1.0))

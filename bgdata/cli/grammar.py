@@ -43,7 +43,7 @@ class Commands(click.Group):
 
     @property
     def entries(self) -> dict[str, tuple[str, str]]:
-        """(module, first line of the help) by the name of the command."""
+        """The module and the first line of the help, by the name of the command."""
         return {name: entry for entries in self.sections.values() for name, entry in entries.items()}
 
     def list_commands(self, _: click.Context) -> list[str]:

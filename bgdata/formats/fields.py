@@ -186,7 +186,7 @@ def _is_blank(byte: int) -> bool:
 
 @kernel()
 def _next_field(data: Bytes, place: int, end: int, separator: int) -> tuple[int, int, int]:
-    """(start, end, where to continue) of the next field from `place` on; the line must have one."""
+    """The start and end of the next field from `place` on, and where to continue; the line must have one."""
     while place < end and _is_blank(data[place]):
         place += 1
     start = place
@@ -255,7 +255,7 @@ def _fill_numbers(data: Bytes, starts: Places, ends: Places, places: Places, val
 
 @kernel()
 def _number(data: Bytes, start: int, end: int) -> tuple[float, int]:
-    """(value, form) of the number in data[start:end]."""
+    """The value and form of the number in data[start:end]."""
     is_negative = start < end and data[start] == _MINUS
     place = start + (start < end and (data[start] in (_PLUS, _MINUS)))
     mantissa, n_digits, n_significant, n_decimals = np.int64(0), 0, 0, 0

@@ -105,7 +105,7 @@ class Element:
 def parse_met(data: bytes) -> MetFile:
     """Read the table of a file: INI if it begins with a section in brackets, else XML.
 
-    If it is invalid, all its lines are quarantined: one with the reason, the others refer to it. Lines of chances are
+    If it is invalid, all its lines are quarantined: one has the reason, all others refer to it. Lines of chances are
     rows, all others comments; in XML, lines before and after the table that are not `#` comments are quarantined. If
     there are no line feeds, carriage returns end the lines.
     """

@@ -43,8 +43,8 @@ def batch_plays(boards: Boards, rolls: NDArray[np.integer]) -> tuple[NDArray[np.
     """Every board after each roll of integers[n, 2], played from int8[n, 26] boards.
 
     Returns offsets int64[n + 1] and after_play int8[offsets[-1], 26]. Row i leads to `after_play[offsets[i] : offsets[i
-    + 1]]`, at least one board, for the player who moved (`codec.flip_boards` gives the opponent's view). The order is
-    that of `plays.legal_plays`, on any number of threads. Raises InvalidPositionError if a board is illegal,
+    + 1]]`, at least one board, for the player who moved (`codec.flip_boards` gives the opponent's view). Plays are in
+    the order of `plays.legal_plays`, on any number of threads. Raises InvalidPositionError if a board is illegal,
     InvalidRollError if dice are outside 1 to 6, and the same errors if an array has another shape or type.
     """
     dice = check_rolls(rolls, len(check_legal_boards(boards)))

@@ -154,7 +154,7 @@ class Position:
         """The position after a play, with the OPPONENT on roll: the board is turned.
 
         `play` is one of `legal_plays`, or a string in the usual notation, with moves in any order. It must be legal for
-        the roll, or for any roll if none is given. Raises IllegalPlayError.
+        the roll, or for any roll if none is given. Raises IllegalPlayError if it is illegal.
 
         >>> Position.start().play("8/5 6/5", "31")
         Position('sGfwATDgc/ABMA')

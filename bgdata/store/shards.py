@@ -129,7 +129,7 @@ def ranges(items: range | int, size: int) -> list[range]:
 
 def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:
     """The arrays of each range, in order. Ranges that a killed build finished are read; `job.executor` computes the
-    others.
+    rest.
 
     Raises WorkerError if workers are lost, and the errors of the function; finished shards are kept.
     """

@@ -4,7 +4,8 @@
     warehouse/<dataset>/<variant>/current
 
 `current` names the version of the variant that is used when no version is named: the one of the last build, import or
-`use`. In a variant without this file, from an older bgdata or copied by hand, the newest version is current.
+`use`. If a variant has no such file, because it is from an older bgdata or was copied by hand, its newest version is
+current.
 
 Opening needs NumPy alone; DuckDB and PyArrow are loaded when something is built or queried.
 """

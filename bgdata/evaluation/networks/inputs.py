@@ -3,8 +3,8 @@
 Every input set begins with Tesauro's 196 inputs (1992): for each point, as the player on roll counts, whether the
 player has at least 1, 2 and 3 checkers there, and half of the checkers beyond 3, and the same four for the opponent;
 then half of the checkers on the bar, ours and the opponent's, and the fraction of 15 that is off, ours and the
-opponent's. Inputs after those of the points are called extras. They are computed for each board, while the inputs of a
-point depend only on its checkers.
+opponent's. Inputs after the inputs of the points are called extras. They are computed for each board, while the inputs
+of a point depend only on its checkers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cube at every score."""
+"""The page of the right cube action at every score."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ MAP = 9  # default points to go of a cube map
 
 
 def page(site: Site, request: Request) -> Page:
-    """The right cube action at every score up to some points to go, with a centered cube of 1: exact if a table covers
-    it, or if its share of a few seconds is enough to solve the race."""
+    """The page of the right cube action at every score up to a number of points to go, with a centered cube of 1: exact
+    if a table covers it, or if its share of a few seconds is enough to solve the race."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     length = whole(request.query_params, "length", MAP)
     if not 2 <= length <= 15:
