@@ -34,7 +34,7 @@ class OpeningStates(NamedTuple):
     chances: NDArray[np.float64]
 
     @classmethod
-    def of_trailer(cls, weights: NDArray[np.float64], chances: NDArray[np.floating]) -> OpeningStates:
+    def from_trailer(cls, weights: NDArray[np.float64], chances: NDArray[np.floating]) -> OpeningStates:
         """The states from the trailer's chances [n, 5]."""
         turned = np.asarray(chances, np.float64)[:, [0, 3, 4, 1, 2]]
         turned[:, WIN] = 1 - turned[:, WIN]

@@ -148,7 +148,7 @@ def _make(plan: Plan) -> Table:
     warehouse.check_staging()
     if not plan.elsewhere or (warehouse.root / kind.name).is_symlink():
         require_own(warehouse.root, *plan.title.split("/"))
-    plan = plan.with_place()
+    plan = plan.in_variant_folder()
     published = None if plan.force else published_version(kind, plan.parameters, plan.key)
     if published is None:
         check_estimate(plan)
@@ -161,7 +161,7 @@ def _make(plan: Plan) -> Table:
                         f"expected {table.name}, the {role} of {plan.title}, found that it was deleted meanwhile; "
                         "try again"
                     )
-        plan = plan.with_place()  # another process may have begun on another disk
+        plan = plan.in_variant_folder()  # another process may have begun on another disk
         if plan.elsewhere:
             prepare(warehouse, plan.title, plan.elsewhere)
         found = plan.find()

@@ -310,8 +310,8 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """A new connection to the catalog in memory, which can open only the tables of the warehouse.
 
-    `limits` are for untrusted queries, see `reading_query`: the configuration is locked, and catalog.duckdb is used if
-    possible. If `allow_files` is true, it can open any file; `outputs` are files that it may write; `functions` adds
+    `limits` are for untrusted queries, see `read_only_query`: the configuration is locked, and catalog.duckdb is used
+    if possible. If `allow_files` is true, it can open any file; `outputs` are files that it may write; `functions` adds
     functions. catalog.duckdb is updated for other clients if it is old and writable, unless `mend` is false: then
     nothing is written. Raises MissingWarehouseError if the folder does not exist, and StorageError if it cannot be
     read.

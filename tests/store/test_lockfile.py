@@ -14,9 +14,9 @@ from bgdata.store.lockfile import (
     LockEntry,
     Verdict,
     advice,
-    left_out,
     load_lock,
     lock_verdicts,
+    missing_extra_variants,
     read_lock,
     save_lock,
 )
@@ -122,7 +122,7 @@ def test_basic_variants_exclude_more() -> None:
 def test_complete_warehouse_matches_the_lock(warehouse: Warehouse) -> None:
     found = lock_verdicts(warehouse)
     assert [verdict(found, variant) for variant in ("20", "30")] == [("same", True, True)] * 2
-    assert left_out(warehouse) == left_out(warehouse, "squares") == []
+    assert missing_extra_variants(warehouse) == missing_extra_variants(warehouse, "squares") == []
 
 
 def test_only_optional_variants_may_be_missing(warehouse: Warehouse, tables: list[Table]) -> None:
@@ -131,7 +131,7 @@ def test_only_optional_variants_may_be_missing(warehouse: Warehouse, tables: lis
     found = lock_verdicts(warehouse)
     assert verdict(found, "20") == ("not built", False, False)
     assert verdict(found, "30") == ("not built; try: bgdata build squares", False, True)
-    assert left_out(warehouse) == left_out(warehouse, "squares") == ["squares/30"]
+    assert missing_extra_variants(warehouse) == missing_extra_variants(warehouse, "squares") == ["squares/30"]
     assert advice(["squares/30", "x/y"]) == "not built: squares/30, x/y; try: bgdata build --all"
 
 

@@ -17,7 +17,7 @@ from bgdata.cli.options import (
     executor_option,
     format_option,
     games_option,
-    given_of,
+    given_options,
     on_option,
     plot_option,
     ply_option,
@@ -187,7 +187,7 @@ def compare(
     if not (benchmarks or sets):
         compare_players(context.obj, players, plot, form, options)
         return
-    for option in given_of(options):
+    for option in given_options(options):
         raise UsageError(f"expected either benchmarks (--benchmarks, --on) or reference positions, got {option} too")
     compare_on_benchmarks(context.obj, players, sets, plot, form)
 

@@ -50,8 +50,8 @@ from bgdata.selfplay.splits import SPLITS, game_hashes, halves_of_games
 from bgdata.selfplay.training_games import Counter, Start, draw, fill_start
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
-from bgdata.store.handed import Settings
 from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
+from bgdata.store.worker_inputs import Settings
 
 STEP = 4  # positions of a shard of rollouts: seconds
 CANDIDATES = 60  # verify rolls out again the ones with the fewest games: each takes seconds

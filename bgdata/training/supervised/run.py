@@ -21,7 +21,14 @@ from bgdata.kernel import thread_count, threads
 from bgdata.store.executors import InProcess
 from bgdata.training.networks import FloatNetworks, copy_networks, numbers_of, revive, rounded_networks
 from bgdata.training.recipes import CYCLE, SupervisedRecipe
-from bgdata.training.supervised.examples import NETWORKS, Error, LabelledBatches, by_network, error_of, read_examples
+from bgdata.training.supervised.examples import (
+    NETWORKS,
+    LabelledBatches,
+    MeanErrors,
+    by_network,
+    error_of,
+    read_examples,
+)
 from bgdata.training.supervised.trainer import KernelTrainer, NetworkTrainer, PreparedBatch
 
 SMALLER, LARGEST = (0, 1), (2,)  # networks that learn while the contact network does
@@ -189,7 +196,7 @@ class SupervisedRun:
                 with threads(self._threads):
                     self._trainers[which].learn(ready[which], rates)
 
-    def test(self) -> list[tuple[Error, Error, bool]]:
+    def test(self) -> list[tuple[MeanErrors, MeanErrors, bool]]:
         """The errors of each network in training and in validation, and whether the validation error is the lowest so
         far; if it is, the network's weights are kept. The first call, before any epoch, sets the errors to improve
         on."""

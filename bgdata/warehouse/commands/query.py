@@ -136,10 +136,10 @@ def run_query(
     as `form_of`, or if the name of a gnubg file is invalid."""
     import duckdb
 
-    from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
+    from bgdata.store.locked_sql import QueryLimits, first_lines, read_only_query
 
     form = form_of(form, output)
-    text = sql if allow_files else reading_query(sql)
+    text = sql if allow_files else read_only_query(sql)
     with written_aside(output, form, is_needed=form != "table") as path:
         outputs = [path] if path else []
         limits = limits or QueryLimits()

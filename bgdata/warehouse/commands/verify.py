@@ -35,7 +35,7 @@ from bgdata.store.build import mend_catalog, refresh_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import DAMAGED
 from bgdata.store.linked import check_link, move_aside, put_back, require_own
-from bgdata.store.lockfile import advice, left_out, load_lock, save_lock
+from bgdata.store.lockfile import advice, load_lock, missing_extra_variants, save_lock
 from bgdata.store.names import CURRENT, parse_scope
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import progress_bars
@@ -246,7 +246,7 @@ def verify_warehouse(
     click.echo(summary + (f", {unchecked} could not be made" if unchecked else ""), err=form != "table")
     if origins:
         click.echo("; ".join(f"{each}: {origins[each]}" for each in Origin if origins[each]), err=form != "table")
-    missing = [] if scope else left_out(warehouse)
+    missing = [] if scope else missing_extra_variants(warehouse)
     if missing:
         click.echo(advice(missing), err=True)
     if not repair or not wrong:
@@ -536,7 +536,7 @@ def _rebuild_in_place(warehouse: Warehouse, scope: str | None, form: str, *, is_
         recipes = [each for each in recipes if declared.slug(each[1]) == variant]
         if not recipes:
             recipes = [(declared, declared.recipe_of(warehouse.open(declared.name, variant).manifest))]
-    missing = [] if scope is not None else left_out(warehouse)
+    missing = [] if scope is not None else missing_extra_variants(warehouse)
     rows: list[Row] = []
     with progress_bars() as progress:
         for declared, parameters in recipes:

@@ -47,7 +47,7 @@ def test_differences_equal_those_from_the_reference(warehouse: Warehouse) -> Non
     assert isinstance(player, NetworkPlayer)
     settings = RolloutSettings("exact", 2)
     by = rolled_by(PubEval(), boards, player.chooser, 1, settings, items)
-    found = roll_out(boards, player.chooser, 72, 1, settings, items=items, through=lambda _: by)
+    found = roll_out(boards, player.chooser, 72, 1, settings, items=items, wrap=lambda _: by)
     expected = found.equities - cubeless_equities(np.asarray(reference.array("chances"))[rows])
     assert np.asarray(table.array("differences")) == pytest.approx(expected, abs=1e-6)
     with warehouse.connect() as connection:

@@ -51,8 +51,8 @@ def join_rows(parts: Sequence[tuple[str, MatchRows]]) -> MatchRows:
     )
     found.plays = [play for part in rows for play in part.plays]
     first = [0, *found.ends]
-    found.said = [
-        each._replace(turn=first[number] + each.turn) for number, part in enumerate(rows) for each in part.said
+    found.analyses = [
+        each._replace(turn=first[number] + each.turn) for number, part in enumerate(rows) for each in part.analyses
     ]
     for number, ((name, _), game, missing) in enumerate(zip(parts, games, breaks(match), strict=True)):
         where = f", in {name}" if number else ""

@@ -28,11 +28,11 @@ from bgdata.selfplay.kinds.shared.games import ACTIONS, GAMES, TURNS
 from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Dataset
-from bgdata.store.handed import Settings
 from bgdata.store.job import Job
 from bgdata.store.parameters import Parameters
 from bgdata.store.shards import compute_shards, opened_once, ranges, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 P = TypeVar("P", bound=Parameters)
 TEXTS = ("network", "engine")  # arrays with one text for all rows
