@@ -190,10 +190,8 @@ def start_sums(*shape: int) -> GroupSums:
 def add_pairs(
     sums: GroupSums, sizes: NDArray[np.int64], groups: NDArray[np.int64], first: int, differences: NDArray[np.float64]
 ) -> None:
-    """Add differences float64[rows, N] of the players on roll from number `first` against all N layouts.
-
-    `groups` int64[N, groupings] are below `sizes`. Players on roll must be added in order.
-    """
+    """Add differences float64[rows, N] of the players on roll from number `first` against all N layouts. `groups`
+    int64[N, groupings] are below `sizes`. Players on roll must be added in order."""
     ends = np.cumsum(sizes)
     found = start_sums(len(differences), int(ends[-1]))
     fill_row_sums(differences, groups + (ends - sizes), *found)

@@ -96,10 +96,8 @@ def solve_match_tasks(
     cells: Array, no_double: Array,
 ) -> None:  # fmt: skip
     """Fill cells[opponent, tile, column, lane] and no_double[opponent, on roll] for the blocks of pairs in `tasks`.
-    Cells of smaller totals must be filled.
-
-    A task is (first slot on roll, one past the last, first slot of the opponent, one past the last).
-    """
+    Cells of smaller totals must be filled. A task is (first slot on roll, one past the last, first slot of the
+    opponent, one past the last)."""
     columns = after_play.shape[0]
     for task in prange(tasks.shape[0]):
         first, end, opponent, opponent_end = tasks[task]

@@ -76,18 +76,14 @@ class ExactCube(Protocol):
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
         """Equities of the player on roll before the roll: points per unit cube in money play, mwc by `met` in a match.
-        None if the tables do not cover the position and stakes.
-
-        Doubling is NOT_ALLOWED if the rules forbid it. If there are no beavers, `double_beaver` equals `double_take`.
-        """
+        None if the tables do not cover the position and stakes. Doubling is NOT_ALLOWED if the rules forbid it. If
+        there are no beavers, `double_beaver` equals `double_take`."""
 
 
 @dataclass(frozen=True)
 class CubeDecision:
-    """A cube decision of the player on roll; equities are for this player, in `unit`, before the roll.
-
-    The equities of doubling are None if the player may not double or could gain nothing; `why_not` is then the reason.
-    """
+    """A cube decision of the player on roll; equities are for this player, in `unit`, before the roll. The equities of
+    doubling are None if the player may not double or could gain nothing; `why_not` is then the reason."""
 
     no_double: float
     double_take: float | None

@@ -55,10 +55,8 @@ class GameMwc(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class MatchEquity:
     """A match equity table from one player's point of view. `cells`, a read-only float64[2, n + 1, n + 1], is its mwc
-    by (is post-Crawford, away, opponent_away). At 0-away the match is over; missing scores are NaN.
-
-    A score with one side 1-away that is not post-Crawford is the Crawford game.
-    """
+    by (is post-Crawford, away, opponent_away). At 0-away the match is over; missing scores are NaN. A score with one
+    side 1-away that is not post-Crawford is the Crawford game."""
 
     name: str
     cells: NDArray[np.float64]

@@ -192,10 +192,8 @@ def packed_size(networks: Networks, which: int) -> int:
 
 
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:
-    """Static evaluations of int8[n, 26] boards before the roll, for the player on roll.
-
-    Raises InvalidPositionError for another shape or type; whether each board is legal is not checked.
-    """
+    """Static evaluations of int8[n, 26] boards before the roll, for the player on roll. Raises InvalidPositionError for
+    another shape or type; whether each board is legal is not checked."""
     found = Evaluations(np.empty((len(check_boards(boards)), 5), np.float32), np.empty(len(boards), np.int8))
     arrays = np.ascontiguousarray(boards), found.chances, found.sources
     in_threads(fill_evaluations, len(boards), networks, tables, *arrays, least=MIN_BOARDS)

@@ -33,10 +33,8 @@ GAMMON_ERROR = (
 
 
 class BearoffEvaluator:
-    """Chances of the player on roll before the roll, from at most one table of each kind, memory-mapped.
-
-    `arrays` is for kernels. Only the statistics of `error`, a `bearoff_error` table, are used.
-    """
+    """Chances of the player on roll before the roll, from at most one table of each kind, memory-mapped. `arrays` is
+    for kernels. Only the statistics of `error`, a `bearoff_error` table, are used."""
 
     def __init__(
         self,

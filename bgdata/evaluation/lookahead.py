@@ -73,10 +73,8 @@ class Ranked(NamedTuple):
 
 def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluations:
     """Evaluations of int8[n, 26] boards at a ply of 0 (static) or more; sources are the sources of the static answers.
-    An evaluator with a method `evaluate_ahead(boards, ply)` looks ahead by itself, as networks do in a kernel.
-
-    Raises InvalidPositionError if the evaluator does.
-    """
+    An evaluator with a method `evaluate_ahead(boards, ply)` looks ahead by itself, as networks do in a kernel. Raises
+    InvalidPositionError if the evaluator does."""
     if ply and hasattr(evaluator, "evaluate_ahead"):
         by_itself: Evaluations = evaluator.evaluate_ahead(boards, ply)
         return by_itself
@@ -92,10 +90,8 @@ def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluation
 
 
 class EvaluationCache:
-    """A `Look` that caches at most `most` answers of ply 1 and up; a full cache is emptied.
-
-    An evaluator's answer depends only on the board, to the last bit, so a cached answer equals a new one.
-    """
+    """A `Look` that caches at most `most` answers of ply 1 and up; a full cache is emptied. An evaluator's answer
+    depends only on the board, to the last bit, so a cached answer equals a new one."""
 
     def __init__(self, evaluator: Evaluator, most: int = MAX_ANSWERS) -> None:
         self.evaluator, self.most = evaluator, most

@@ -133,13 +133,9 @@ def parse_met(data: bytes) -> MetFile:
 
 
 def format_met(table: MetTable) -> list[bytes]:
-    """The lines of a file. Each chance is the shortest decimal that gives the same float64.
-
-    gnubg 1.07 reads all but the last post-Crawford chance, at as many points to go as the match has, which it makes up;
-    no match reaches that score.
-
-    Raises UsageError for a table of parameters, and for a notice that an XML comment cannot hold.
-    """
+    """The lines of a file. Each chance is the shortest decimal that gives the same float64. gnubg 1.07 reads all but
+    the last post-Crawford chance, at as many points to go as the match has, which it makes up; no match reaches that
+    score. Raises UsageError for a table of parameters, and for a notice that an XML comment cannot hold."""
     before, own, other = table.before, table.post_crawford, table.opponent_post_crawford
     if before is None or own is None or other is None:
         raise UsageError(f"expected a table of chances to write, got {table.name}, which has parameters of a formula")

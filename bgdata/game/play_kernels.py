@@ -181,11 +181,9 @@ def move_checker(after: Boards, row: int, start: int, end: int) -> None:
 
 @kernel(borrows=True)
 def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: Boards, notes: Notes) -> int:
-    """Fill after[0:n, slot] with the boards after as many moves by `die` as possible, up to 4; returns n.
-
-    Fill notes with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold
-    after the moves. The starts follow from bit 26, five bits each.
-    """
+    """Fill after[0:n, slot] with the boards after as many moves by `die` as possible, up to 4; returns n. Fill notes
+    with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold after the moves.
+    The starts follow from bit 26, five bits each."""
     notes[0] = ours
     begin, end, n_moves = 0, 1, 0
     for _ in range(4):
@@ -289,11 +287,9 @@ def is_new(board: Boards, by_high: int, by_low: int, high: int, low: int, seen: 
 def are_legal_results(
     boards: Boards, rolls: NDArray[np.integer], first_results: NDArray[np.int64], next_boards: Boards
 ) -> NDArray[np.bool_]:
-    """bool[k]: whether next_boards[j] can follow when the player on roll in boards[i] plays rolls[i].
-
-    boards int8[n, 26], rolls integers[n, 2]. Row i owns the results first_results[i] to first_results[i + 1];
-    first_results has n + 1 entries. In next_boards int8[k, 26] the OTHER side is on roll.
-    """
+    """bool[k]: whether next_boards[j] can follow when the player on roll in boards[i] plays rolls[i]. boards int8[n,
+    26], rolls integers[n, 2]. Row i owns the results first_results[i] to first_results[i + 1]; first_results has n + 1
+    entries. In next_boards int8[k, 26] the OTHER side is on roll."""
     legal = np.zeros(len(next_boards), np.bool_)
     for start in range(0, len(boards), _BLOCK):
         rows = slice(start, min(len(boards), start + _BLOCK))

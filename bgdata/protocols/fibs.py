@@ -131,10 +131,8 @@ class Wish:
 
 class FibsPlayer:
     """The player of one session. `tell` receives reports, line by line; `record` contains what was played, however the
-    session ended; `keep` receives it after every game.
-
-    Every method raises ExternalProgramError if the server dies or hangs, and InvalidGameError if it breaks the rules.
-    """
+    session ended; `keep` receives it after every game. Every method raises ExternalProgramError if the server dies or
+    hangs, and InvalidGameError if it breaks the rules."""
 
     def __init__(
         self,

@@ -255,10 +255,8 @@ class Versions:
         inputs: Mapping[str, Table] | None = None,
     ) -> Table | None:
         """A version with this recipe, or None: the current one if it has it, else the newest. Damaged versions are
-        skipped. Its inputs are `inputs`, by default the inputs that a build would use now.
-
-        If no raw files are given for an imported variant, it is the current version, imported from any files.
-        """
+        skipped. Its inputs are `inputs`, by default the inputs that a build would use now. If no raw files are given
+        for an imported variant, it is the current version, imported from any files."""
         any_recipe = kind.takes_files and not raw_files
         key = None if any_recipe else self.recipe_key(kind, parameters, raw_files, inputs)
         if key is None and not any_recipe:

@@ -139,10 +139,8 @@ OF_OFF = np.round(np.arange(CHECKERS + 1) * UNIT / CHECKERS).astype(np.int16)
 
 
 def encode(input_set: InputSet, boards: Boards) -> Inputs:
-    """int16[n, input_count(input_set)] in units of 1/64, from int8[n, 26] boards for the player on roll.
-
-    Raises InvalidPositionError unless boards are int8[n, 26]; whether they are legal is not checked.
-    """
+    """int16[n, input_count(input_set)] in units of 1/64, from int8[n, 26] boards for the player on roll. Raises
+    InvalidPositionError unless boards are int8[n, 26]; whether they are legal is not checked."""
     inputs = np.empty((len(check_boards(boards)), input_count(input_set)), np.int16)
     fill_encoded(int(input_set), np.ascontiguousarray(boards), inputs)
     return inputs

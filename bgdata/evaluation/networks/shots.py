@@ -135,11 +135,8 @@ def escapes_from(square: int, made: int) -> int:
 @kernel()
 def fewest_escapes(rearmost: int, made: int) -> tuple[int, int]:
     """The fewest rolls of 36 that escape over points `made`: from a square at or beyond `rearmost`, and from any
-    square.
-
-    The squares considered are those up to LAST_SQUARE where a checker may be, and always the bar, 0. The result is 36
-    if there are none.
-    """
+    square. The squares considered are those up to LAST_SQUARE where a checker may be, and always the bar, 0. The result
+    is 36 if there are none."""
     fewest, fewest_of_all = 36, 36
     for square in range(LAST_SQUARE + 1):
         count = int(_ESCAPES[(made >> (square + 1)) & (MASKS - 1)]) | ((made >> square) & 1) << 6
