@@ -1,4 +1,4 @@
-"""`bgdata` and `python -m bgdata`: signals are handled before any slow import."""
+"""`bgdata` and `python -m bgdata`: handle signals before any slow import."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from bgdata.version import DISTRIBUTION
 
 
 def cite(value: object, most: int = 80) -> str:
-    """An external value for messages: quoted, escaped, on one line, and cut at `most` letters."""
+    """A value from outside, for messages: quoted, escaped, on one line, and cut at `most` letters."""
     text = " ".join(repr(value).split()) if not isinstance(value, str) else repr(value[: most + 1])
     return text if len(text) <= most else text[: most - 3] + "..."
 
@@ -25,7 +25,7 @@ _QUERY = re.compile(r"(://[^\s'\"?#]*)[?#][^\s'\"]*")
 
 
 def without_secrets(text: str) -> str:
-    """A text without the names, passwords and signatures that may stand in addresses."""
+    """The string without the names, passwords and signatures that may stand in addresses."""
     return _QUERY.sub(r"\1", _LOGIN.sub("", text))
 
 
@@ -49,7 +49,7 @@ class InvalidRollError(UsageError):
 
 
 class IllegalPlayError(UsageError):
-    """A text that is not a play, or a play that the rules do not allow in this position."""
+    """A string that is not a play, or a play that the rules do not allow in this position."""
 
 
 class InvalidScoreError(UsageError):
@@ -65,7 +65,7 @@ class InvalidParameterError(UsageError):
 
 
 class InvalidNameError(UsageError):
-    """A text that cannot name a kind, variant, version or file, because it could be part of a path or of SQL."""
+    """A string that cannot name a kind, variant, version or file, because it could be part of a path or of SQL."""
 
 
 class UnknownInputSetError(UsageError, KeyError):
@@ -149,7 +149,7 @@ class InvalidGameError(BgdataError, ValueError):
 
 
 class InvalidElementError(BgdataError, ValueError):
-    """An unexpected or malformed element of an XML file: the reason and its line."""
+    """An unexpected or malformed element of an XML file: the message has the reason and the line."""
 
 
 class NotCoveredError(BgdataError, LookupError):
@@ -181,7 +181,7 @@ class CheckFailedError(BgdataError, AssertionError):
 
 
 class CheckSkippedError(BgdataError, RuntimeError):
-    """A check cannot be made here, for this reason: it has neither passed nor failed."""
+    """A check cannot be made here, for the reason in the message: it has neither passed nor failed."""
 
 
 class UnknownLicenceError(BgdataError, ValueError):

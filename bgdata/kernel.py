@@ -56,8 +56,9 @@ def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = Fals
 
 
 def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """Compile calls of a kernel with integer literals for any integer. Otherwise Numba would compile the kernel, and
-    all that it calls, once more for each literal. Bools stay literals, because they choose branches."""
+    """The types with which Numba compiles a call of a kernel: integer literals become any integer. Otherwise Numba
+    would compile the kernel, and all that it calls, once more for each literal. Bools stay literals, because they
+    choose branches."""
 
     def plain(given: Any) -> Any:
         return unliteral(given) if isinstance(given, IntegerLiteral) else given
@@ -66,7 +67,8 @@ def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mappin
 
 
 def read_only(values: Array) -> Array:
-    """The array itself, made read-only like mapped ones, because kernels are compiled for one or the other."""
+    """The array itself, made read-only like mapped arrays, because kernels are compiled separately for read-only and
+    writable arrays."""
     values.setflags(write=False)
     return values
 
@@ -77,10 +79,8 @@ def thread_count() -> int:
 
 
 def in_threads(work: Callable[..., None], count: int, *arguments: object, least: int = 1) -> None:
-    """Call the kernel work(begin, end, *arguments) for ranges that cover range(count), on `thread_count` threads.
-
-    Rows must be independent. A range has at least `least` rows, so that its work takes longer than starting a thread.
-    """
+    """Call the kernel work(begin, end, *arguments) for ranges that cover range(count), on `thread_count` threads. Rows
+    must be independent. A range has at least `least` rows, so that its work takes longer than starting a thread."""
     n_threads = thread_count()
     size = max(least, -(-count // (PARTS * n_threads)))
     if n_threads == 1 or count <= size:
@@ -99,7 +99,7 @@ def in_threads(work: Callable[..., None], count: int, *arguments: object, least:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Run kernels on `count` threads inside the block (`None`: one per core)."""
+    """Run kernels on `count` threads inside the `with` block; None is one thread per core."""
     before = numba.get_num_threads()
     numba.set_num_threads(min(count, config.NUMBA_NUM_THREADS) if count else before)
     try:

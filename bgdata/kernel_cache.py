@@ -78,7 +78,8 @@ def module_files(place: Path) -> frozenset[Path]:
 
 @functools.cache
 def imported_modules(module: Path) -> tuple[Path, ...]:
-    """Files of the package that a module imports at its top, sorted; kernels cannot use imports inside functions."""
+    """Files of the package that a module imports at its top, sorted. Imports inside functions do not count, because
+    kernels cannot use them."""
     found: set[Path] = set()
     for home, names, whole in _IMPORT.findall(source(module)):
         place = _PACKAGE.joinpath(*(home or whole).decode().split(".")[1:])
@@ -116,12 +117,9 @@ def kernel_cache() -> Path:
 
 @functools.cache
 def module_cache(module: Path) -> Path:
-    """Folder of the compiled kernels of one module.
-
-    Numba only notices changes of the file with the decorated function, not of other files that it uses, so the name of
-    the folder contains the fingerprint of them all. Stale code can never run, and an edit recompiles only the modules
-    that can reach it.
-    """
+    """Folder of the compiled kernels of one module. Numba only notices changes of the file with the decorated function,
+    not of other files that it uses, so the name of the folder contains a fingerprint of all these files. Outdated code
+    never runs, and an edit recompiles only the modules that can reach it."""
     return kernel_cache() / f"{module.stem}-{closure_fingerprint(module)}"
 
 
@@ -169,7 +167,7 @@ class KernelLibrary(JITCodeLibrary):
                 self.needs.setdefault(self.apart[function.name], set()).add(function.name)
 
     def is_large(self) -> bool:
-        """Whether callers call this instead of containing it."""
+        """Whether callers call this function instead of containing its code."""
         return len(self._get_compiled_object()) >= LARGE_BYTES  # type: ignore[no-untyped-call]
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, Any]]:
@@ -238,11 +236,9 @@ class KernelCache(FunctionCache):
         return Path(self._cache_path) / f"{self._py_func.__qualname__}-{digest}.nbc"
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """The kernel compiled earlier or by another process just now; None if this process has to compile it.
-
-        Numba's own method first initializes the compiler, which takes longer than all kernels of a command. Cached code
-        only needs the runtime, and the compiler initializes itself when needed.
-        """
+        """The kernel compiled earlier or by another process just now; None if this process has to compile it. Numba's
+        own method first initializes the compiler, which takes longer than all kernels of a command. Cached code only
+        needs the runtime, and the compiler initializes itself when needed."""
         runtime.initialize(target)
         file = self._file(signature, target.codegen())
         if not file.exists():
@@ -289,7 +285,8 @@ class KernelCache(FunctionCache):
         self._unlock(file)
 
     def _lock(self, file: Path) -> None:
-        """Wait until no other process compiles for this file; if files cannot be locked, every process compiles."""
+        """Wait until no other process compiles for this file. If files cannot be locked, every process compiles for
+        itself."""
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
             self._locks[file] = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o666)

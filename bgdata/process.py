@@ -1,10 +1,9 @@
-"""Ends of our processes: by themselves, by Ctrl-C at any moment, or because their output is no longer read.
+"""Ends processes of bgdata: by themselves, by Ctrl-C at any moment, or because their output is no longer read.
 
 Python handles signals only between its own instructions, so a kernel, the compiler or a wait could delay them for
 minutes. Therefore a thread receives them too. This thread gives the main thread a moment to unwind, which saves most;
 then it cleans up, prints one line and ends the process. Published versions are safe, because they are renamed into
-place when complete.
-"""
+place when complete."""
 
 from __future__ import annotations
 
@@ -44,7 +43,8 @@ class Compilation:
         self._since = 0.0
 
     def begin(self, folder: Path | None) -> None:
-        """Compilation of a kernel begins, perhaps within another; `folder` is the folder of the cache, if any."""
+        """Note that compilation of a kernel begins, perhaps within another; `folder` is the folder of the cache, if
+        any."""
         self.depth += 1
         if self.depth > 1:
             return
@@ -54,7 +54,7 @@ class Compilation:
         self._since = time.monotonic()
 
     def end(self) -> None:
-        """Compilation of a kernel ends, or has failed."""
+        """Note that compilation of a kernel ends, or has failed."""
         self.depth -= 1
         if not self.depth:
             self.seconds += time.monotonic() - self._since
@@ -83,8 +83,8 @@ _stop = _Stop()
 
 @contextmanager
 def keeping(statement: Callable[[], str]) -> Iterator[None]:
-    """While the block runs, `statement` returns where the same command would continue: a clause such as
-    `bearoff_two_sided/6x6 is kept up to step 12`, or an empty text. The function may quickly save what it names."""
+    """Inside the `with` block, `statement` returns where the same command would continue: a clause such as
+    `bearoff_two_sided/6x6 is kept up to step 12`, or an empty string. The function may quickly save what it names."""
     _stop.statements.append(statement)
     try:
         yield
@@ -98,7 +98,7 @@ def keeping(statement: Callable[[], str]) -> Iterator[None]:
 
 @contextmanager
 def keeping_nothing() -> Iterator[None]:
-    """While the block runs, nothing finished is kept, because its folder is deleted at the end."""
+    """Inside the `with` block, no finished work is kept, because its folder is deleted at the end."""
     before, _stop.keeps_nothing = _stop.keeps_nothing, True
     try:
         yield
@@ -118,7 +118,7 @@ def forget() -> None:
 
 
 def first_clause(statements: Iterable[Callable[[], str]]) -> str:
-    """The first nonempty clause of the statements, or an empty text."""
+    """The first nonempty clause of the statements, or an empty string."""
     if not _stop.keeps_nothing:
         for statement in statements:
             with suppress(Exception):  # a failing statement claims nothing
@@ -143,12 +143,12 @@ def is_stopping(error: BaseException | None = None) -> bool:
 
 
 def continue_after_signal() -> None:
-    """The command has handled the signal and goes on."""
+    """Note that the command has handled the signal and continues."""
     _stop.number, _stop.answered = 0, _stop.answered + 1
 
 
 def print_stop_line() -> int:
-    """Print the line about a stop, once; returns the exit code."""
+    """Print once that the process was stopped, and what is kept; returns the exit code."""
     number = _stop.number or signal.SIGINT
     if not _stop.number or _stop.printing.acquire(blocking=False):
         print_line(stop_line(number))
@@ -191,8 +191,9 @@ def begin() -> None:
 
 @contextmanager
 def shielding() -> Iterator[None]:
-    """Processes started inside the block, also by other libraries, never receive Ctrl-C, which a terminal sends to all;
-    they would print messages of their own. The signal thread of this process still receives it."""
+    """Processes that are started inside the `with` block, also by other libraries, do not receive Ctrl-C, which a
+    terminal sends to all processes; they would print messages of their own. The signal thread of this process still
+    receives it."""
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()  # if started later, with a process, it would unblock the signals of this thread
@@ -213,7 +214,7 @@ def _unwind(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
 
 
 def _watch(reader: int) -> None:
-    """Wait for signals, and end the process if the main thread does not, unless a command handles them."""
+    """Wait for signals, and end the process if the main thread does not end, unless a command handles them."""
     while True:
         (number,) = os.read(reader, 1)
         if number in _stop.ours:
@@ -261,14 +262,14 @@ def _leave(code: int) -> NoReturn:
 
 
 def cache_folder() -> Path:
-    """Folder of data that this user's processes can recreate: `$BGDATA_CACHE`, else `$XDG_CACHE_HOME/bgdata`, else
+    """The folder of data that this user's processes can recreate: `$BGDATA_CACHE`, else `$XDG_CACHE_HOME/bgdata`, else
     `~/.cache/bgdata`."""
     named = os.environ.get("BGDATA_CACHE")
     return Path(named or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bgdata")
 
 
 def data_segment_bytes() -> int:
-    """Bytes of data and heap of this process, as RLIMIT_DATA counts them; on Linux."""
+    """Bytes of data and heap of this process, as RLIMIT_DATA counts them. Linux only."""
     import psutil
 
     return int(psutil.Process().memory_info().data)
@@ -300,7 +301,7 @@ def free_memory(groups: Path = CGROUPS, own: Path = Path("/proc/self/cgroup")) -
 
 
 def _bytes_left(group: Path, otherwise: int) -> int:
-    """Bytes that a control group has left, reclaimable file pages included; `otherwise` without a limit."""
+    """Bytes that a control group has left, reclaimable file pages included; `otherwise` if it has no limit."""
     try:
         most, used = ((group / f"memory.{name}").read_text().strip() for name in ("max", "current"))
         statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
@@ -353,8 +354,8 @@ def _end() -> None:
 
 
 def _report_output_error(error: OSError) -> int:
-    """Print what failed, a stream if no file is named, except for a broken pipe; Python must not try again at exit.
-    Returns the exit code."""
+    """Print which file or stream failed, unless it is a broken pipe, and redirect standard output so that Python does
+    not try again at exit. Returns the exit code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if error.errno == errno.EPIPE:
         return BROKEN_PIPE

@@ -27,7 +27,7 @@ class Quantity:
     unit: str = ""  # after the number, such as " %"
 
     def text(self, value: float, error: float | None = None) -> str:
-        """A value, with its standard error if given: `+0.1234 +/- 0.0012`."""
+        """A value as a string, with its standard error if given: `+0.1234 +/- 0.0012`."""
         group = "" if self.digits else ","
         found = f"{self.scale * value:{self.sign}{group}.{self.digits}f}{self.unit}"
         return found if error is None else f"{found} +/- {self.scale * error:.{self.digits}f}"
@@ -43,7 +43,7 @@ THOUSANDTHS = Quantity(1, 1000)  # thousandths of a point
 
 @dataclass(frozen=True)
 class Column:
-    """How people read a column of rows: text at the left, a quantity at the right."""
+    """How people read a column of rows: strings at the left, numbers of a quantity at the right."""
 
     name: str
     quantity: Quantity | None = None
@@ -55,7 +55,7 @@ class Column:
     is_right: bool = False  # text that is aligned like numbers
 
     def text(self, row: Row) -> str:
-        """The text of this column in a row."""
+        """The value of this column in a row, as a string."""
         value = row.get(self.name)
         if value is None or value != value:
             return self.missing
@@ -65,7 +65,7 @@ class Column:
 
 
 def table_cells(columns: Sequence[Column], rows: Iterable[Row]) -> list[list[str]]:
-    """The headings, and the texts of each row."""
+    """The headings, and the cells of each row, as strings."""
     heads = [column.name.replace("_", " ") if column.heading is None else column.heading for column in columns]
     return [heads, *([column.text(row) for column in columns] for row in rows)]
 
@@ -85,7 +85,7 @@ def table_lines(columns: Sequence[Column], rows: Iterable[Row]) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON can hold."""
+    """The value in a form that JSON can express."""
     if isinstance(value, Enum):
         return value.name.lower()
     if isinstance(value, Mapping):
@@ -102,12 +102,12 @@ def plain(value: Any) -> Any:
 
 
 def whole_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Rows that JSON can hold, all with the same columns; missing values and NaN are None."""
+    """The rows in a form that JSON can express, all with the same columns; missing values and NaN are None."""
     found = [{name: plain(value) for name, value in row.items()} for row in rows]
     columns = list(dict.fromkeys(name for row in found for name in row))
     return [{name: row.get(name) for name in columns} for row in found]
 
 
 def as_cell(value: Any) -> Any:
-    """A plain value as text for CSV: lists as in JSON, bools as in SQL."""
+    """A plain value as a string for CSV: lists as in JSON, bools as in SQL."""
     return json.dumps(value) if isinstance(value, list | dict | bool) else value

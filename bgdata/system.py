@@ -1,4 +1,4 @@
-"""What operating systems do in different ways: locks, maps of files, memory, durability, signals and limits.
+"""Calls that differ between operating systems: locks, maps of files, memory, durability, signals and limits.
 
 Only this module asks which system it runs on for these. Linux and macOS provide all of it; on Windows some calls have
 another form, and some do nothing: docs/explanation/limits.md lists what is missing there.
@@ -30,13 +30,14 @@ if sys.platform == "win32":
     SIGPIPE = 13
 
     def open_unfollowed(path: Path) -> int:
-        """A descriptor of a file, for reading. Raises OSError with ELOOP for a link."""
+        """A descriptor of a file, for reading. Raises OSError with ELOOP if it is a link."""
         if path.is_symlink():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
         return os.open(path, os.O_RDONLY | os.O_BINARY | os.O_NOINHERIT)
 
     def lock(handle: int, *, wait: bool) -> None:
-        """Lock an open file for this process alone. Raises BlockingIOError if another has it and this may not wait."""
+        """Lock an open file for this process alone. Raises BlockingIOError if another process has locked it and `wait`
+        is false."""
         while True:
             os.lseek(handle, 0, os.SEEK_SET)
             try:
@@ -49,7 +50,7 @@ if sys.platform == "win32":
                 return
 
     def unlock(handle: int, path: Path) -> None:
-        """Close and remove a locked file; it stays where another process has it open."""
+        """Close and remove a locked file; it remains if another process has it open."""
         os.close(handle)
         with suppress(OSError):
             path.unlink()
@@ -65,24 +66,25 @@ if sys.platform == "win32":
             os.close(handle)
 
     def protect(path: Path) -> None:
-        """Nothing: a read-only file could not be replaced or deleted."""
+        """Do nothing: on Windows a read-only file could not be replaced or deleted."""
 
     def map_bytes(handle: int, size: int, *, is_random: bool) -> memoryview:  # noqa: ARG001
         """The bytes of an open file, mapped read-only while they are referenced."""
         return memoryview(mmap.mmap(handle, size, access=mmap.ACCESS_READ))
 
     def release_map(pages: object) -> None:
-        """Nothing: the system takes pages back by itself."""
+        """Do nothing: Windows takes pages back by itself."""
 
     def private_memory(size: int) -> mmap.mmap:
-        """`size` bytes of zeros, all of which must fit into memory and paging file. Raises OSError."""
+        """`size` bytes of zeros, all of which must fit into memory and paging file. Raises OSError if they do not
+        fit."""
         return mmap.mmap(-1, size)
 
     def use_large_pages(memory: mmap.mmap) -> None:
-        """Nothing: it takes a right that few users have."""
+        """Do nothing: on Windows few users have the right to use large pages."""
 
     def give_back(memory: mmap.mmap, begin: int, length: int) -> None:
-        """Nothing: memory is given back as a whole."""
+        """Do nothing: on Windows memory can only be given back as a whole."""
 
     def write_at(handle: int, data: memoryview, offset: int) -> int:
         """Write bytes at an offset of a file, which moves its position; returns how many were written."""
@@ -90,7 +92,7 @@ if sys.platform == "win32":
         return os.write(handle, data)
 
     def used_bytes(status: os.stat_result) -> int:
-        """Bytes that a file takes on disk, as far as is known: its size."""
+        """Bytes that a file takes on disk; on Windows its size, because no more is known."""
         return status.st_size
 
     def peak_memory_bytes() -> int:
@@ -100,16 +102,16 @@ if sys.platform == "win32":
         return int(psutil.Process().memory_info().peak_wset)
 
     def limit(name: str) -> int | None:  # noqa: ARG001
-        """None: there are no such limits."""
+        """None: Windows has no such limits."""
         return None
 
     @contextmanager
     def blocking(signals: Iterable[int]) -> Iterator[None]:  # noqa: ARG001
-        """Run the block: signals cannot be held back."""
+        """Run the `with` block: on Windows signals cannot be held back."""
         yield
 
     def set_nonblocking(handle: int) -> None:
-        """Let no write to a pipe wait; from Python 3.12 on."""
+        """Make writes to a pipe return at once instead of waiting. Has no effect before Python 3.12."""
         if sys.version_info >= (3, 12):
             os.set_blocking(handle, False)
 
@@ -121,12 +123,13 @@ else:
     SIGPIPE = int(signal.SIGPIPE)
 
     def open_unfollowed(path: Path) -> int:
-        """A descriptor of a file, for reading; never waits for a pipe. Raises OSError with ELOOP for a link, with ENXIO
-        for a socket."""
+        """A descriptor of a file, for reading; never waits for a pipe. Raises OSError with ELOOP if it is a link, and
+        with ENXIO if it is a socket."""
         return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
 
     def lock(handle: int, *, wait: bool) -> None:
-        """Lock an open file for this process alone. Raises BlockingIOError if another has it and this may not wait."""
+        """Lock an open file for this process alone. Raises BlockingIOError if another process has locked it and `wait`
+        is false."""
         fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def unlock(handle: int, path: Path) -> None:
@@ -145,12 +148,12 @@ else:
             os.close(handle)
 
     def protect(path: Path) -> None:
-        """Let nobody write to a file."""
+        """Make a file read-only for everybody."""
         path.chmod(0o444)
 
     @functools.cache
     def _libc() -> Any:
-        """The functions of C for maps."""
+        """The C library, with the functions for maps declared."""
         import ctypes  # which not every command needs
 
         libc, word, number = ctypes.CDLL(None, use_errno=True), ctypes.c_size_t, ctypes.c_int
@@ -161,8 +164,8 @@ else:
         return libc
 
     def map_bytes(handle: int, size: int, *, is_random: bool) -> memoryview:
-        """The bytes of an open file, mapped read-only while they are referenced; where `is_random`, no page is read
-        ahead. Python's own `mmap` keeps a file descriptor for each map, of which a process may have a thousand."""
+        """The bytes of an open file, mapped read-only while they are referenced; if `is_random` is true, no page is
+        read ahead. Python's own `mmap` keeps a file descriptor for each map, of which a process may have a thousand."""
         import ctypes
 
         libc = _libc()
@@ -177,7 +180,7 @@ else:
 
     def release_map(pages: object) -> None:
         """Give up the pages of `map_bytes` that were read so far: they stay in the memory of the system, but count as
-        memory of this process no more. `pages` is what the view is over; nothing happens to anything else."""
+        memory of this process no more. `pages` is the object that the view is over; other objects are ignored."""
         import ctypes
 
         if isinstance(pages, ctypes.Array):
@@ -188,7 +191,7 @@ else:
         return mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
 
     def use_large_pages(memory: mmap.mmap) -> None:
-        """Ask for large pages, where the system has them."""
+        """Ask for large pages, if the system has them."""
         if hasattr(mmap, "MADV_HUGEPAGE"):
             memory.madvise(mmap.MADV_HUGEPAGE)
 
@@ -201,7 +204,7 @@ else:
         return os.pwrite(handle, data, offset)
 
     def used_bytes(status: os.stat_result) -> int:
-        """Bytes that a file takes on disk, holes not counted."""
+        """Bytes that a file takes on disk, without holes."""
         return min(status.st_size, status.st_blocks * 512)
 
     def peak_memory_bytes() -> int:
@@ -210,13 +213,13 @@ else:
         return peak if sys.platform == "darwin" else peak * 1024
 
     def limit(name: str) -> int | None:
-        """A limit of this process by its name in `resource`, such as RLIMIT_AS; None without one."""
+        """A limit of this process by its name in `resource`, such as RLIMIT_AS; None if there is none."""
         most, _ = resource.getrlimit(getattr(resource, name))
         return None if most == resource.RLIM_INFINITY else most
 
     @contextmanager
     def blocking(signals: Iterable[int]) -> Iterator[None]:
-        """Hold back signals for this thread, and for the processes and threads that it starts in the block."""
+        """Hold back signals for this thread, and for the processes and threads that it starts in the `with` block."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
         try:
             yield
@@ -224,5 +227,5 @@ else:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def set_nonblocking(handle: int) -> None:
-        """Let no write to a pipe wait."""
+        """Make writes to a pipe return at once instead of waiting."""
         os.set_blocking(handle, False)

@@ -22,7 +22,7 @@ def unpack(context: Any, builder: Any, signature: Any, arguments: Any) -> list[A
 
 
 def vector_at(builder: Any, array: Any, item: Any, kind: Any, lanes: int) -> Any:
-    """A pointer to the vector of `lanes` items that begins at an item of an array."""
+    """A pointer to the vector of `lanes` items that begins at item `item` of an array."""
     return builder.bitcast(builder.gep(array.data, [item]), ir.VectorType(kind, lanes).as_pointer())
 
 

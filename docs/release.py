@@ -33,7 +33,8 @@ ROOT = Path(__file__).parents[1]
 VERSION_FILE, CITATION, CHANGELOG = "bgdata/version.py", "CITATION.cff", "CHANGELOG.md"
 MINORS = range(11, 15)  # minor versions of Python 3
 # where the wheel has the folders of a checkout
-PLACES = {"bgdata/": "bgdata/", "pipelines/": "bgdata/pipelines/", "sql/": "bgdata/sql/"}
+PLACES = {"bgdata/": "bgdata/", "docs/scripts/": "bgdata/publishing/scripts/",
+          "pipelines/": "bgdata/pipelines/", "sql/": "bgdata/sql/"}  # fmt: skip
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 TOUR = """
 import doctest, sys

@@ -30,7 +30,7 @@ from prefect.futures import PrefectFuture, as_completed
 from bgdata import open_warehouse
 from bgdata.kernel_cache import kernel_cache
 from bgdata.store.build import mend_catalog
-from bgdata.store.lockfile import advice, left_out, lock_verdicts
+from bgdata.store.lockfile import advice, lock_verdicts, missing_extra_variants
 from bgdata.store.parameters import Parameters
 from bgdata.warehouse import Warehouse
 
@@ -49,7 +49,7 @@ LONGEST = ("selfplay", "match_equity")
 
 
 class Variant(NamedTuple):
-    """One variant of a kind."""
+    """A variant of a kind."""
 
     kind: str
     parameters: Parameters
@@ -64,7 +64,7 @@ class Job(NamedTuple):
 
 @task(**RETRIED, cache_policy=NO_CACHE)
 def build_variants(root: str, variants: list[Variant]) -> list[Built]:
-    """Build variants, or find them already built."""
+    """Build variants, or find those that exist."""
     warehouse, found = open_warehouse(root), []
     for kind, parameters in variants:
         notes = Notes()
@@ -75,7 +75,7 @@ def build_variants(root: str, variants: list[Variant]) -> list[Built]:
 
 def default_jobs(warehouse: Warehouse, kinds: Sequence[str], *, is_all: bool = False) -> list[Job]:
     """The jobs that build the default variants of these kinds, in the order in which they should begin, each after its
-    inputs. With `is_all` also the variants of `bgdata build --all`."""
+    inputs. If `is_all` is true, also the variants of `bgdata build --all`."""
     chosen = [
         Variant(kind, parameters)
         for kind in kinds
@@ -93,7 +93,7 @@ def default_jobs(warehouse: Warehouse, kinds: Sequence[str], *, is_all: bool = F
 
 
 def is_shipped(warehouse: Warehouse, variant: Variant) -> bool:
-    """Whether a variant is part of the package: then builds that need it copy it, which takes no time."""
+    """Whether a variant is part of the package. Builds that need it copy it then, which takes no time."""
     return warehouse.kind(variant.kind).published_folder(variant.parameters) is not None
 
 
@@ -107,8 +107,8 @@ def inputs(warehouse: Warehouse, variant: Variant) -> Iterator[Variant]:
 
 @flow(name="build-warehouse", task_runner=processes(), **RETRIED)
 def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None, is_all: bool = False) -> list[str]:
-    """Build the default variants of every kind (or of `kinds`), each after its inputs, and with `is_all` also those
-    that take longer; returns their versions."""
+    """Build the default variants of every kind (or of `kinds`), each after its inputs, and, if `is_all` is true, also
+    variants that take longer; returns their versions."""
     warehouse = open_warehouse(root)
     jobs = default_jobs(warehouse, kinds or list(warehouse.kinds), is_all=is_all)
 
@@ -151,7 +151,7 @@ def report(root: str, versions: Sequence[str]) -> str:
 
 
 def summary(warehouse: Warehouse) -> str:
-    """What is in the warehouse, one line for each kind, and the next commands to try."""
+    """Lines of text about the contents of the warehouse, one for each kind, and the next commands to try."""
     lines = []
     manifests = sorted((table.manifest for table in warehouse.current()), key=attrgetter("dataset"))
     for kind, group in groupby(manifests, attrgetter("dataset")):
@@ -175,7 +175,7 @@ def main(root: str = "warehouse", *, is_all: bool = False) -> int:
             if verdict.is_same or not verdict.is_right:
                 print(verdict)
         print(summary(warehouse))
-        if missing := left_out(warehouse):
+        if missing := missing_extra_variants(warehouse):
             print(f"\n{advice(missing)}")
         print(f"\n{Path(root)}: built" + (" and equal to its lock" if verdicts and is_right else ""))
         return 0 if is_right else 1

@@ -70,8 +70,8 @@ def make_corpora(root: str = "warehouse", plan: CorpusPlan = USUAL, executor: st
 
 @flow(name="make-corpora-on-a-cluster", **RETRIED)
 def make_corpora_on_cluster(root: str = "warehouse", plan: CorpusPlan = USUAL, through: str = "") -> list[str]:
-    """The same, with a task for each range of games, turns and positions, on workers that need not see the warehouse;
-    the process of the flow writes the versions."""
+    """Make the corpora of a plan, with a task for each range of games, turns and positions, on workers that need not
+    see the warehouse; the process of the flow writes the versions."""
     warehouse, ranges = open_warehouse(root), RangeTasks(through and absolute_address(through))
     with using(ranges), progress_bars() as progress:
         played = steps.build_games(warehouse, plan, ranges, progress)
@@ -85,7 +85,7 @@ def make_corpora_on_cluster(root: str = "warehouse", plan: CorpusPlan = USUAL, t
 
 
 def publish(root: str, plan: CorpusPlan, versions: list[str]) -> list[str]:
-    """Publish what the versions hold, as a table and a picture; returns them."""
+    """Publish the contents of the versions, as a table and a picture; returns the versions."""
     warehouse = open_warehouse(root)
     manifests = {version: warehouse.open_reference(version).manifest for version in versions}
     rows = [
@@ -99,7 +99,7 @@ def publish(root: str, plan: CorpusPlan, versions: list[str]) -> list[str]:
 
 
 def parse_arguments(arguments: Sequence[str]) -> tuple[str, CorpusPlan, str, str]:
-    """(folder of the warehouse, plan, executor, store between machines) from the arguments."""
+    """The folder of the warehouse, the plan, the executor and the store between machines, from the arguments."""
     parser = flow_parser("corpora", __doc__)
     parser.add_argument("--executor", default=LOCAL, metavar="NAME", help="local, processes:N, or dask://HOST:PORT")
     parser.add_argument(

@@ -5,7 +5,7 @@
     check     files, values, SQL checks and rows, as `bgdata verify` does
     leakage   which labels share positions with a benchmark, and are left out of training
 
-A word without a colon is the name of a file that gnubg publishes, such as contact.bm.bz2; no word means all of them.
+A word that has no colon is the name of a file that gnubg publishes, such as contact.bm.bz2; no word means all of them.
 Files run side by side. A flow that is run again keeps files that are fetched or imported.
 """
 
@@ -48,7 +48,7 @@ def fetch(root: str, name: str, address: str | None) -> Built:
 
 @task(**RETRIED, cache_policy=NO_CACHE)
 def import_file(root: str, kind: str, file: Built) -> Built:
-    """Import a file, or find it imported."""
+    """Import a file, or find its version if it was imported before."""
     notes = Notes()
     table = steps.import_files(open_warehouse(root), kind, [Path(file.name)], notes)
     return Built(table.name, notes.lines)
@@ -88,8 +88,8 @@ def import_files(root: str = "warehouse", files: list[str] | None = None, addres
 
 
 def sources(warehouse: Warehouse, files: Sequence[str]) -> list[tuple[str, str, bool]]:
-    """(kind, path or published name, whether it is published) of each file. Raises MissingFileError for a name that is
-    not published, and the errors of `steps.import_parameters` for a file that is missing or has no kind."""
+    """The kind, the path or published name, and whether it is published, of each file. Raises MissingFileError for a
+    name that is not published, and the errors of `steps.import_parameters` if a file is missing or has no kind."""
     published = {file.name: file.kind for file in steps.find_source(PUBLISHER).files if file.kind}
     found = []
     for word in files or list(published):

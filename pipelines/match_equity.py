@@ -43,7 +43,7 @@ def make_mets(root: str = "warehouse", plan: MatchEquityPlan = USUAL) -> list[st
 
 
 def parse_arguments(arguments: Sequence[str]) -> tuple[str, MatchEquityPlan]:
-    """(folder of the warehouse, plan) from the arguments."""
+    """The folder of the warehouse and the plan, from the arguments."""
     parser = flow_parser("match_equity", __doc__)
     parser.add_argument("--player", default=USUAL.player, metavar="PLAYER", help="network or network/NAME")
     parser.add_argument("--plies", default=USUAL.plies, type=int, nargs="+", metavar="N", help="a table for each ply")

@@ -20,18 +20,18 @@ from .tasks import RETRIED
 
 @task(name="range", **RETRIED, cache_policy=NO_CACHE)
 def compute_range(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
-    """What a function of bgdata returns for one range, on a worker."""
+    """The result of a function of bgdata for one range, on a worker."""
     return function(*given)
 
 
 class RangeTasks(Cluster):
     """Computes each range as a task of the flow that this process runs, on the workers of its task runner."""
 
-    def __init__(self, through: str = "") -> None:
-        super().__init__(InProcess(), through)
+    def __init__(self, store: str = "") -> None:
+        super().__init__(InProcess(), store)
 
     def submit(self, function: Callable[..., Any], /, *given: Any, **_: Any) -> Future[Any]:
-        """What the task will return."""
+        """A future for the result of the task."""
         found, begun = Future[Any](), compute_range.submit(function, given)
 
         def settle(done: PrefectFuture[Any]) -> None:
@@ -45,8 +45,8 @@ class RangeTasks(Cluster):
 
 
 def workers_at(executor: str) -> Any:
-    """The task runner of the workers of a cluster, `dask://HOST:PORT`. Raises UsageError, and MissingExtraError without
-    prefect-dask."""
+    """The task runner of the workers of a cluster, `dask://HOST:PORT`. Raises UsageError for another executor, and
+    MissingExtraError if prefect-dask is not installed."""
     match = re.fullmatch(r"dask://([^/\s]+:\d+)/?", executor)
     if not match:
         raise UsageError(f"expected dask://HOST:PORT, got {executor}")

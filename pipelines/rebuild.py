@@ -1,8 +1,7 @@
-"""The flow that makes again, from nothing, what comes with bgdata: `python -m pipelines.rebuild`.
+"""The flow that makes everything that comes with bgdata again, from nothing: `python -m pipelines.rebuild`.
 
-A part is one command of a plan, and one task, in the order of the plan; each uses all cores. Parts that are finished
-are found again, by the same record as `bgdata rebuild --from-nothing`, so either can continue what the other began.
-"""
+A part is one command of a plan, and one task, in the order of the plan; each uses all cores. Finished parts are found
+by the same record as in `bgdata rebuild --from-nothing`, so either can continue what the other began."""
 
 from __future__ import annotations
 
@@ -40,8 +39,8 @@ from .tasks import RETRIED, flow_parser, run_flow
 
 
 class Made(NamedTuple):
-    """A finished part: its version, the comparison with the package (see `from_nothing.compare`), and what was
-    published beside ours."""
+    """A finished part: its version, the comparison with the package (see `from_nothing.compare`), and published figures
+    beside ours."""
 
     part: str
     version: str
@@ -51,7 +50,7 @@ class Made(NamedTuple):
 
 @task(**RETRIED, cache_policy=NO_CACHE)
 def make(root: str, plan: str, name: str) -> Made:
-    """Run a part of a plan, or find it finished; the parts that it needs are finished."""
+    """Run a part of a plan, or find its version if it is finished; the parts that it needs are finished."""
     warehouse, parts = open_warehouse(root), read_plan(plan_path(plan))
     part, made = next(each for each in parts if each.name == name), finished_parts(warehouse, parts)
     table = made.get(name) or make_part(warehouse, part, made)
@@ -60,8 +59,8 @@ def make(root: str, plan: str, name: str) -> Made:
 
 @flow(name="rebuild-from-nothing", **RETRIED)
 def rebuild_from_nothing(root: str = "again", plan: str = "from-nothing", parts: Sequence[str] = ()) -> list[Made]:
-    """Run the named parts of a plan and those that they need, or all parts. Raises CheckFailedError at the end if a
-    version differs from that of the package."""
+    """Run the named parts of a plan and the parts that they need, or all parts. Raises CheckFailedError at the end if a
+    version differs from the one of the package."""
     chosen = chosen_parts(read_plan(plan_path(plan)), parts)
     found = []
     for part in chosen:
@@ -86,7 +85,7 @@ def publish(parts: Sequence[Part], found: Sequence[Made]) -> None:
 
 
 def parse_arguments(arguments: Sequence[str]) -> tuple[str, str, list[str]]:
-    """(folder of the warehouse, plan, parts) from the arguments."""
+    """The folder of the warehouse, the plan and the parts, from the arguments."""
     parser = flow_parser("rebuild", __doc__)
     parser.set_defaults(warehouse="again")
     parser.add_argument(

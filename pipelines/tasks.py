@@ -1,4 +1,4 @@
-"""Shared by the flows: tasks that run side by side, pictures, command lines, and the end of a flow."""
+"""Parts that the flows share: tasks that run side by side, pictures, command lines, and the end of a flow."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Notes(Silence):
 
 @task(**RETRIED, cache_policy=NO_CACHE)
 def build_step(root: str, step: Callable[..., Table], *given: Any, executor: str = "") -> Built:
-    """Build a version, or find it built, by a step of bgdata that takes the warehouse, the given arguments, workers if
-    an executor is named, and progress. Versions of other tasks are given by name."""
+    """Build a version, or find it if it exists, by a step of bgdata that takes the warehouse, the given arguments,
+    workers if an executor is named, and progress. Versions of other tasks are given by name."""
     notes, names = Notes(), [each.name if isinstance(each, Built) else each for each in given]
     with open_executor(executor) if executor else nullcontext() as workers:
         table = step(open_warehouse(root), *names, *([workers] if executor else []), notes)
@@ -121,8 +121,8 @@ def tell_built(found: Iterable[Built], total: int, unit: str = "tables") -> Iter
 
 
 def publish_charts(warehouse: Warehouse, versions: Sequence[str], key: str, description: str) -> None:
-    """Publish a picture of versions: learning curves of networks, and positions by pips. Other versions are left out;
-    if none is left, nothing is published."""
+    """Publish a picture of versions: learning curves of networks, and positions by pips. Versions of other kinds are
+    left out; if none is left, nothing is published."""
     tables = [warehouse.open_reference(version) for version in versions]
     charts = [(table, chart) for table in tables if (chart := _chart_of(table))]
     if charts:
@@ -131,7 +131,7 @@ def publish_charts(warehouse: Warehouse, versions: Sequence[str], key: str, desc
 
 
 def _chart_of(table: Table) -> Chart | None:
-    """The chart of a version, if it has one: of several curves the first one (`bgdata train plot` draws all)."""
+    """The chart of a version, if it has one: if it has several, the first one (`bgdata train plot` draws all)."""
     if table.manifest.dataset in NETWORKS:
         return curve_charts(table)[0]
     if (spread := pip_spread(table)) is None:
@@ -159,7 +159,7 @@ def _side_by_side(charts: Sequence[tuple[Table, Chart]]) -> str:
 
 
 def check_pictures() -> None:
-    """Raise MissingExtraError, before all the work, if `publish_picture` could not draw."""
+    """Raise MissingExtraError, before any work begins, if `publish_picture` could not draw."""
     with needing("plots", "to draw pictures"):
         import_module("matplotlib")
 
@@ -226,8 +226,8 @@ def add_plan(parser: argparse.ArgumentParser, plan: type[Any], meanings: Mapping
 
 
 def run_flow(flow: Callable[[], int | None]) -> int:
-    """Run a flow to its end; returns the exit code: that of the flow, if it returns one, or 1 after an error in one
-    line."""
+    """Run a flow to its end; returns the exit code: the code that the flow returns, if any, or 1 after an error, which
+    is printed in one line."""
     try:
         with one_server(), shielding():
             return flow() or 0

@@ -55,7 +55,7 @@ MEANINGS = {
 
 @task(**RETRIED, cache_policy=NO_CACHE)
 def build(root: str, step: Callable[..., Table], plan: TrainingPlan, *given: str) -> str:
-    """Build a version, or find it, by a step of bgdata; returns dataset/variant/version."""
+    """Build a version, or find it if it exists, by a step of bgdata; returns dataset/variant/version."""
     return step(open_warehouse(root), plan, *given).name
 
 
@@ -76,7 +76,7 @@ def train_network(root: str, plan: TrainingPlan) -> list[str]:
 
 
 def parse_arguments(arguments: Sequence[str]) -> tuple[str, TrainingPlan]:
-    """(folder of the warehouse, plan) from the arguments."""
+    """The folder of the warehouse and the plan, from the arguments."""
     parser = flow_parser("train", __doc__)
     parser.add_argument("name", metavar="NAME", help="what to call the network")
     add_plan(parser, TrainingPlan, MEANINGS)

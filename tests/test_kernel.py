@@ -229,7 +229,7 @@ def test_large_kernels_are_called_by_symbol(calling: Path, tmp_path: Path) -> No
 
 
 def test_containing_a_caller_of_a_large_kernel_needs_the_kernel(calling: Path, tmp_path: Path) -> None:
-    """This holds even if an earlier process compiled the caller, and the last one only loads the outermost kernel."""
+    """An earlier process compiled the caller, and the last one loads only the outermost kernel."""
     (calling / "middle.py").write_text(OUTER.replace("fill_doubles", "fill_middle"))
     (calling / "outermost.py").write_text(
         "from bgdata.kernel import kernel\nfrom bgdata.middle import fill_middle\n\n\n"
@@ -370,7 +370,7 @@ def test_decorator_changes_no_other_numba_functions() -> None:
 
 
 def test_kernel_is_compiled_once_for_all_integer_literals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is compiled once more for each bool, because bools choose branches."""
+    """A bool is compiled for each value, because bools choose branches."""
     monkeypatch.setattr(kernel, "can_cache", lambda: False)  # a cached caller compiles nothing
 
     @kernel.kernel()
@@ -446,7 +446,7 @@ def test_counting_does_not_depend_on_the_first_caller(monkeypatch: pytest.Monkey
 
 
 def test_borrowing_kernels_call_no_kernel_that_returns_counted_arrays() -> None:
-    """Such arrays would never be freed."""
+    """The caller would never free such arrays."""
     found = []
     for module in map(importlib.import_module, map(module_name, kernel_sources())):
         for caller in [value for value in vars(module).values() if isinstance(value, Dispatcher)]:

@@ -22,7 +22,7 @@ from tests.mend_pages import Mender, merged
         ("[0.34..., 0.67...]\n", "[0.3512345, 0.6712345]\n", "[0.35..., 0.67...]\n"),
     ],
 )  # fmt: skip
-def test_merged_output(expected: str, found: str, result: str) -> None:
+def test_output_is_merged_with_its_dots(expected: str, found: str, result: str) -> None:
     assert merged(expected, found) == result
 
 

@@ -91,7 +91,9 @@ def started(command: list[str], tmp_path: Path, **options: object) -> Iterator[S
     ],
     ids=["Ctrl-C", "SIGTERM", "twice"],
 )
-def test_stop_while_kernels_are_compiled(tmp_path: Path, numbers: tuple[signal.Signals, ...], word: str) -> None:
+def test_interrupt_while_kernels_are_compiled_exits_with_one_line(
+    tmp_path: Path, numbers: tuple[signal.Signals, ...], word: str
+) -> None:
     root = tmp_path / "warehouse"
     command = bgdata_command("--warehouse", root, "build", "bearoff_one_sided", "--points", "4")
     with started(command, tmp_path, env=os.environ | {"BGDATA_CACHE": str(tmp_path / "cache")}) as run:
@@ -100,7 +102,7 @@ def test_stop_while_kernels_are_compiled(tmp_path: Path, numbers: tuple[signal.S
     assert list(bgdata.open_warehouse(root).versions()) == []
 
 
-def test_stop_in_a_long_kernel(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_interrupt_in_a_long_kernel_exits_with_one_line(warehouse: Warehouse, tmp_path: Path) -> None:
     """The main thread never returns to Python, because all trials of four positions are one call."""
     long = ("label", "positions/sample", "--network", "tiny", "--trials", "3600000", "--stop", "end")
     with started(bgdata_command("--warehouse", warehouse.root, *long), tmp_path) as run:
@@ -112,7 +114,7 @@ def test_stop_in_a_long_kernel(warehouse: Warehouse, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("with_children", [True, False], ids=["from a terminal", "to the parent alone"])
-def test_stop_with_processes_of_an_executor(tmp_path: Path, with_children: bool) -> None:
+def test_interrupt_ends_the_processes_of_an_executor(tmp_path: Path, with_children: bool) -> None:
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     play = ("selfplay", "--player", "pubeval", "--games", "100000", "--executor", "processes:2")
     with started(bgdata_command("--warehouse", warehouse.root, *play), tmp_path) as run:
@@ -158,7 +160,7 @@ def test_exit_waits_for_the_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.prefect
-def test_stop_a_flow_and_its_server(tmp_path: Path) -> None:
+def test_interrupt_ends_a_flow_and_its_server(tmp_path: Path) -> None:
     root = tmp_path / "warehouse"
     with started(
         [sys.executable, "-m", "pipelines.build", str(root)], tmp_path, cwd=tmp_path, env=environment(tmp_path)
@@ -171,7 +173,7 @@ def test_stop_a_flow_and_its_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.prefect
-def test_stop_before_a_flow_begins(tmp_path: Path) -> None:
+def test_interrupt_before_a_flow_begins_exits_with_one_line(tmp_path: Path) -> None:
     """Importing Prefect takes seconds."""
     with started(
         [sys.executable, "-v", "-m", "pipelines.build", "x"], tmp_path, cwd=tmp_path, env=environment(tmp_path)
@@ -246,7 +248,7 @@ READERS = [
 
 
 @each("arguments", READERS)
-def test_broken_pipes_and_full_devices(small_root: Path, arguments: list[str]) -> None:
+def test_broken_pipes_and_full_devices_end_a_command(small_root: Path, arguments: list[str]) -> None:
     """`| head -1` breaks a pipe; there is no message, and the exit code is that of a broken pipe."""
     reader, writer = os.pipe()
     os.close(reader)
@@ -262,7 +264,7 @@ def test_broken_pipes_and_full_devices(small_root: Path, arguments: list[str]) -
 
 
 @pytest.mark.parametrize("closed", [1, 2])
-def test_closed_outputs(small_root: Path, closed: int) -> None:
+def test_closed_outputs_are_accepted(small_root: Path, closed: int) -> None:
     command = bgdata_command("--warehouse", small_root, "query", "select 1", "--format", "csv")
     done = subprocess.run(
         ["sh", "-c", f'exec "$@" {closed}>&-', "sh", *command], capture_output=True, timeout=HANGS_SECONDS, check=False

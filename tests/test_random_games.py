@@ -62,7 +62,7 @@ def test_seeds_differ() -> None:
     assert not np.array_equal(random_games(50, seed=5).turns, random_games(50, seed=6).turns)
 
 
-def test_zero_games() -> None:
+def test_zero_games_have_no_positions() -> None:
     assert random_games(0, seed=1).outcomes.shape == (0,)
     assert random_game_positions(0, seed=1).boards.shape == (0, 26)
 

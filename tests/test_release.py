@@ -23,7 +23,7 @@ from tests.command_line import run
 
 ROOT = Path(__file__).parents[1]
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-TOPS = {"bgdata", "pipelines", "sql", "LICENSE", "README.md", "PKG-INFO", "pyproject.toml", ".gitignore"}
+TOPS = {"bgdata", "docs", "pipelines", "sql", "LICENSE", "README.md", "PKG-INFO", "pyproject.toml", ".gitignore"}
 FORMS = [path for path in sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")) if path.name != "config.yml"]
 
 
@@ -43,7 +43,7 @@ def project(tmp_path: Path) -> Path:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes((ROOT / name).read_bytes())
-    for name in ("sql/game/views/classes.sql", "tests/test_nothing.py", "warehouse/README.md"):
+    for name in ("docs/scripts/train.py", "sql/game/views/classes.sql", "tests/test_nothing.py", "warehouse/README.md"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("select 1\n")
     commit(root)

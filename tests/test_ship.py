@@ -1,10 +1,10 @@
-"""Taking versions into the package: only complete ones by the current recipe, in place of earlier ones."""
+"""Copying versions into the package: only complete ones of the current recipe, in place of earlier ones."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -91,7 +91,7 @@ def test_both_kinds_of_networks_share_a_folder(warehouse: Warehouse, tmp_path: P
     assert [path.name for path in (tmp_path / "networks").iterdir()] == ["tiny"]
 
 
-def test_newest_version_is_taken(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
+def test_newest_version_is_copied(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
     table = warehouse.build("network", replace(DATASET.smallest, seed=5))
     (folder,) = ship(["network/tiny"], str(warehouse.root), {"network": tmp_path / "networks"}, lock)
     assert folder.name == table.folder.name
@@ -246,29 +246,29 @@ def test_recipes_that_follow_the_default_network(monkeypatch: pytest.MonkeyPatch
     }  # fmt: skip
 
 
-class House(NamedTuple):
+class Package(NamedTuple):
     """A separate package and lock, with two small studies of the network `tiny`, and a page that names them."""
 
     root: Path  # folder of the warehouse with the studies
     lock: Path
-    package: Path
+    folder: Path
     page: Path
     before: list[str]  # the variants of the studies
     after: list[str]  # the same studies by `tiny-supervised`
 
     def variants(self) -> set[str]:
-        """The variants in the lock, which are those in the package."""
+        """The variants of studies, which the lock and the package must both have."""
         locked = {entry.variant for entry in load_lock(self.lock) if entry.dataset == STUDIES.name}
-        assert locked == {path.parts[-3] for path in (self.package / STUDIES.name).glob("*/*/manifest.json")}
+        assert locked == {path.parts[-3] for path in (self.folder / STUDIES.name).glob("*/*/manifest.json")}
         return locked
 
 
 @pytest.fixture
-def house(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
-    root, package = tmp_path / "house", tmp_path / "package"
+def package(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
+    root, folder = tmp_path / "clone", tmp_path / "package"
     for module in (rollout_decisions, cube_studies, openings, reference_positions):
-        monkeypatch.setattr(module, "PUBLISHED", package / module.DATASET.name)
-        monkeypatch.setitem(FOLDERS, module.DATASET.name, package / module.DATASET.name)
+        monkeypatch.setattr(module, "PUBLISHED", folder / module.DATASET.name)
+        monkeypatch.setitem(FOLDERS, module.DATASET.name, folder / module.DATASET.name)
     lock, page = root / "warehouse" / "warehouse.lock", root / "docs" / "page.md"
     for path in (lock, page):
         path.parent.mkdir(parents=True)
@@ -281,46 +281,53 @@ def house(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     page.write_text(" ".join((*before, "tiny")))
     subprocess.run("git init -q && git add -A", shell=True, cwd=root, check=True)
     after = [STUDIES.slug(replace(recipe, network="tiny-supervised")) for recipe in recipes]
-    return House(warehouse.root, lock, package, page, before, after)
+    return Package(warehouse.root, lock, folder, page, before, after)
 
 
-def test_following_studies_are_taken_one_by_one(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stopped command has taken the finished studies, and the next continues with the rest."""
-    assert house.variants() == set(house.before)
+def follow(package: Package) -> Iterator[Path]:
+    """Make the studies of the package again by the default network, one after the other."""
+    return shipping.follow(str(package.root), package.lock)
+
+
+def test_nothing_follows_an_unchanged_default_network(package: Package, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert package.variants() == set(package.before)
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny")
-    assert list(shipping.follow(str(house.root), house.lock)) == []
-    assert set(shipping.kept_variants("tiny-supervised")) == set(house.before)  # while `tiny` is still the default
+    assert list(follow(package)) == []
+    assert set(shipping.kept_variants("tiny-supervised")) == set(package.before)
     assert shipping.kept_variants("tiny") == []
+
+
+def test_stopped_command_has_shipped_the_finished_studies(package: Package, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny-supervised")
-    next(shipping.follow(str(house.root), house.lock))
-    (first,) = house.variants() & set(house.after)
-    assert len(house.variants()) == 2
-    changed = list(shipping.follow(str(house.root), house.lock))
-    assert house.page in changed
-    assert house.variants() == set(house.after)
-    assert house.after[1 - house.after.index(first)] in house.page.read_text()
-    assert house.page.read_text().endswith(" tiny")
-    assert list(shipping.follow(str(house.root), house.lock)) == []
+    next(follow(package))
+    (first,) = package.variants() & set(package.after)
+    assert len(package.variants()) == 2
+    changed = list(follow(package))  # continues with the second
+    assert package.page in changed
+    assert package.variants() == set(package.after)
+    assert package.after[1 - package.after.index(first)] in package.page.read_text()
+    assert package.page.read_text().endswith(" tiny")
+    assert list(follow(package)) == []
 
 
-def test_studies_of_a_new_revision_are_taken_at_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Old studies cannot stay, because the current code would compute others."""
+def test_studies_of_an_old_revision_are_replaced_together(package: Package, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None can stay, because the current code would compute another study under its name."""
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny-supervised")
     monkeypatch.setattr(type(STUDIES), "revision", STUDIES.revision + 1)
-    next(shipping.follow(str(house.root), house.lock))
-    assert house.variants() == set(house.after)
-    for variant in house.before:  # and none was computed again
-        assert not list((house.root / STUDIES.name / variant).glob(f"r{STUDIES.revision}-*"))
+    next(follow(package))
+    assert package.variants() == set(package.after)
+    for variant in package.before:  # not computed again by the old network
+        assert not list((package.root / STUDIES.name / variant).glob(f"r{STUDIES.revision}-*"))
 
 
-def test_new_revision_recomputes_with_the_same_network(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_revision_recomputes_with_the_same_network(package: Package, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny")
     monkeypatch.setattr(type(STUDIES), "revision", STUDIES.revision + 1)
-    list(shipping.follow(str(house.root), house.lock))
-    assert house.variants() == set(house.before)
-    for variant in house.before:
-        assert list((house.package / STUDIES.name / variant).glob(f"r{STUDIES.revision}-*"))
-    assert list(shipping.follow(str(house.root), house.lock)) == []
+    list(follow(package))
+    assert package.variants() == set(package.before)
+    for variant in package.before:
+        assert list((package.folder / STUDIES.name / variant).glob(f"r{STUDIES.revision}-*"))
+    assert list(follow(package)) == []
 
 
 @pytest.mark.parametrize("name", ["selfplay/x", "network", "tiny"])

@@ -119,6 +119,8 @@ def test_wheel_has_one_package(wheel: Path) -> None:
     assert {name.partition("/")[0] for name in names} == {"bgdata", f"{'-'.join(wheel.name.split('-')[:2])}.dist-info"}
     flows = {f"bgdata/pipelines/{path.name}" for path in (ROOT / "pipelines").glob("*.py")}
     assert {name for name in names if name.startswith("bgdata/pipelines/")} == flows != set()
+    scripts = {f"bgdata/publishing/scripts/{path.name}" for path in (ROOT / "docs" / "scripts").glob("*.py")}
+    assert {name for name in names if name.startswith("bgdata/publishing/scripts/")} == scripts != set()
 
 
 def test_only_declared_packages_are_available(wheel: Path, programs: Path, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def one_roll_ahead(
 
 
 def wastages_of(one_sided: RaceTable, layouts: NDArray[np.int8]) -> NDArray[np.float64]:
-    """float64[N]: effective minus plain pip count of `layouts`, the first N of the table."""
+    """float64[N]: the wastage (effective minus plain pip count) of `layouts`, the first N of the table."""
     effective_pips: NDArray[np.float64] = one_sided.table.array("mean_rolls")[: len(layouts)] * PIPS_PER_ROLL
     return effective_pips - pip_counts(layouts)
 
@@ -126,7 +126,7 @@ def one_sided_equities(
 
 
 class Combination:
-    """Equities of every ordered pair of non-empty layouts from one-sided distributions, computed some rows at a time.
+    """Equities of every ordered pair of non-empty layouts from one-sided distributions, computed in blocks of rows.
 
     `chances` float64[N, rolls] are the chances of being off in exactly n rolls. With `wastages` float64[N] in pips, the
     mean excess is subtracted. With `first_chances` float64[M, rolls], the chances of bearing off the first checker of
@@ -181,7 +181,7 @@ class GroupSums(NamedTuple):
 
 
 def start_sums(*shape: int) -> GroupSums:
-    """Sums over no pairs, in arrays with one row for each pair of groups of each grouping."""
+    """Empty sums, in arrays with one row for each pair of groups of each grouping."""
     return GroupSums(
         np.zeros(shape, np.int64), np.zeros((*shape, 3)), np.zeros((*shape, 2)), np.zeros((*shape, 2, 2), np.int32)
     )
@@ -190,10 +190,8 @@ def start_sums(*shape: int) -> GroupSums:
 def add_pairs(
     sums: GroupSums, sizes: NDArray[np.int64], groups: NDArray[np.int64], first: int, differences: NDArray[np.float64]
 ) -> None:
-    """Add differences float64[rows, N] of the players on roll from number `first` against all N layouts.
-
-    `groups` int64[N, groupings] are below `sizes`. Players on roll must be added in order.
-    """
+    """Add differences float64[rows, N] of the players on roll from number `first` against all N layouts. `groups`
+    int64[N, groupings] are below `sizes`. Players on roll must be added in order."""
     ends = np.cumsum(sizes)
     found = start_sums(len(differences), int(ends[-1]))
     fill_row_sums(differences, groups + (ends - sizes), *found)

@@ -1,4 +1,5 @@
-"""The inner loop of two-sided tables with vector instructions, which finds the lowest of some rows in each lane.
+"""The inner loop of two-sided tables with vector instructions, which finds the lowest value of a set of rows in each
+lane.
 
 From nested loops over rows and lanes, Numba loads and stores the lowest values in memory for every row. Here they are
 vectors, which LLVM keeps in registers. One loop handles all columns, since its end is hard to predict for the

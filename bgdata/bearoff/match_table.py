@@ -30,7 +30,7 @@ OWNER_COLUMNS = {CubeOwner.CENTERED: "centered", CubeOwner.ON_ROLL: "owned", Cub
 
 
 def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
-    """The columns of a table for a score and cube value, in order; empty for impossible cubes."""
+    """The columns of a table for a score and cube value, in order; empty if that cube cannot occur at the score."""
     if score.is_crawford:
         return ("cubeless",)
     owners = ("centered",) if cube_value == 1 else ("owned", "opponent_owned")
@@ -38,8 +38,8 @@ def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
 
 
 def match_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
-    """The owner of a cube in a match: a cube of 1 is centered, a higher one owned. An empty text means the side that
-    may double. Raises InvalidScoreError."""
+    """The owner of a cube in a match: a cube of 1 is centered, a higher one owned. An empty `cube_owner` stands for the
+    side that may double. Raises InvalidScoreError if the owner and the value do not fit."""
     if not cube_owner:
         return CubeOwner.CENTERED if cube_value == 1 else CubeOwner.ON_ROLL
     if cube_owner not in tuple(CubeOwner):
@@ -61,7 +61,7 @@ class MatchDecision(NamedTuple):
 
     @property
     def mwc(self) -> float:
-        """MWC with correct decisions of both sides."""
+        """The MWC if both sides make correct decisions."""
         doubled = self.no_double if self.double_take is None else min(self.double_take, self.double_pass)
         return max(self.no_double, doubled)
 
@@ -95,8 +95,9 @@ class MatchTable(MappedTable):
         return self._count * self._count
 
     def probe(self, position: PositionLike, cube_owner: CubeOwner | str = "") -> MatchDecision:
-        """The decision in a position. By default the player on roll may double. Raises InvalidPositionError,
-        NotCoveredError, or InvalidScoreError for an owner that this cube cannot have."""
+        """The decision in a position. By default the player on roll may double. Raises InvalidPositionError if the
+        position is invalid, NotCoveredError if the table does not cover it, and InvalidScoreError if a cube of this
+        value cannot have this owner."""
         opponent, on_roll = Position(position).rows
         if opponent[BAR - 1] or on_roll[BAR - 1]:
             raise NotCoveredError("expected a bearoff position, got a checker on the bar")
@@ -149,7 +150,7 @@ class CubeState(NamedTuple):
 
 class States(NamedTuple):
     """Cube states that need a table, one per column. Column 0 is the chance that the side on roll wins; `names`
-    contains the states of the others. Equal sides share columns; otherwise each side has columns of its own.
+    contains the states of the other columns. Equal sides share columns; otherwise each side has columns of its own.
     """
 
     names: tuple[CubeState, ...]  # names of the columns from 1 on; higher cubes come first
@@ -183,7 +184,7 @@ class MatchCube:
                 self.sides = 1
 
     def other(self, side: int) -> int:
-        """The other side; 0 if both sides are equal and share states."""
+        """The other side; side 0 if both sides are equal and share states."""
         return self.sides - 1 - side
 
     def mwc(self, side: int, points: int) -> float:
@@ -207,7 +208,7 @@ class MatchCube:
         return won, lost
 
     def is_live(self, state: CubeState) -> bool:
-        """Whether the side on roll may double and has a reason to. A cube that already wins the match for that side is
+        """Whether the side on roll may double and may gain by it. A cube that already wins the match for that side is
         dead."""
         may_double = state.cube_owner != CubeOwner.OPPONENT and not self.score.is_crawford
         return may_double and state.cube_value < self._aways[state.side]
@@ -224,10 +225,7 @@ def after_take(state: CubeState) -> CubeState:
 
 def start_states(score: MatchScore, cube_value: int) -> tuple[CubeState, ...]:
     """The states that a table for this cube value covers: one for each possible owner, and the one after a double and
-    take.
-
-    Raises InvalidScoreError for an impossible cube.
-    """
+    take. Raises InvalidScoreError for an impossible cube."""
     if score.is_crawford and cube_value != 1:
         raise InvalidScoreError(f"expected a cube of 1 in the crawford game, got {cube_value}")
     owners = (CubeOwner.CENTERED,) if cube_value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)

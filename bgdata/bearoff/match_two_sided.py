@@ -96,10 +96,8 @@ def solve_match_tasks(
     cells: Array, no_double: Array,
 ) -> None:  # fmt: skip
     """Fill cells[opponent, tile, column, lane] and no_double[opponent, on roll] for the blocks of pairs in `tasks`.
-    Cells of smaller totals must be filled.
-
-    A task is (first slot on roll, one past the last, first slot of the opponent, one past the last).
-    """
+    Cells of smaller totals must be filled. A task is (first slot on roll, one past the last, first slot of the
+    opponent, one past the last)."""
     columns = after_play.shape[0]
     for task in prange(tasks.shape[0]):
         first, end, opponent, opponent_end = tasks[task]
@@ -133,7 +131,8 @@ def start_pairs(slots: Slots, states: States, start: int) -> MatchPairs:
 
 
 def start_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
-    """A table with only finished games solved. Raises InvalidScoreError for an impossible cube."""
+    """A table with only finished games solved. Raises InvalidScoreError if a cube of this value cannot occur at the
+    score."""
     starts = start_states(cube.score, cube_value)
     states = reachable_states(cube, starts)
     return start_pairs(all_slots(points, checkers), states, states.column(starts[0]) or WIN_CHANCE)
@@ -163,7 +162,7 @@ def solve_match_total(match: MatchPairs, total: int) -> None:
 
 
 def solve_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
-    """The solved table of a cube value. Raises InvalidScoreError for an impossible cube."""
+    """The solved table of a cube value. Raises InvalidScoreError if a cube of this value cannot occur at the score."""
     match = start_match(points, checkers, cube, cube_value)
     for total in match.slots.totals:
         solve_match_total(match, total)
@@ -273,8 +272,8 @@ class SolvedRace:
 
 
 def solve_position(on_roll: Layout, opponent: Layout, states: States, most_cells: int = MAX_CELLS) -> SolvedRace | None:
-    """Solve all pairs that two layouts lead to. Returns None if a gammon can be lost, or for more than
-    `most_cells`."""
+    """Solve all pairs that two layouts lead to. Returns None if a gammon can be lost, or if there are more than
+    `most_cells` cells."""
     layouts = [on_roll, opponent]
     points = max(6, *(highest(layout) for layout in layouts))
     checkers = max(sum(layout) for layout in layouts)
@@ -297,8 +296,8 @@ def slots_of(points: int, checkers: int) -> tuple[Slots, NDArray[np.int64]]:
 
 
 def count_below(layout: Layout) -> int:
-    """An upper bound on the number of layouts that a layout can lead to: the layouts with no more checkers on or above
-    any point."""
+    """An upper bound on the number of layouts that a layout can lead to: the number of layouts that have, on or above
+    every point, no more checkers than this one."""
     ways = {0: 1}  # number of layouts by checkers, for the points so far, from the highest down
     above = 0
     for count in reversed(layout):
@@ -308,7 +307,7 @@ def count_below(layout: Layout) -> int:
 
 
 def highest(layout: Layout) -> int:
-    """The highest point with a checker; 0 without any."""
+    """The highest point with a checker; 0 if the layout is empty."""
     return max((point for point, count in enumerate(layout, start=1) if count), default=0)
 
 
@@ -318,5 +317,5 @@ def pip_count(layout: Layout) -> int:
 
 
 def index_of(layout: Layout, points: int) -> int:
-    """The position index of a layout on this many points; -1 if it has checkers beyond them."""
+    """The position index of a layout on this many points; -1 if it has checkers beyond these points."""
     return -1 if highest(layout) > points else position_index(fit_layout(layout, points))

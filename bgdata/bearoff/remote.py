@@ -1,8 +1,6 @@
-"""A two-sided table of a warehouse at an address, of which only the requested rows are fetched.
-
-The place answers requests for parts of files, as object stores and most servers of static files do. The digest of a
-large table is that of the hashes of its rows, so every row is proven without the rest of the file.
-"""
+"""A two-sided table in a warehouse at an address, of which only the requested rows are downloaded. The place answers
+requests for parts of files, as object stores and most servers of static files do. The digest of a large table is the
+digest of the hashes of its rows, so every row is proven without the rest of the file."""
 
 from __future__ import annotations
 
@@ -24,19 +22,19 @@ ARRAY = "equities"
 
 
 def open_pairs(table: Table) -> TwoSidedTable:
-    """The two-sided table of a version: mapped, or, for a large one at an address, read row by row. Raises the same
-    exceptions as `TwoSidedTable` and `RemoteTwoSidedTable`."""
+    """The two-sided table of a version: a large table at an address is read row by row, any other is memory-mapped.
+    Raises the same exceptions as `TwoSidedTable` and `RemoteTwoSidedTable`."""
     if hasattr(table, "mirror") and table.has_file(f"{ARRAY}{ROW_HASHES}.npy"):
         return RemoteTwoSidedTable(cast("MirroredTable", table))
     return TwoSidedTable(table)
 
 
 class RemoteTwoSidedTable(TwoSidedTable):
-    """A two-sided table at an address. Rows are checked against their hashes, and kept."""
+    """A two-sided table at an address. Rows are checked against their hashes, and cached."""
 
     def __init__(self, table: MirroredTable) -> None:
-        """Fetch the hashes of the rows. Raises DownloadError, ManifestFormatError, DigestMismatchError, or UsageError
-        for a table without hashes."""
+        """Download the hashes of the rows. Raises DownloadError if that fails, ManifestFormatError or
+        DigestMismatchError if the files are damaged, and UsageError if the table has no hashes."""
         self.table = table
         parameters = table.manifest.parameters
         self.points, self.checkers = int(parameters["points"]), int(parameters["checkers"])
@@ -56,14 +54,15 @@ class RemoteTwoSidedTable(TwoSidedTable):
         )
 
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
-        """The four equities of one position. The whole row of the player on roll is fetched. Raises NotCoveredError,
-        InvalidPositionError, DownloadError, or DigestMismatchError if the row does not match its hash."""
+        """The four equities of one position. The whole row of the player on roll is downloaded. Raises NotCoveredError
+        if the table does not cover the position, InvalidPositionError if it is invalid, DownloadError if the download
+        fails, and DigestMismatchError if the row does not match its hash."""
         index, other = self._indexes(on_roll, opponent)
         return self._equities(self.rows.row(index), other * self._record_bytes)
 
     def probe_unchecked(self, on_roll: Layout, opponent: Layout) -> Equities:
-        """The four equities of one position. Only their bytes are fetched, unchecked. Raises the same exceptions as
-        `probe`."""
+        """The four equities of one position. Only their bytes are downloaded, and they are not checked. Raises the same
+        exceptions as `probe`."""
         index, other = self._indexes(on_roll, opponent)
         begin = (index * self._count + other) * self._record_bytes
         return self._equities(self.rows.read(begin, self._record_bytes), 0)

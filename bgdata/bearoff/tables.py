@@ -79,7 +79,8 @@ class MappedTable(ABC):
 
 
 class RaceTable(MappedTable):
-    """A one-sided table: the number of rolls until all checkers are off, or the first one in a gammon table."""
+    """A one-sided table: the number of rolls until all checkers are off, or, in a gammon table, until the first one is
+    off."""
 
     rows_are = "layouts"
 
@@ -98,7 +99,8 @@ class RaceTable(MappedTable):
         return len(self._first_roll)
 
     def probe_chances(self, layout: Layout) -> NDArray[np.float64]:
-        """float64[rolls]: the chance of exactly n rolls at index n."""
+        """float64[rolls]: the chance of exactly n rolls at index n. Raises NotCoveredError if the table does not cover
+        the layout, and InvalidPositionError if it is invalid."""
         row = self._row(layout)
         first = int(self._first_roll[row])
         stored = self._chances[self._offsets[row] : self._offsets[row + 1]]
@@ -107,20 +109,23 @@ class RaceTable(MappedTable):
         return chances
 
     def probe_mean_rolls(self, layout: Layout) -> float:
-        """The expected number of rolls. Raises NotCoveredError or InvalidPositionError."""
+        """The expected number of rolls. Raises NotCoveredError if the table does not cover the layout, and
+        InvalidPositionError if it is invalid."""
         return float(self.table.array("mean_rolls")[self._row(layout)])
 
     def probe_sd_rolls(self, layout: Layout) -> float:
-        """The standard deviation of the number of rolls. Raises NotCoveredError or InvalidPositionError."""
+        """The standard deviation of the number of rolls. Raises NotCoveredError if the table does not cover the layout,
+        and InvalidPositionError if it is invalid."""
         return float(self.table.array("sd_rolls")[self._row(layout)])
 
     def probe_wastage(self, layout: Layout) -> float:
-        """Effective minus plain pip count. Raises NotCoveredError or InvalidPositionError."""
+        """The wastage of a layout: effective minus plain pip count. Raises NotCoveredError if the table does not cover
+        the layout, and InvalidPositionError if it is invalid."""
         points = layout_at(layout_index(layout, self.points), self.points)
         return self.probe_mean_rolls(layout) * PIPS_PER_ROLL - sum(n * count for n, count in enumerate(points, start=1))
 
     def chances_matrix(self, rows: int) -> NDArray[np.float64]:
-        """float64[rows, longest]: chances of the first positions; column n is the chance of exactly n rolls."""
+        """float64[rows, longest]: chances of the first `rows` positions; column n is the chance of exactly n rolls."""
         first = self._first_roll[:rows].astype(np.int64)
         starts = self._offsets[:rows].astype(np.int64)
         lengths = self._offsets[1 : rows + 1].astype(np.int64) - starts
@@ -167,7 +172,8 @@ class TwoSidedTable(MappedTable):
         return self._count * self._count
 
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
-        """The four equities of one position. Raises NotCoveredError or InvalidPositionError."""
+        """The four equities of one position. Raises NotCoveredError if the table does not cover it, and
+        InvalidPositionError if it is invalid."""
         index, other = self._indexes(on_roll, opponent)
         return self._equities(self._bytes, (index * self._count + other) * self._record_bytes)
 
@@ -178,7 +184,8 @@ class TwoSidedTable(MappedTable):
         return Equities(a * step - lowest, b * step - lowest, c * step - lowest, d * step - lowest)
 
     def _indexes(self, on_roll: Layout, opponent: Layout) -> tuple[int, int]:
-        """The indexes of both sides. Raises NotCoveredError or InvalidPositionError."""
+        """The indexes of both sides. Raises NotCoveredError if the table does not cover a layout, and
+        InvalidPositionError if it is invalid."""
         index, other = layout_index(on_roll, self.points), layout_index(opponent, self.points)
         if not (0 <= index < self._count and 0 <= other < self._count):
             found = f"{cite(on_roll)} against {cite(opponent)}"
@@ -210,17 +217,16 @@ class TwoSidedTable(MappedTable):
 
 
 def mean_excess(equity: float, wastage: float, opponent_wastage: float) -> float:
-    """The mean difference between the equity of the player on roll that two one-sided tables give, combined as
-    independent races, and the exact equity; negative if the player trails. Wastage is effective minus plain pip count
-    [pips]."""
+    """The mean difference between the equity of the player on roll from two one-sided tables, combined as independent
+    races, and the exact equity; negative if the player trails. Wastage is effective minus plain pip count [pips]."""
     leader, trailer = (wastage, opponent_wastage) if equity > 0.0 else (opponent_wastage, wastage)
     rate = max(0.0, _EXCESS + _BY_LEADER * leader - _BY_TRAILER * trailer)
     return rate * equity * (1.0 - equity * equity)
 
 
 def layout_index(layout: Layout, points: int) -> int:
-    """The index of a layout, or the index itself. Raises NotCoveredError for a checker beyond `points`, and
-    InvalidPositionError."""
+    """The index of a layout; an index is returned unchanged. Raises NotCoveredError if a checker is beyond `points`,
+    and InvalidPositionError if the layout is invalid."""
     if isinstance(layout, int):
         return layout if type(layout) is int else whole_index(layout)
     if isinstance(layout, np.ndarray) and layout.ndim > 1:
@@ -232,10 +238,8 @@ def layout_index(layout: Layout, points: int) -> int:
 def index_pairs(
     on_roll: ArrayLike, opponent: ArrayLike, count: int, table: Table
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Position indexes of both sides, int64[n] each, from arrays or lists of integers.
-
-    Raises UsageError unless both have the same shape [n], and NotCoveredError for an index outside the table.
-    """
+    """Position indexes of both sides, int64[n] each, from arrays or lists of integers. Raises UsageError if their
+    shapes are not the same [n], and NotCoveredError if an index is outside the table."""
     sides = tuple(integer_array(side, "position indexes as integers[n]") for side in (on_roll, opponent))
     if sides[0].shape != sides[1].shape or sides[0].ndim != 1:
         shapes = " and ".join(str(side.shape) for side in sides)
@@ -263,8 +267,8 @@ def fit_layout(layout: Sequence[int], points: int) -> Sequence[int]:
 
 
 def measured_error(error: Table | None, what: str = "cubeless equity") -> str:
-    """The error of combining two one-sided distributions in words, from a `bearoff_error` table or the published study.
-    Raises ManifestFormatError."""
+    """A description of the error of combining two one-sided distributions, from a `bearoff_error` table or the
+    published study. Raises ManifestFormatError if the manifest is damaged."""
     size, found = (error.manifest.variant, error.manifest.statistics) if error else RACE_STUDY
     mean, smallest, largest = (found[name] for name in RACE_STUDY[1])
     return (

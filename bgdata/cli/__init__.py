@@ -1,4 +1,4 @@
-"""The command line: the commands, and the module of `bgdata` that each is in."""
+"""The command line: the commands, and for each the module of `bgdata` that defines it."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "referee": ("measures.commands.benchmark", "Score a PLAYER on decisions that an exact table has solved."),
         "analyze": ("matches.commands.analyze", "Judge the luck, plays and cube actions of a MATCH."),
         "matches": ("matches.commands.library", "List the imported matches, or report on a PLAYER."),
+        "quiz": ("matches.commands.quiz", "Ask decisions that you erred in, or that others rolled out."),
         "luck": ("matches.commands.luck", "Say how lucky and how skilful the players of a MATCH were."),
     },
     "corpora": {

@@ -59,7 +59,8 @@ def look_of(place: int) -> dict[str, Any]:
 
 
 def draw_marks(axes: Axes, series: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> None:
-    """Draw the (figures, standard errors) of every series at the heights 0, 1, 2, ..., side by side, without NaN."""
+    """Draw the (figures, standard errors) of every series at the heights 0, 1, 2,..., side by side. NaN is not
+    drawn."""
     step = min(0.18, 0.7 / len(series))
     for n, (label, (figures, errors)) in enumerate(series.items()):
         heights = [place + step * (n - (len(series) - 1) / 2) for place in range(len(figures))]
@@ -79,8 +80,8 @@ def number_or_nan(figure: float | None) -> float:
 
 @contextmanager
 def new_figure(width: float, height: float) -> Iterator[Figure]:
-    """An empty figure of this size in inches. Draw and write it inside the block, which sets our style. Raises
-    MissingExtraError."""
+    """An empty figure of this size in inches. Draw and write it inside the `with` block, which sets our style. Raises
+    MissingExtraError if matplotlib is not installed."""
     with needing("plots", "to draw pictures"):
         import matplotlib
         from matplotlib.figure import Figure
@@ -90,7 +91,8 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Write a figure, as SVG if the name ends in .svg, else as PNG, and report it. Raises StorageError."""
+    """Write a figure, as SVG if the name ends in.svg, else as PNG, and report it. Raises StorageError if it cannot be
+    written."""
     write_file(path, _file_of(figure, "svg" if path.suffix.lower() == ".svg" else "png"))
     click.echo(f"wrote {path}", err=True)
 

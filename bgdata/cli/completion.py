@@ -21,7 +21,7 @@ Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
-    """Completion by the `names` that begin with the typed text."""
+    """A completion callback: the `names` that begin with the typed text."""
 
     def complete(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
         try:
@@ -33,7 +33,7 @@ def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
 
 
 def complete_folders(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Folders, which the shell itself completes."""
+    """The callback for folders, which the shell itself completes."""
     return [CompletionItem(typed, type="dir")]
 
 
@@ -61,7 +61,7 @@ def _met_names(warehouse: Warehouse) -> Iterable[str]:
 
 
 def _titles(warehouse: Warehouse, typed: str, kind: str | None = None) -> Iterable[str]:
-    """KIND/VARIANT of all versions (of a kind), and KIND/VARIANT/VERSION for a typed variant."""
+    """KIND/VARIANT of all versions (of `kind`, if given), and KIND/VARIANT/VERSION once a variant is typed."""
     for table in warehouse.versions(kind):
         title, version = table.name.rsplit("/", 1)
         yield title
@@ -70,7 +70,7 @@ def _titles(warehouse: Warehouse, typed: str, kind: str | None = None) -> Iterab
 
 
 def _scopes(warehouse: Warehouse, typed: str) -> Iterable[str]:
-    """Kinds; after a typed kind, KIND/VARIANT and versions."""
+    """Names of kinds; once a kind is typed, its KIND/VARIANT and versions."""
     kind, slash, _ = typed.partition("/")
     return _titles(warehouse, typed, kind) if slash else warehouse.kinds
 

@@ -47,7 +47,8 @@ def open_player(warehouse: Warehouse, network: str = "", ply: int = 0, *, endgam
 
 
 def build_small_tables(warehouse: Warehouse) -> None:
-    """Build the bearoff tables of 6 points that the user's own warehouse lacks. Raises StorageError."""
+    """Build the bearoff tables of 6 points that are missing in the user's own warehouse. Raises StorageError if they
+    cannot be written."""
     if not is_own(warehouse):
         return
     from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
@@ -59,8 +60,8 @@ def build_small_tables(warehouse: Warehouse) -> None:
 
 
 def build_default_met(warehouse: Warehouse) -> None:
-    """Build the match equity table of the shipped network if the user's own warehouse lacks it. Raises
-    StorageError."""
+    """Build the match equity table of the shipped network if it is missing in the user's own warehouse. Raises
+    StorageError if it cannot be written."""
     if not is_own(warehouse):
         return
     from bgdata.equity.kinds.match_equity import DATASET
@@ -74,7 +75,7 @@ def is_own(warehouse: Warehouse) -> bool:
 
 
 def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]) -> None:
-    """Build the wanted versions that are missing, with a message. Raises StorageError."""
+    """Build the wanted versions that are missing, with a message. Raises StorageError if one cannot be written."""
     missing = [
         (kind, parameters, slug)
         for kind, parameters in wanted
@@ -94,11 +95,9 @@ def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]
 def chosen_rules(
     warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
 ) -> CubeRules:
-    """The cube model, the match equity table and the rules; an option overrides `has_beavers`.
-
-    Raises UsageError for options that do not fit the model or the game, InvalidParameterError for a value out of range,
-    and the errors of `find_met_or_file`.
-    """
+    """The cube model, the match equity table and the rules that the options choose. The rules have beavers as the
+    option says, by default `has_beavers`. Raises UsageError for options that do not fit the model or the game,
+    InvalidParameterError for a value out of range, and the errors of `find_met_or_file`."""
     from bgdata.equity.cube import CubeRules
     from bgdata.equity.cube_models import DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
     from bgdata.equity.curves import DEFAULT_VOLATILITY
@@ -132,8 +131,9 @@ def chosen_rules(
 
 
 def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
-    """The named match equity table of the warehouse (by default the one built here), or that of an .xml or .met file.
-    Raises MissingTableError, StorageError, and CorruptFileError for a file without a table of chances."""
+    """A match equity table: the one named `text` in the warehouse (by default the one built here), or one read from an
+    .xml or .met file. Raises MissingTableError if the warehouse does not contain it, StorageError if the file cannot be
+    read, and CorruptFileError if the file contains no table of chances."""
     from bgdata.equity.kinds.met_xml import DATASET, met_name
     from bgdata.store.manifest import unpacked_name
     from bgdata.store.names import is_name

@@ -1,7 +1,5 @@
-"""Building versions, and output of rows as text, CSV and JSON, and of pages in HTML.
-
-A page is one file without scripts and other resources; its colours follow the reader's choice of light or dark mode.
-"""
+"""Build versions, and print rows as text, CSV and JSON, and pages in HTML. A page is one file without scripts and other
+resources; its colours follow the reader's choice of light or dark mode."""
 
 from __future__ import annotations
 
@@ -34,18 +32,19 @@ body { background: var(--paper); color: var(--ink); font: 16px/1.5 sans-serif; m
 h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; }
 .chart { width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt; }
+.charts svg { max-width: 100%; height: auto; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.15rem 0.8rem 0.15rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--rule); }
 td.number, th.number { text-align: right; }
-td { overflow-wrap: anywhere; } .soft { color: var(--soft); }
+td, code { overflow-wrap: anywhere; } .soft { color: var(--soft); }
 pre { overflow-x: auto; padding: 0.6rem; border: 1px solid var(--rule); }
 """.strip()
 
 
 def build_version(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, force: bool = False) -> Table:
-    """Build a version, or find it, with bars of its progress. Raises the same exceptions as `Warehouse.build`."""
+    """Build a version, or find it if it exists, with progress bars. Raises the same exceptions as `Warehouse.build`."""
     with progress_bars() as progress:
         return warehouse.build(kind.name, parameters, progress=progress, force=force)
 
@@ -59,8 +58,8 @@ def show_rows(rows: Iterable[Row], form: str, lines: Iterable[str]) -> None:
 
 
 def write_rows(rows: Iterable[Row], form: str) -> None:
-    """Print rows as `csv`, or as `json`: an array of objects. Columns are those of all rows; missing values and NaN are
-    empty or null."""
+    """Print rows as `csv`, or as `json`: an array of objects. The columns are all that occur in a row; missing values
+    and NaN are empty or null."""
     whole = whole_rows(rows)
     if form == "json":
         click.echo(json.dumps(whole, allow_nan=False))
@@ -99,13 +98,13 @@ def page_head(title: str) -> Iterator[str]:
 
 
 def section(title: str, rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """A heading with a table below it; the first row is its head."""
+    """HTML of a heading with a table below it; the first row is the head of the table."""
     yield f"<h2>{escape(title)}</h2>"
     yield from grid(list(rows))
 
 
 def grid(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A table whose first row is its heading; empty without further rows."""
+    """HTML of a table whose first row is its heading; empty if there are no further rows."""
     head, *others = rows
     yield '<div class="wide"><table>'
     if any(head):

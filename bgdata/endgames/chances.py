@@ -109,7 +109,7 @@ class ChanceBounds(NamedTuple):
 
 def best_plays(layouts: Layouts, plays: Plays, cubeless: NDArray[np.float32]) -> NDArray[np.int32]:
     """int32[on roll, opponent, 21]: the pair after the best play of each roll, as next on roll * layouts + next
-    opponent, from float32[on roll, opponent] cubeless equities."""
+    opponent, by float32[on roll, opponent] cubeless equities."""
     wanted = are_unfinished(layouts)
     chosen = np.zeros((*wanted.shape, ROLL_COUNT), np.int32)
     in_threads(

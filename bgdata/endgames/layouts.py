@@ -77,7 +77,7 @@ def fill_hits(counts: Array, shifts: Array, hit: Array) -> None:
 
 
 def bits_of(is_set: NDArray[np.bool_]) -> NDArray[np.uint32]:
-    """uint32[layouts]: bool[layouts, 24] from the ace point as bits 1 to 24."""
+    """uint32[layouts]: bits 1 to 24 of each row of bool[layouts, 24], ace point first."""
     bits = np.uint32(1) << np.arange(1, BAR, dtype=np.uint32)
     found: NDArray[np.uint32] = np.where(is_set, bits, np.uint32(0)).sum(axis=1, dtype=np.uint32)
     return found

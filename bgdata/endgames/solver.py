@@ -139,7 +139,7 @@ def fill_traces(traces: Array, steps: Steps, opponent: int) -> None:
 
 @kernel(borrows=True)
 def blots_among(points: int, traces: Array) -> int:
-    """The set of blots with a trace among some points."""
+    """The set of blots that have a trace on one of these points."""
     found = 0
     for blot in range(MAX_CHECKERS):
         found |= int(points & traces[blot] != 0) << blot
@@ -213,7 +213,9 @@ def add_rolls(
                 add_lower(totals, 2.0, left, own, own, lanes)
             else:
                 own_other = own + (other - die) * lanes
-                add_single(totals, 2.0, rolls, left, own_other, opponent, place, steps, cube_values, slack, unit, lanes)
+                add_one_step(
+                    totals, 2.0, rolls, left, own_other, opponent, place, steps, cube_values, slack, unit, lanes
+                )
         twice, double = die * 7 * lanes, (36 + die) * lanes
         if rolls[double] < np.inf:
             add_lower(totals, 1.0, rolls, double, double, lanes)
@@ -222,16 +224,16 @@ def add_rolls(
         elif rolls[twice] < np.inf:
             add_lower(totals, 1.0, rolls, twice, twice, lanes)
         else:
-            add_single(totals, 1.0, rolls, left, own, opponent, place, steps, cube_values, slack, unit, lanes)
+            add_one_step(totals, 1.0, rolls, left, own, opponent, place, steps, cube_values, slack, unit, lanes)
 
 
 @kernel(borrows=True)
-def add_single(
+def add_one_step(
     totals: Array, weight: float, rolls: Array, left: Array, item: int, opponent: int, place: int, steps: Steps,
     cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Add weight x the worth of one step, left[item + lane], to totals[lane], or the worth of no step if none is
-    possible. Overwrites the first rolls[lane], which are not needed afterwards."""
+    """Add weight x the worth after a single step to totals[lane]: left[item + lane] if the side can take the step,
+    otherwise the worth of the unchanged place. Overwrites the first rolls[lane], which are not needed afterwards."""
     if left[item] < np.inf:
         add_lower(totals, weight, left, item, item, lanes)
         return
@@ -325,8 +327,8 @@ def keep_slack(
     begin: int, end: int, first: int, steps: Steps, values: Array, cube_values: Array, lanes: int, moves: Array,
     slack: Array, unit: float,
 ) -> None:  # fmt: skip
-    """Like `keep_cube_values` for bounds: fill slack[place, opponent, bound, lane], and moves[place] with the largest
-    growth of a bound in units, infinite if it stopped being a bound."""
+    """Like `keep_cube_values`, for bounds: fill slack[place, opponent, bound, lane], and moves[place] with the largest
+    growth of a bound in units, infinite if it is no longer a bound."""
     count = len(steps.pips)
     found = np.zeros(2 * lanes, np.float32)
     for place in range(max(1, begin), end):
@@ -413,11 +415,9 @@ def keep_equities(
 def fill_equities(
     bounds: Bounds, equities: NDArray[np.float32], columns: Sequence[int], lost: NDArray[np.int8]
 ) -> None:
-    """Fill equities[on roll, opponent, column], sides by layout, with the values of the given columns.
-
-    They are NaN where two sides share a point or neither has checkers. Where one side has borne off it has won the
-    points that the other one has lost.
-    """
+    """Fill equities[on roll, opponent, column], sides by layout, with the values of the given columns. They are NaN
+    where two sides share a point or neither has checkers. Where one side has borne off it has won the points that the
+    other one has lost."""
     steps, chosen, lefts = bounds.steps, np.array(columns), scratch_of(bounds)
     equities[...] = np.nan
     points = np.where(chosen == JACOBY, 1, lost[1:, None])

@@ -29,7 +29,7 @@ class EndgameTable(MappedTable):
 
     def probe(self, on_roll: Sequence[int], opponent: Sequence[int]) -> Equities:
         """The equities of the player on roll. Each side is given as its checkers on its own points 1 to 24 and on the
-        bar. Raises NotCoveredError for more checkers than the table covers, for none, or if both sides share a
+        bar. Raises NotCoveredError if a side has no checker or more than the table covers, or if both sides share a
         point."""
         sides = list(on_roll), list(opponent)
         if all(0 < sum(side) <= self.checkers and len(side) == BAR and min(side) >= 0 for side in sides):

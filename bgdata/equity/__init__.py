@@ -1,1 +1,1 @@
-"""Match equity tables (which need only NumPy) and models of the cube, also for kernels."""
+"""Match equity tables, which need only NumPy, and models of the cube, also for kernels."""

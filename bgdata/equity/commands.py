@@ -204,7 +204,7 @@ def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
 
 
 def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:
-    """The stakes at a score, as lines of text in percent."""
+    """Lines of text with the stakes at a score, in percent."""
     yield f"{score} by {met.name}: {100 * met.at(score):.3f} %"
     chance = Quantity(3, 100)
     columns = (
@@ -241,8 +241,9 @@ def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
 
 
 def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
-    """Write a table as an XML file that gnubg loads; returns a line about the file. Raises the errors of
-    `find_met_or_file`, UsageError for a table without post-Crawford chances, and StorageError."""
+    """Write a table as an XML file that gnubg loads; returns a line of text about the file. Raises the errors of
+    `find_met_or_file`, UsageError if the table has no post-Crawford chances, and StorageError if the file cannot be
+    written."""
     met = find_met_or_file(warehouse, name)
     own, other = met.cells[1, 1:, 1], 1 - met.cells[1, 1, 1:]
     own, other = own[np.isfinite(own)], other[np.isfinite(other)]  # only known chances
@@ -261,10 +262,8 @@ MAX_NUMBERED = 15  # most points to go for which cells show numbers
 
 
 def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, path: Path) -> None:
-    """Draw a heat map of the chances of winning the match in percent, or of their differences from another table.
-
-    The row of the trailer after the Crawford game is below it. Raises StorageError.
-    """
+    """Write a heat map of the chances of winning the match in percent, or of their differences from the table `other`.
+    The row of the trailer after the Crawford game is below it. Raises StorageError if the file cannot be written."""
     most = min(length or met.length, met.length, other.length if other else met.length)
     cells = 100 * met.cells[:, 1 : most + 1, 1 : most + 1]
     if other is not None:

@@ -76,18 +76,14 @@ class ExactCube(Protocol):
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
         """Equities of the player on roll before the roll: points per unit cube in money play, mwc by `met` in a match.
-        None if the tables do not cover the position and stakes.
-
-        Doubling is NOT_ALLOWED if the rules forbid it. Without beavers, `double_beaver` equals `double_take`.
-        """
+        None if the tables do not cover the position and stakes. Doubling is NOT_ALLOWED if the rules forbid it. If
+        there are no beavers, `double_beaver` equals `double_take`."""
 
 
 @dataclass(frozen=True)
 class CubeDecision:
-    """A cube decision of the player on roll; equities are for this player, in `unit`, before the roll.
-
-    The equities of doubling are None if the player may not double or could gain nothing; `why_not` is then the reason.
-    """
+    """A cube decision of the player on roll; equities are for this player, in `unit`, before the roll. The equities of
+    doubling are None if the player may not double or could gain nothing; `why_not` is then the reason."""
 
     no_double: float
     double_take: float | None
@@ -102,7 +98,7 @@ class CubeDecision:
 
     @property
     def action(self) -> Action:
-        """The best action. Among equally good actions, one with a double, and with a pass."""
+        """The best action. Among equally good actions, doubling comes first, and then passing."""
         return self.best[0]
 
     @property
@@ -145,8 +141,8 @@ def decide_cube(
 ) -> CubeDecision:
     """The cube decision of the player on roll from its five cumulative chances before the roll.
 
-    `exact` equities replace those of the model, and `accuracy` its description. Raises InvalidParameterError for
-    chances out of order, rules that do not fit the stakes, or a match without a match equity table, and
+    `exact` equities replace the equities of the model, and `accuracy` its description. Raises InvalidParameterError for
+    chances out of order, rules that do not fit the stakes, or a match if there is no match equity table, and
     InvalidScoreError for a score that the table does not have.
     """
     try:
@@ -208,7 +204,8 @@ def check_scores(met: MatchEquity, score: MatchScore, cube_value: int) -> None:
 
 
 def check_rules(stakes: Stakes, rules: CubeRules) -> None:
-    """Raise InvalidParameterError for a match without a match equity table, or for money rules in a match."""
+    """Raise InvalidParameterError if there is no match equity table for a match, or if rules of money play are given
+    for a match."""
     if isinstance(stakes.score, Money):
         return
     if rules.has_beavers:
@@ -235,7 +232,7 @@ def why_no_double(stakes: Stakes, rules: CubeRules = DEFAULT_RULES) -> str:
 
 
 def best_actions(equities: CubeEquities) -> tuple[Action, ...]:
-    """All best actions; among equally good ones those with a double, and with a pass, come first."""
+    """All best actions; among equally good ones, doubling comes first, and then passing."""
     answer, passed = doubling.best_answer(equities), equities.double_pass
     found = [Action(doubling.best_action(equities))]
     if answer == NOT_ALLOWED:
@@ -270,11 +267,10 @@ Value = TypeVar("Value", float, Values)
 
 
 def position_values(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> Values:
-    """float64[n]: values of float[n, 5] chances of the player on roll before the roll, as mwc or points.
-
-    Raises InvalidParameterError for chances out of order, a match without a match equity table, or a model that does
-    not support the Jacoby rule when it holds; and InvalidScoreError for a score that the table lacks.
-    """
+    """float64[n]: the values of positions to the player on roll before the roll, as mwc or points, from float[n, 5]
+    chances. Raises InvalidParameterError for chances out of order, a match if there is no match equity table, or a
+    model that does not support the Jacoby rule when it holds; and InvalidScoreError for a score that the table does not
+    contain."""
     rows, score, owner = doubling.check_chances(chances), stakes.score, OWNER_CODES[stakes.cube.owner]
     equities = np.empty(len(rows))
     if isinstance(score, MatchScore):
@@ -289,29 +285,32 @@ def position_values(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRu
 
 
 def for_other_side(value: Value, stakes: Stakes) -> Value:
-    """A value for one side, turned into that for the other: mwc of both sum to 1, points to 0."""
+    """The value to the other side: the mwc of both sides sum to 1, their points to 0."""
     return -value if isinstance(stakes.score, Money) else 1 - value
 
 
 def worth_of_game(stakes: Stakes, rules: CubeRules) -> float:
-    """The worth of the game before its first roll: mwc by the table, or 0 points. Raises InvalidScoreError."""
+    """The worth of the game before its first roll: mwc by the table, or 0 points. Raises InvalidScoreError if the table
+    does not contain the score."""
     return 0.0 if isinstance(stakes.score, Money) else met_of(rules).at(stakes.score)
 
 
 def worth_of_result(points: int, stakes: Stakes, rules: CubeRules) -> float:
-    """The worth of winning `points`, cube included (negative: losing them). Raises InvalidScoreError."""
+    """The worth of winning `points`, cube included (negative: losing them). Raises InvalidScoreError if the table does
+    not contain the score."""
     return float(points) if isinstance(stakes.score, Money) else met_of(rules).after(stakes.score, points)
 
 
 def normalised_point(stakes: Stakes, rules: CubeRules) -> float:
     """The worth of one point of normalised equity: half the difference between winning and losing a single game with
-    this cube. Errors divided by it can be compared across cubes and scores. Raises InvalidScoreError."""
+    this cube. Errors divided by it can be compared across cubes and scores. Raises InvalidScoreError if the table does
+    not contain the score."""
     value = stakes.cube.value
     return (worth_of_result(value, stakes, rules) - worth_of_result(-value, stakes, rules)) / 2
 
 
 def met_of(rules: CubeRules) -> MatchEquity:
-    """The match equity table of the rules. Raises InvalidParameterError without one."""
+    """The match equity table of the rules. Raises InvalidParameterError if they have none."""
     if rules.met is None:
         raise InvalidParameterError("expected a match equity table for a match, got none")
     return rules.met

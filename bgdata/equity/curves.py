@@ -177,7 +177,7 @@ def double_point(now: Curve, taken: Curve, passed: float, beaver_factor: float) 
 
 
 def owner_code(owner: CubeOwner | str) -> int:
-    """The number of an owner in kernels. Raises InvalidParameterError."""
+    """The number that kernels use for an owner. Raises InvalidParameterError for an unknown owner."""
     if owner not in OWNER_CODES:
         raise InvalidParameterError(f"expected a cube owner in {{{', '.join(CubeOwner)}}}, got {owner}")
     return OWNER_CODES[CubeOwner(owner)]
@@ -199,7 +199,8 @@ def live_points(mean_win: float, mean_loss: float) -> LivePoints:
 
 @kernel()
 def live_curve(mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
-    """The live cube's equity, by owner code; `is_jacoby` matters only for a centered cube."""
+    """The live cube's equity for the cube owner `owner` (CENTERED, ON_ROLL or OPPONENT); `is_jacoby` matters only for a
+    centered cube."""
     points = live_points(mean_win, mean_loss)
     if owner == CENTERED:
         if is_jacoby:
@@ -212,7 +213,8 @@ def live_curve(mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -
 
 @kernel()
 def index_of(owner: int, own_index: float, opponent_index: float) -> float:
-    """The cube life index of a cube by its owner, from those of the player on roll and of the opponent."""
+    """The cube life index for the cube owner `owner` (CENTERED, ON_ROLL or OPPONENT), from the indexes of the player on
+    roll and of the opponent."""
     if owner == CENTERED:
         return 0.5 * (own_index + opponent_index)
     return own_index if owner == ON_ROLL else opponent_index
@@ -222,7 +224,7 @@ def index_of(owner: int, own_index: float, opponent_index: float) -> float:
 def janowski_curve(
     mean_win: float, mean_loss: float, owner: int, own_index: float, opponent_index: float, is_jacoby: bool
 ) -> Curve:
-    """The equity of Janowski's model, by owner code."""
+    """The equity curve of Janowski's model for the cube owner `owner` (CENTERED, ON_ROLL or OPPONENT)."""
     return mix(live_curve(mean_win, mean_loss, owner, is_jacoby), index_of(owner, own_index, opponent_index))
 
 
@@ -235,7 +237,8 @@ def first_window(mean_win: float, mean_loss: float, index: float) -> LivePoints:
 
 @kernel()
 def first_equity(win: float, mean_win: float, mean_loss: float, owner: int, index: float) -> float:
-    """The no-double equity of the model as first published, by owner code."""
+    """The no-double equity of the model as first published, for the cube owner `owner` (CENTERED, ON_ROLL or
+    OPPONENT)."""
     window, dead = first_window(mean_win, mean_loss, index), win * (mean_win + mean_loss) - mean_loss
     if owner != ON_ROLL and win <= window.take_point:
         return min(-1.0, dead)
@@ -249,8 +252,8 @@ def first_equity(win: float, mean_win: float, mean_loss: float, owner: int, inde
 
 @kernel()
 def first_points(mean_win: float, mean_loss: float, owner: int, index: float) -> Points:
-    """Where decisions change in the model as first published, for a centered cube or one that the player on roll owns.
-    The formulas are Janowski's, except the too-good point, which is that of a dead cube."""
+    """The winning chances at which decisions change in the model as first published, for a centered cube or one that
+    the player on roll owns. The formulas are Janowski's, except that the too-good point is the one of a dead cube."""
     window, width = first_window(mean_win, mean_loss, index), mean_win + mean_loss + 0.5 * index
     above_loss = index if owner == ON_ROLL else 0.5 * index * (3.0 - index) / (2.0 - index)
     too_good_point = (mean_loss + 1.0) / (mean_win + mean_loss)
@@ -262,7 +265,8 @@ def fill_janowski(
     situations: NDArray[np.float64], owner: int, own_index: float, opponent_index: float, is_jacoby: bool,
     equities: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """Fill equities[row] from situations[row, 0:3]: winning chance, mean points of a win and of a loss."""
+    """Fill equities[row] with the no-double equities of Janowski's model, from situations[row, 0:3]: winning chance,
+    mean points of a win and of a loss."""
     for row in range(len(situations)):
         win, mean_win, mean_loss = situations[row, 0], situations[row, 1], situations[row, 2]
         curve = janowski_curve(mean_win, mean_loss, owner, own_index, opponent_index, is_jacoby)
@@ -299,7 +303,8 @@ def janowski_equities(
 def situation_rows(
     win: ArrayLike, mean_win: ArrayLike, mean_loss: ArrayLike
 ) -> tuple[NDArray[np.float64], tuple[int, ...]]:
-    """float64[n, 3]: rows of arrays that broadcast, and their common shape. Raises InvalidParameterError."""
+    """float64[n, 3]: rows of winning chance, mean points of a win and of a loss, from arrays that broadcast; and their
+    common shape. Raises InvalidParameterError if a value is out of range."""
     try:
         columns = np.broadcast_arrays(*(np.asarray(column, float) for column in (win, mean_win, mean_loss)))
     except ValueError as error:
@@ -314,7 +319,8 @@ def situation_rows(
 
 
 def both_indexes(cube_life_index: float, opponent_cube_life_index: float | None) -> tuple[float, float]:
-    """Both players' cube life indexes; the second defaults to the first. Raises InvalidParameterError."""
+    """Both players' cube life indexes; the second defaults to the first. Raises InvalidParameterError if one is outside
+    0 to 1."""
     other = cube_life_index if opponent_cube_life_index is None else opponent_cube_life_index
     for index in (cube_life_index, other):
         check_cube_life_index(index)
@@ -339,8 +345,8 @@ def turning_equity(mean_win: float, mean_loss: float, volatility: float) -> floa
 def jump_curve(
     mean_win: float, mean_loss: float, owner: int, volatility: float, local: float, is_jacoby: bool = False
 ) -> Curve:
-    """The equity of the jump model, by owner code, from mean points of a win and of a loss, the mean and the local
-    volatility. `is_jacoby` matters only for a centered cube."""
+    """The equity curve of the jump model for the cube owner `owner` (CENTERED, ON_ROLL or OPPONENT), from mean points
+    of a win and of a loss, the mean and the local volatility. `is_jacoby` matters only for a centered cube."""
     if owner == CENTERED and is_jacoby:
         return centered_jump_curve(live_curve(mean_win, mean_loss, CENTERED, True), local)
     if owner == CENTERED:

@@ -37,7 +37,7 @@ _NO_DOUBLE, _TAKE, _PASS, _TOO_GOOD, _BEAVER = map(int, Action)
 
 class Strategy(NamedTuple):
     """A model of the cube with its settings: JANOWSKI and JANOWSKI_FIRST use the cube life indexes of the player on
-    roll and of the opponent, JUMP the mean volatility and that of the position."""
+    roll and of the opponent, JUMP the mean volatility and the volatility of the position."""
 
     model: int = JANOWSKI
     cube_life_index: float = DEFAULT_INDEX
@@ -50,8 +50,8 @@ DEFAULT_STRATEGY = Strategy()
 
 
 class CubeEquities(NamedTuple):
-    """Equities of the player on roll: points per unit cube, or mwc in a match. Forbidden actions are NOT_ALLOWED.
-    Without beavers, `double_beaver` equals `double_take`."""
+    """Equities of the player on roll: points per unit cube, or mwc in a match. Forbidden actions are NOT_ALLOWED. If
+    there are no beavers, `double_beaver` equals `double_take`."""
 
     no_double: float
     double_take: float
@@ -60,7 +60,7 @@ class CubeEquities(NamedTuple):
 
 
 class PointColumns(NamedTuple):
-    """`Points` of many situations, float64[...] each."""
+    """`Points` of many pairs of mean points, float64[...] each."""
 
     take_point: NDArray[np.float64]
     double_point: NDArray[np.float64]
@@ -69,19 +69,21 @@ class PointColumns(NamedTuple):
 
 
 def janowski(cube_life_index: float = DEFAULT_INDEX, opponent_cube_life_index: float | None = None) -> Strategy:
-    """Janowski's model with one cube life index, or one for each player. Raises InvalidParameterError."""
+    """Janowski's model with one cube life index, or one for each player. Raises InvalidParameterError if an index is
+    outside 0 to 1."""
     own, other = curves.both_indexes(cube_life_index, opponent_cube_life_index)
     return Strategy(JANOWSKI, own, other)
 
 
 def janowski_first(cube_life_index: float = DEFAULT_INDEX) -> Strategy:
-    """Janowski's model in the version that was published first and withdrawn. Raises InvalidParameterError."""
+    """Janowski's model in the version that was published first and withdrawn. Raises InvalidParameterError if the index
+    is outside 0 to 1."""
     return janowski(cube_life_index)._replace(model=JANOWSKI_FIRST)
 
 
 def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None = None) -> Strategy:
-    """The jump model, with one volatility, or a separate local one for the present cube. Raises
-    InvalidParameterError."""
+    """The jump model, with one volatility, or a separate local one for the present cube. Raises InvalidParameterError
+    if a volatility is out of range."""
     local = volatility if local_volatility is None else local_volatility
     for given in (volatility, local):
         if not 0 <= given <= curves.MAX_VOLATILITY:
@@ -119,7 +121,7 @@ def best_equity(equities: CubeEquities) -> float:
 
 @kernel()
 def best_action(equities: CubeEquities) -> int:
-    """The number of the best `Action`; an indifferent player doubles, and passes."""
+    """The number of the best `Action`. If two actions are equal, the player doubles, and the opponent passes."""
     answer, passes = best_answer(equities), equities.double_pass <= best_answer(equities)
     if equities.no_double > answer:
         return _TOO_GOOD if passes and answer > NOT_ALLOWED else _NO_DOUBLE
@@ -139,7 +141,8 @@ def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
 
 @kernel()
 def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
-    """The equity curve in money play, by owner code, of a model that has one: JANOWSKI or JUMP."""
+    """The equity curve in money play of the model JANOWSKI or JUMP, for the cube owner `owner` (CENTERED, ON_ROLL or
+    OPPONENT)."""
     if strategy.model == JUMP:
         return curves.jump_curve(mean_win, mean_loss, owner, strategy.volatility, strategy.local_volatility, is_jacoby)
     return curves.janowski_curve(
@@ -151,7 +154,8 @@ def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: in
 def no_double_equity(
     strategy: Strategy, win: float, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool
 ) -> float:
-    """No-double equity of the player on roll in money play, in points per unit cube, by owner code."""
+    """No-double equity of the player on roll in money play, in points per unit cube, for the cube owner `owner`
+    (CENTERED, ON_ROLL or OPPONENT)."""
     if strategy.model == JANOWSKI_FIRST:
         index = curves.index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
         return curves.first_equity(win, mean_win, mean_loss, owner, index)
@@ -175,7 +179,8 @@ def money_equities(
 def money_points_of(
     strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool, has_beavers: bool
 ) -> Points:
-    """Where decisions change in money play, for a centered cube or one that the player on roll owns."""
+    """The winning chances at which decisions change in money play, for a centered cube or one that the player on roll
+    owns."""
     if strategy.model == JANOWSKI_FIRST:
         index = curves.index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
         return curves.first_points(mean_win, mean_loss, owner, index)
@@ -224,11 +229,8 @@ def money_points(
 
 
 def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int:
-    """Check owner and rules for money play, and return the owner code that kernels use.
-
-    Raises InvalidParameterError for an unknown owner, and for a model that does not support the Jacoby rule if the rule
-    matters.
-    """
+    """Check owner and rules for money play; returns the number that kernels use for the owner. Raises
+    InvalidParameterError for an unknown owner, or if the Jacoby rule matters and the model does not support it."""
     code = curves.owner_code(owner)
     if is_jacoby and not CUBE_MODELS[strategy.model].knows_jacoby and code == CENTERED:
         raise InvalidParameterError(f"expected a model that knows the jacoby rule, got {MODEL_NAMES[strategy.model]}")
@@ -236,8 +238,8 @@ def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int
 
 
 def check_chances(chances: Array) -> NDArray[np.float64]:
-    """Five cumulative chances per row, as float64[n, 5]. Raises InvalidParameterError for another shape, values outside
-    0 to 1, or a chance above one that includes it (beyond rounding)."""
+    """float64[n, 5]: five cumulative chances per row, checked. Raises InvalidParameterError for another shape, values
+    outside 0 to 1, or a chance that is larger than one that includes it (beyond rounding)."""
     rows = np.ascontiguousarray(chances, np.float64)
     if rows.ndim != 2 or rows.shape[1] != 5:
         raise InvalidParameterError(f"expected chances[n, 5], got {list(rows.shape)}")

@@ -4,7 +4,7 @@ table. Decisions are in mwc.
 As in money play, a live cube is turned where taking and passing are equal. But every cube value has its own curve: they
 are solved downwards from the first value that decides the match for either side (T. Keith's algorithm). With a dead
 cube, mwc is linear between the mean of losses and the mean of wins. With jumps, every bend of a live curve has the same
-cost as in money play, and decision points are those of the model's own curves.
+cost as in money play, and decision points come from the model's own curves.
 
 In kernels a match is `cells`, the float64[2, n + 1, n + 1] of a `MatchEquity`, and the points that both sides need.
 Cube values are followed until they cannot change the result.
@@ -74,7 +74,7 @@ class MatchCurves(NamedTuple):
 
 @kernel(borrows=True)
 def shares_of(chances: NDArray[np.floating]) -> Shares:
-    """Shares from five cumulative chances[0:5]; without gammons if there are no wins, or no losses."""
+    """Shares from five cumulative chances[0:5]; the shares of gammons are 0 if there are no wins, or no losses."""
     win = min(max(float(chances[0]), 0.0), 1.0)
     won, lost = max(win, 1e-12), max(1.0 - win, 1e-12)
     return Shares(
@@ -140,8 +140,8 @@ def live_below(cells: Cells, game: MatchGame, value: int, shares: Shares, higher
 
 @kernel(borrows=True)
 def model_curves(strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> MatchCurves:
-    """The curves that `model_curve` turns into those of a model: the live cube's, or those with jumps. Jumps have the
-    mean size after the cube is turned and the local size before."""
+    """The curves from which `model_curve` computes the curves of a model: those with a live cube, or those with jumps.
+    Jumps have the mean size after the cube is turned and the local size before."""
     value = 2 * cube_value
     while value < max(game.away, game.opponent_away):
         value *= 2
@@ -165,7 +165,7 @@ def model_curves(strategy: Strategy, cells: Cells, game: MatchGame, cube_value: 
 
 @kernel()
 def model_curve(strategy: Strategy, curve: Curve, index: float) -> Curve:
-    """A curve of `model_curves` in the model: mixed with a dead cube, or unchanged with jumps."""
+    """The curve of a model from a curve of `model_curves`: mixed with a dead cube, or unchanged in the jump model."""
     return curve if strategy.model == JUMP else mix(curve, index)
 
 
@@ -173,8 +173,8 @@ def model_curve(strategy: Strategy, curve: Curve, index: float) -> Curve:
 def match_curve(
     cells: Cells, game: MatchGame, cube_value: int, owner: int, shares: Shares, strategy: Strategy, curves: MatchCurves
 ) -> Curve:
-    """The mwc curve of the present cube in the model, by owner code, from its `model_curves`. For a centered cube, the
-    index of a player who gains nothing from a higher cube is ignored."""
+    """The mwc curve of the present cube in the model, for the cube owner `owner` (CENTERED, ON_ROLL or OPPONENT), from
+    its `model_curves`. For a centered cube, the index of a player who gains nothing from a higher cube is ignored."""
     if game.is_crawford:
         return dead_curve(cells, game, cube_value, shares)
     index = index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
@@ -209,8 +209,8 @@ def match_equities(
 def match_points(
     strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, owner: int, chances: NDArray[np.floating]
 ) -> Points:
-    """Where cube decisions change in a match, with the shares of gammons among wins and losses of chances[0:5]. If the
-    opponent owns the cube, only the take point is meaningful."""
+    """The winning chances at which cube decisions change in a match, with the shares of gammons among wins and losses
+    of chances[0:5]. If the opponent owns the cube, only the take point is meaningful."""
     shares = shares_of(chances)
     curves = model_curves(strategy, cells, game, cube_value, shares)
     now = match_curve(cells, game, cube_value, owner, shares, strategy, curves)

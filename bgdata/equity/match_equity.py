@@ -55,10 +55,8 @@ class GameMwc(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class MatchEquity:
     """A match equity table from one player's point of view. `cells`, a read-only float64[2, n + 1, n + 1], is its mwc
-    by (is post-Crawford, away, opponent_away). At 0-away the match is over; missing scores are NaN.
-
-    A score with one side 1-away that is not post-Crawford is the Crawford game.
-    """
+    by (is post-Crawford, away, opponent_away). At 0-away the match is over; missing scores are NaN. A score with one
+    side 1-away that is not post-Crawford is the Crawford game."""
 
     name: str
     cells: NDArray[np.float64]
@@ -146,7 +144,7 @@ class MatchEquity:
 
     def mwc(self, away: int, opponent_away: int, *, is_post_crawford: bool = False) -> float:
         """The player's chance of winning the match before a game at this score; 1 or 0 once a side needs no more
-        points. Raises InvalidScoreError for a score that the table lacks."""
+        points. Raises InvalidScoreError for a score that the table does not contain."""
         try:
             away, opponent_away = plain_integers([away, opponent_away])
         except TypeError:
@@ -170,16 +168,19 @@ class MatchEquity:
         return found
 
     def at(self, score: MatchScore) -> float:
-        """The player's mwc before a game at this score. Raises InvalidScoreError."""
+        """The player's mwc before a game at this score. Raises InvalidScoreError for a score that the table does not
+        contain."""
         return self.mwc(score.away, score.opponent_away, is_post_crawford=score.is_post_crawford)
 
     def after(self, score: MatchScore, points: int) -> float:
-        """The player's mwc after winning `points` (negative: losing) at this score. Raises InvalidScoreError."""
+        """The player's mwc after winning `points` (negative: losing) at this score. Raises InvalidScoreError for a
+        score that the table does not contain."""
         following = score.after_game(points)
         return float(points > 0) if following is None else self.at(following)
 
     def game(self, score: MatchScore, cube_value: int = 1) -> GameMwc:
-        """The chances of winning the match after each result of a game at this score. Raises InvalidScoreError."""
+        """The chances of winning the match after each result of a game at this score. Raises InvalidScoreError for a
+        score that the table does not contain."""
         points = (cube_value, 2 * cube_value, 3 * cube_value)
         return GameMwc(*(tuple(self.after(score, sign * each) for each in points) for sign in (1, -1)))
 
@@ -187,8 +188,8 @@ class MatchEquity:
         self, score: MatchScore, cube_value: int = 1, *, win_gammon_share: float = 0.0, lose_gammon_share: float = 0.0
     ) -> float:
         """The winning chance from which the player should take if the opponent doubles from `cube_value` and the cube
-        is dead afterwards; 0 where it may always take. The shares are those of gammons among its wins and its losses.
-        Raises InvalidScoreError."""
+        is dead afterwards; 0 where it may always take. The shares are the shares of gammons among its wins and its
+        losses. Raises InvalidScoreError for a score that the table does not contain."""
         doubled = self.game(score, 2 * cube_value)
         win = doubled.win[0] + win_gammon_share * (doubled.win[1] - doubled.win[0])
         lose = doubled.lose[0] + lose_gammon_share * (doubled.lose[1] - doubled.lose[0])
@@ -235,7 +236,8 @@ def check_gammon_rate(rate: float) -> None:
 
 
 def find_met(warehouse: Versions, name: str = "") -> MatchEquity:
-    """The table of this name, by default the default table. Raises MissingTableError."""
+    """The table of this name; if `name` is empty, the default table. Raises MissingTableError if the warehouse does not
+    contain it."""
     wanted, known = name or default_met(warehouse), list[str]()
     for kind in KINDS:
         for table in warehouse.current(kind):
@@ -261,8 +263,8 @@ def met_names(arrays: Arrays) -> list[str]:
 
 
 def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
-    """A table from the arrays of a version. Raises MissingTableError for a table that the version lacks or that is a
-    formula without chances, and CorruptFileError for invalid scores or chances."""
+    """The table `name` from the arrays of a version. Raises MissingTableError if the version does not contain the
+    table, or if it is a formula without chances, and CorruptFileError if scores or chances are invalid."""
     names = met_names(arrays)
     rows = np.flatnonzero(np.asarray(arrays["met"]) == names.index(name)) if name in names else np.zeros(0, np.int64)
     if not len(rows):
@@ -292,7 +294,7 @@ def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
 
 def row_arrays(mets: Sequence[MatchEquity | None]) -> dict[str, NDArray[Any]]:
     """The arrays `met` (index of the table), `is_post_crawford`, `away`, `opponent_away` and `mwc` of all known cells;
-    none for None."""
+    a table that is None has no cells."""
     found: list[tuple[NDArray[Any], ...]] = []
     for number, met in enumerate(mets):
         if met is not None:
@@ -304,14 +306,14 @@ def row_arrays(mets: Sequence[MatchEquity | None]) -> dict[str, NDArray[Any]]:
 
 
 def texts(arrays: Arrays, name: str) -> list[str]:
-    """Texts from an array of all their bytes and an array of their ends."""
+    """Strings from an array of all their bytes and an array of their ends."""
     letters, ends = np.asarray(arrays[name]).tobytes(), np.asarray(arrays[f"{name}_ends"]).tolist()
     return [letters[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 def cell_rows(met: MatchEquity, length: int, other: MatchEquity | None = None) -> Iterator[dict[str, Any]]:
-    """One row per known score up to `length`-away, with the columns of the table `match_equity`. With another table,
-    rows are the scores known to both, with its chances and the differences."""
+    """Rows with the columns of the table `match_equity`, one per known score up to `length`-away. If another table is
+    given, the rows are the scores that both contain, with its chances and the differences."""
     names, columns = {"met": met.name}, {"mwc": met.cells[:, 1 : length + 1, 1 : length + 1]}
     if other is not None:
         names["other_met"], columns["other_mwc"] = other.name, other.cells[:, 1 : length + 1, 1 : length + 1]

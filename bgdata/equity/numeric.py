@@ -55,8 +55,8 @@ and owned by the opponent."""
 
 
 class Turn(NamedTuple):
-    """The effect of turning the cube. After a take, equities are `factor` times those of row OPPONENT_OWNED (the player
-    on roll doubled) or OWNED (the opponent doubled)."""
+    """The effect of turning the cube. After a take, equities are `factor` times the equities of row OPPONENT_OWNED (the
+    player on roll doubled) or OWNED (the opponent doubled)."""
 
     factor: float
     passed: float  # equity of the player on roll if the opponent passes
@@ -109,7 +109,7 @@ def check_grid(points: int) -> None:
 
 @kernel()
 def settle(sides: Sides, turned: Sides, turn: Turn) -> None:
-    """Fill sides[0:3, point] with the equities long before the end of time; the values at the ends are given.
+    """Fill sides[0:3, point] with the equities long before the end of time; the first and last values are given.
     turned[0:3, point], which may be the same array, are the equities after the cube is turned."""
     last = sides.shape[1] - 1
     relaxation = 2.0 / (1.0 + np.sin(np.pi / last))
@@ -141,7 +141,7 @@ class SolvedJumps:
     opponent_owned: Equities
 
     def points(self, owner: CubeOwner = CubeOwner.CENTERED) -> Points:
-        """Where decisions change, for a cube that is centered or owned by the player on roll."""
+        """The winning chances at which decisions change, for a cube that is centered or owned by the player on roll."""
         now = {CubeOwner.CENTERED: self.centered, CubeOwner.ON_ROLL: self.owned}[owner]
         doubled = np.minimum(2 * self.opponent_owned, 1.0)
         return Points(
@@ -174,7 +174,7 @@ def solve_jumps(
     game that ends with a centered cube is worth 1 point.
 
     `volatility` is the mean absolute size of a jump, up to 0.5; `jumps` is their distribution, one of JUMPS; `points`
-    is N. Raises InvalidParameterError.
+    is N. Raises InvalidParameterError if a value is out of range.
     """
     for name, value in (("a win", mean_win), ("a loss", mean_loss)):
         if not 1 <= value <= 3:
@@ -222,9 +222,7 @@ def iterate(mean: Equities, decided: Callable[[Equities], Equities], start: Equi
 
 def mean_over_jumps(points: int, integral: Callable[[float], float]) -> Equities:
     """float64[N + 1, N + 1]: weights that give the mean after a jump from grid point i from equities at points k.
-
-    `integral` is the second integral of the density of jumps; means over straight pieces are its differences.
-    """
+    `integral` is the second integral of the density of jumps; means over straight pieces are its differences."""
     step = 1 / points
     at = np.array([integral(distance * step) for distance in range(-points - 1, points + 2)])
     place = np.arange(points + 1)

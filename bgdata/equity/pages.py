@@ -1,4 +1,4 @@
-"""Pages of match equity tables as heat maps: one, or two compared, and the stakes of a game at a score."""
+"""Pages of match equity tables: a heat map of one, or of the difference of two, and the stakes of a game at a score."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ STRONGEST = 0.02  # difference of two tables with the strongest color
 
 
 def page(site: Site, request: Request) -> Page:
-    """The page of a table, its differences from another one, or the stakes at a score. JSON is that of `bgdata met`."""
+    """The page of a table, its differences from another one, or the stakes at a score. Its JSON is what `bgdata met`
+    prints."""
     given = request.query_params
     names = names_of(site)
     met = met_of(site, given.get("met", ""))
@@ -57,7 +58,7 @@ def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_awa
     score = MatchScore(away, opponent_away, is_crawford)
 
     def stakes_text(table: MatchEquity) -> str:
-        """The stakes of a game at the score with a cube of 1, by a table."""
+        """A description of the stakes of a game at the score with a cube of 1, by a table."""
         name, mwc = f"{table.name}, " if other else "", float(table.cells[0, away, opponent_away])
         if not np.isfinite(mwc):
             return name + percent(mwc)
@@ -74,7 +75,8 @@ def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_awa
 
 
 def met_of(site: Site, name: str) -> MatchEquity:
-    """The table of this name, by default the default or first one. Raises MissingTableError."""
+    """The table of this name; if `name` is empty, the default one, or the first if there is no default. Raises
+    MissingTableError if the warehouse does not contain it."""
 
     def read() -> MatchEquity:
         wanted, names = default_met(site.warehouse), names_of(site)

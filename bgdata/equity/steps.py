@@ -1,4 +1,4 @@
-"""Steps of flows: match equity tables for each ply of a network, and their differences from the published one."""
+"""Steps of flows: build match equity tables for each ply of a network, and compare them with the published one."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class MatchEquityPlan:
 
 
 def recipes(warehouse: Warehouse, plan: MatchEquityPlan) -> list[MatchEquityParameters]:
-    """The published table, and those of the plan. Raises InvalidParameterError, UnknownPlayerError for a player that is
-    not a network, and MissingTableError for a missing one."""
+    """The recipes of the published table and of the tables of the plan. Raises InvalidParameterError for an invalid
+    plan, UnknownPlayerError for a player that is not a network, and MissingTableError for a missing network."""
     network = network_parameters(warehouse, network_name(plan.player).partition("/")[2])
     made = [
         MatchEquityParameters(**network, ply=ply, cube_life_index=plan.cube_life_index, length=plan.length)

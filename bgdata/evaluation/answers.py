@@ -2,7 +2,7 @@
 
 Most boards differ little from a recently evaluated one, such as another play of the same position, so the first layer
 of a network is updated from the nearest recent board. Later layers are computed for a few boards at a time. The values
-are bit for bit those of a full computation.
+equal a full computation bit for bit.
 
 Plays are chosen by cubeless equity, or by cubeful equity: the value of the position before the roll and before
 doubling, if both sides handle the cube best. This value is exact in money play where an exact table covers both sides;
@@ -100,8 +100,8 @@ def exact_equities(tables: BearoffArrays, board: Boards, owner: int) -> CubeEqui
 
 @kernel(borrows=True)
 def value_of(stakes: CubeStakes | None, tables: BearoffArrays, board: Boards, source: int, chances: Chances) -> float:
-    """The value of board[slot] to the player on roll, from its chances[0:5] and their `AnswerSource` number. Without
-    stakes it is the cubeless equity, and no model of the cube is compiled."""
+    """The value of board[slot] to the player on roll, from its chances[0:5] and their `AnswerSource` number. If there
+    are no stakes, it is the cubeless equity, and no model of the cube is compiled."""
     if stakes is None:
         return equity_of(chances)
     if stakes.unit == CUBELESS:
@@ -113,7 +113,7 @@ def value_of(stakes: CubeStakes | None, tables: BearoffArrays, board: Boards, so
 
 @kernel(borrows=True)
 def turned_owner(owner: int) -> int:
-    """The owner code of the cube from the other player's point of view."""
+    """The cube owner from the other player's point of view."""
     if owner == CENTERED:
         return CENTERED
     return OPPONENT if owner == ON_ROLL else ON_ROLL
@@ -127,7 +127,7 @@ _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(P
 
 
 class Scratch(NamedTuple):
-    """Scratch of one thread: first layers of recent boards, and room for the boards to evaluate next."""
+    """Scratch memory of one thread: first layers of recent boards, and room for the boards to evaluate next."""
 
     inputs: Inputs  # [network, RECENT, input] of each network's recent boards, in units of 1/64
     sums: Sums  # [network, RECENT, unit] their sums of the first layer, in units of 2^-18
@@ -154,7 +154,7 @@ class Scratch(NamedTuple):
 
 @kernel()
 def new_scratch(networks: Networks) -> Scratch:
-    """Scratch for one thread, sized for these networks."""
+    """Scratch memory for one thread, sized for these networks."""
     most = rounded_up(networks.shapes[:, SIZES:].max())
     begins = np.zeros(len(networks.shapes) + 1, np.int64)
     for which in range(len(networks.shapes)):
@@ -192,10 +192,8 @@ def packed_size(networks: Networks, which: int) -> int:
 
 
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:
-    """Static evaluations of int8[n, 26] boards before the roll, for the player on roll.
-
-    Raises InvalidPositionError for another shape or type; whether each board is legal is not checked.
-    """
+    """Static evaluations of int8[n, 26] boards before the roll, for the player on roll. Raises InvalidPositionError for
+    another shape or type; whether each board is legal is not checked."""
     found = Evaluations(np.empty((len(check_boards(boards)), 5), np.float32), np.empty(len(boards), np.int8))
     arrays = np.ascontiguousarray(boards), found.chances, found.sources
     in_threads(fill_evaluations, len(boards), networks, tables, *arrays, least=MIN_BOARDS)
@@ -285,7 +283,7 @@ def fill_play_chances(
     networks: Networks, tables: BearoffArrays, after_play: Boards, scratch: Scratch, chances: Chances
 ) -> int:
     """Fill chances[0:5] for after_play[slot], a position after a play, given for the player who moved. The chances are
-    those of the OPPONENT, who is on roll. Returns the `AnswerSource` number."""
+    the chances of the OPPONENT, who is on roll. Returns the `AnswerSource` number."""
     flip_into(after_play, scratch.board)
     return fill_chances(networks, tables, scratch.board, scratch, chances)
 
@@ -342,9 +340,9 @@ def choose_by_chances(
     """Fill scratch.chances[0, 0:5] with the chances of the OPPONENT, on roll after the best of the plays after[0:n,
     slot]; returns (row of the best play, its `AnswerSource` number).
 
-    The best play leaves the opponent the lowest value for these stakes, or without stakes the lowest cubeless equity.
-    Equal values, such as after all plays that let the opponent cash, are decided by cubeless equity, then the first
-    row.
+    The best play leaves the opponent the lowest value for these stakes, or the lowest cubeless equity if there are no
+    stakes. Ties, such as between plays that all let the opponent cash, go to the lowest cubeless equity, then to the
+    first row.
     """
     fill_all_chances(networks, tables, after, 0, n, True, scratch, scratch.found, scratch.sources)
     best = lowest_of(tables, after, scratch.every[:n], scratch.found, scratch.sources, scratch.board, stakes)

@@ -33,10 +33,8 @@ GAMMON_ERROR = (
 
 
 class BearoffEvaluator:
-    """Chances of the player on roll before the roll, from at most one table of each kind, memory-mapped.
-
-    `arrays` is for kernels. Only the statistics of `error`, a `bearoff_error` table, are used.
-    """
+    """Chances of the player on roll before the roll, from at most one table of each kind, memory-mapped. `arrays` is
+    for kernels. Only the statistics of `error`, a `bearoff_error` table, are used."""
 
     def __init__(
         self,
@@ -67,7 +65,7 @@ class BearoffEvaluator:
 
     @cached_property
     def accuracy(self) -> Mapping[BearoffSource, str]:
-        """The error of each source, in words. Raises ManifestFormatError."""
+        """The error of each source, in words. Raises ManifestFormatError if a manifest is damaged."""
         from bgdata.bearoff.tables import measured_error
 
         statements = {BearoffSource.NONE: "not covered"}
@@ -95,8 +93,8 @@ def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> Bearoff
 
     The best tables are the two-sided table with the most positions, and the one-sided table with the most points that
     has a gammon table of the same points. If none has, the one-sided table with the most points is used, and positions
-    where a side has all 15 checkers are not covered. Raises CorruptFileError for a damaged table and
-    MissingWarehouseError for a missing folder.
+    where a side has all 15 checkers are not covered. Raises CorruptFileError if a table is damaged, and
+    MissingWarehouseError if the folder does not exist.
     """
     warehouse.require()
     with_gammons = sizes(warehouse, "bearoff_gammon") & sizes(warehouse, "bearoff_one_sided")
@@ -111,13 +109,13 @@ def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> Bearoff
 
 
 def sizes(warehouse: Versions, kind: str) -> set[tuple[int, int]]:
-    """(points, checkers) of every variant with a version."""
+    """The points and checkers of every variant that has a version."""
     named = [SIZE.fullmatch(slug) for slug in warehouse.variants(kind)]
     return {(int(name[1]), int(name[2])) for name in named if name}
 
 
 def largest(warehouse: Versions, kind: str, among: set[tuple[int, int]]) -> Table | None:
-    """The table with the most layouts."""
+    """The table of this kind with the most layouts, of the sizes in `among`."""
     if not among:
         return None
     points, checkers = max(among, key=lambda size: (layout_count(*size), size))
@@ -127,8 +125,8 @@ def largest(warehouse: Versions, kind: str, among: set[tuple[int, int]]) -> Tabl
 def map_tables(
     two_sided: Table | None, one_sided: Table | None, gammon: Table | None, endgame: Table | None = None
 ) -> BearoffArrays:
-    """The mapped arrays of the given tables. Raises CorruptFileError for a table of unexpected size, and
-    InvalidParameterError if the gammon table has other points than the one-sided one."""
+    """The mapped arrays of the given tables. Raises CorruptFileError if a table has an unexpected size, and
+    InvalidParameterError if the gammon and the one-sided table have different points."""
     points, checkers = size_of(two_sided)
     race_points, gammon_points = size_of(one_sided)[0], size_of(gammon)[0]
     if gammon and gammon_points != race_points:
@@ -151,7 +149,7 @@ def map_tables(
 
 
 def size_of(table: Table | None) -> tuple[int, int]:
-    """(points, checkers) of a bearoff table, from the name of its folder; (0, 0) for None."""
+    """The points and checkers of a bearoff table, from the name of its folder; (0, 0) if it is None."""
     if table is None:
         return 0, 0
     points, _, checkers = table.folder.parent.name.partition("x")
@@ -159,14 +157,14 @@ def size_of(table: Table | None) -> tuple[int, int]:
 
 
 def equity_array(table: Table, layouts: int, *dtypes: DTypeLike) -> Array:
-    """The equities [layouts * layouts * 4] of a two-sided or contact endgame table, in one of these types."""
+    """The equities [layouts * layouts * 4] of a two-sided or contact endgame table, as float32 or uint16 codes."""
     open_array(table, "equities", (layouts, layouts, 4), *dtypes)
     return table.array("equities", scattered=True).reshape(-1)
 
 
 def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Array]:
-    """(offsets, first_roll, chances) of a one-sided or gammon table whose row 0 has this index; empty arrays for
-    None."""
+    """The offsets, first rolls and chances of a one-sided or gammon table whose row 0 has this index; empty arrays if
+    the table is None."""
     if table is None:
         return empty_array(np.uint32), empty_array(np.uint8), empty_array(np.float32)
     rows = layout_count(*size_of(table)) - first_index
@@ -176,5 +174,6 @@ def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Ar
 
 
 def empty_array(dtype: DTypeLike) -> Array:
-    """An empty array, read-only like mapped ones, because kernels are compiled for one or the other."""
+    """An empty array, read-only like mapped ones, because kernels are compiled separately for read-only and writable
+    arrays."""
     return read_only(np.empty(0, dtype))

@@ -50,7 +50,7 @@ def network_chooser(networks: Networks, tables: BearoffArrays) -> Chooser:
 
 
 def require_networks(chooser: Chooser, purpose: str) -> None:
-    """Raise UsageError unless a player has networks; `purpose` is such as "to roll out"."""
+    """Raise UsageError unless a player has networks. `purpose` completes the error, such as "to roll out"."""
     if chooser.kind != NETWORK:
         raise UsageError(f"expected a player with networks {purpose}, got one that only chooses plays")
 
@@ -86,9 +86,9 @@ def choice_scratch(chooser: Chooser) -> Scratch:
 
 @kernel(borrows=True)
 def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, turn: int, scratch: Scratch) -> int:
-    """The row of the chosen play among after[0:n, slot], positions after each play from board[slot], for the player
-    who moved. A random player's choice depends on its seed, game and turn; others' on the board. `scratch` is from
-    `choice_scratch`."""
+    """The row of the chosen play among after[0:n, slot], positions after each play from board[slot], for the player who
+    moved. The choice of a random player depends on its seed, game and turn; the choice of any other player depends on
+    the board. `scratch` is from `choice_scratch`."""
     if n == 1:
         return 0
     if chooser.kind == PUBEVAL:
@@ -103,11 +103,9 @@ def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, tu
 def chosen_boards(
     chooser: Chooser, boards: Boards, rolls: NDArray[np.integer], games: NDArray[np.int64] | None = None, turn: int = 0
 ) -> Boards:
-    """int8[n, 26]: positions after the chosen plays, with the OPPONENT on roll, as `player.Player` returns them.
-
-    Row i is turn `turn` of game games[i], int64[n] (default: the row); random choices depend on it. Raises the errors
-    of `batch_plays`.
-    """
+    """int8[n, 26]: positions after the chosen plays, with the OPPONENT on roll, as `player.Player` returns them. Row i
+    is turn `turn` of game games[i], int64[n], by default game i; random choices depend on it. Raises the errors of
+    `batch_plays`."""
     dice = check_rolls(rolls, len(check_legal_boards(boards)))
     chosen = np.empty((len(boards), 26), np.int8)
     numbers = np.arange(len(boards), dtype=np.int64) if games is None else games

@@ -2,13 +2,13 @@
 
 Before a roll, a position has one value per owner of the cube, without a double now; a double leads to the value with a
 doubled cube that the other side owns. So the values of all future cubes are looked ahead together: the value of a roll
-is that of the position after the best reply to the other side, which decides about the cube first, and a position has
-the mean of the 21 rolls. Replies are chosen by static evaluation with the current cube, and evaluated at ply n - 1 for
-ply n. In money play the value per unit cube does not depend on the cube's value.
+is the value of the position after the best reply to the other side, which decides about the cube first, and a position
+has the mean of the 21 rolls. Replies are chosen by static evaluation with the current cube, and evaluated at ply n - 1
+for ply n. In money play the value per unit cube does not depend on the cube's value.
 
 Arrays of values are float64[n, level, owner code], of the player on roll without a double now: the cube shows
 cube_value * 2^level, and money has one level. Kernels take float64[level, owner code] of one position. If they evaluate
-all plays, their values equal those of `play_worth` with any evaluator, up to rounding. Without a cube in the stakes,
+all plays, their values equal those of `play_worth` with any evaluator, up to rounding. If the stakes have no cube,
 values are cubeless equities.
 """
 
@@ -60,7 +60,7 @@ _WINDOWS = np.array([each.window for each in FILTERS], np.float64)
 
 
 class CubeTree(NamedTuple):
-    """Scratch of one thread. Depth is the number of rolls from the root position."""
+    """Scratch memory of one thread. Depth is the number of rolls from the root position."""
 
     rolls: RollScratch
     after: Boards  # [MAX_PLAYS, 26] after the plays of the root's roll, the OPPONENT on roll
@@ -77,7 +77,7 @@ class CubeTree(NamedTuple):
 
 @kernel()
 def new_cube_tree(networks: Networks, ply: int) -> CubeTree:
-    """Scratch for one thread and lookahead to `ply`."""
+    """Scratch memory for one thread and lookahead to `ply`."""
     return CubeTree(
         new_roll_scratch(networks),
         np.empty((MAX_PLAYS, 26), np.int8),
@@ -103,7 +103,7 @@ def turned_stakes(stakes: CubeStakes) -> CubeStakes:
 
 @kernel(borrows=True)
 def single_games(stakes: CubeStakes) -> tuple[float, float]:
-    """(value of a lost single game, value of a won one) to the player on roll."""
+    """The values of a lost and of a won single game to the player on roll."""
     if stakes.unit != MATCH:
         return -1.0, 1.0
     cube = stakes.cube_value
@@ -172,7 +172,8 @@ def fill_play_ahead(
     chosen: Boards,
 ) -> None:
     """Fill chosen[slot] with the best play of dice (die, other_die) from board[slot] at a ply of 1 or more, the choice
-    of `lookahead.rank_all` by cubeful values; of equal plays the statically best. The opponent sees `stakes`."""
+    of `lookahead.rank_all` by cubeful values; ties go to the play that is best statically. The opponent sees
+    `stakes`."""
     sight = Sight(networks, tables, likely)
     n, rows = fill_play_values(networks, tables, stakes, board, dice, tree), tree.rows
     for depth in range(1, ply + 1):
@@ -191,8 +192,8 @@ def fill_play_ahead(
 def fill_play_values(
     networks: Networks, tables: BearoffArrays, stakes: CubeStakes, board: Boards, dice: tuple[int, int], tree: CubeTree
 ) -> int:
-    """Fill tree.after, tree.play_values, tree.equities and tree.rows with the static values of all plays of dice from
-    board[slot]; returns their number."""
+    """Fill tree.after, tree.play_values, tree.equities and tree.rows with all plays of dice from board[slot] and their
+    static values; returns the number of plays."""
     evaluation, plays = tree.rolls.evaluation, tree.rolls.after
     n = fill_plays(board, max(dice[0], dice[1]), min(dice[0], dice[1]), plays, tree.rolls.notes)
     fill_all_chances(networks, tables, plays, 0, n, True, evaluation, evaluation.found, evaluation.sources)
@@ -308,8 +309,8 @@ def add_reply(stakes: CubeStakes, depth: int, tree: CubeTree, values: Values) ->
 
 
 def kernel_stakes(stakes: Stakes, rules: CubeRules) -> CubeStakes:
-    """Stakes and rules as numbers, without beavers. Raises InvalidParameterError for rules that do not fit the stakes,
-    and InvalidScoreError for a score outside the match equity table."""
+    """Stakes and rules as numbers for kernels, which know no beavers. Raises InvalidParameterError for rules that do
+    not fit the stakes, and InvalidScoreError for a score outside the match equity table."""
     check_rules(stakes, rules)
     score, cube = stakes.score, stakes.cube
     if isinstance(score, Money) or rules.as_money:
@@ -351,7 +352,7 @@ def play_equity(own: CubeStakes, theirs: Value) -> Value:
 
 
 def cubeful_figures(stakes: CubeStakes, equity: float) -> tuple[float, float | None]:
-    """(equity of a play normalized to this game, as from `play_worth`; mwc in a match)."""
+    """The equity of a play normalized to this game, as `play_worth` returns it, and its mwc in a match."""
     lose, win = single_games(stakes)
     return equity, lose + (win - lose) * (equity + 1) / 2 if stakes.unit == MATCH else None
 
@@ -362,7 +363,8 @@ def turned_values(stakes: CubeStakes, values: Value) -> Value:
 
 
 def values_ahead(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
-    """float64[n, level, owner code]: see the module docstring."""
+    """float64[n, level, owner code]: the values of boards at a ply to the player on roll, without a double now (see the
+    module docstring)."""
     found = look(boards, 0)
     values, is_final = static_values(tables, stakes, boards, found)
     open_rows = np.flatnonzero(~is_final) if ply else np.empty(0, np.int64)
@@ -396,7 +398,8 @@ def lowest_of(values: Values, equities: NDArray[np.float32], offsets: NDArray[np
 def static_values(
     tables: BearoffArrays, stakes: CubeStakes, boards: Boards, found: Evaluations
 ) -> tuple[Values, NDArray[np.bool_]]:
-    """(values by the model from chances, or exact ones in money play; bool[n], whether they are final)."""
+    """The values of boards by the model from `found`, or exact ones in money play; and bool[n], whether they are
+    final."""
     values = np.empty((len(boards), level_count(stakes), OWNERS))
     is_final = np.empty(len(boards), np.bool_)
     rows = np.ascontiguousarray(boards), np.ascontiguousarray(found.chances), found.sources

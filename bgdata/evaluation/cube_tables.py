@@ -35,7 +35,7 @@ SAME_MWC = 1e-9  # tolerance of mwc for the same match equity table: tables of o
 
 
 class _TableCube:
-    """Exact cube decisions from a table, which opens on first use; a pickle contains only the table."""
+    """Base of exact cube decisions from a table, which opens on first use; a pickle contains only the table."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -49,12 +49,12 @@ class MoneyBearoff(_TableCube):
 
     @cached_property
     def reader(self) -> TwoSidedTable:
-        """The mapped table. Raises ManifestFormatError."""
+        """The mapped table. Raises ManifestFormatError if its manifest is damaged."""
         return open_pairs(self.table)
 
     @cached_property
     def accuracy(self) -> str:
-        """The error bound of the table's equities, in words. Raises ManifestFormatError."""
+        """The error bound of the table's equities, in words. Raises ManifestFormatError if the manifest is damaged."""
         bound = self.table.manifest.statistics["cubeless_error_bound"]
         return f"exact, {self.table.name}: each equity within {2 * bound:.2g}"
 
@@ -64,8 +64,8 @@ class MoneyBearoff(_TableCube):
         stakes: Stakes,
         met: MatchEquity | None = None,  # noqa: ARG002
     ) -> CubeEquities | None:
-        """Points per unit cube. None for a match, for a position outside the table, and for a centered cube under the
-        Jacoby rule while a gammon is possible, because the table lacks these equities."""
+        """Equities in points per unit cube. None for a match, for a position outside the table, and for a centered cube
+        under the Jacoby rule while a gammon is possible, because the table does not contain these equities."""
         owner = stakes.cube.owner
         if not isinstance(stakes.score, Money):
             return None
@@ -95,7 +95,7 @@ class MoneyEndgame(MoneyBearoff):
 
     @cached_property
     def reader(self) -> EndgameTable:  # type: ignore[override]
-        """The mapped table. Raises ManifestFormatError."""
+        """The mapped table. Raises ManifestFormatError if its manifest is damaged."""
         return EndgameTable(self.table)
 
     def _probe(self, position: Position) -> Equities | None:
@@ -111,17 +111,17 @@ class MatchBearoff(_TableCube):
 
     @cached_property
     def reader(self) -> MatchTable:
-        """The mapped table. Raises ManifestFormatError."""
+        """The mapped table. Raises ManifestFormatError if its manifest is damaged."""
         return MatchTable(self.table)
 
     @cached_property
     def accuracy(self) -> str:
-        """The error bound of the table's mwc, in words. Raises ManifestFormatError."""
+        """The error bound of the table's mwc, in words. Raises ManifestFormatError if the manifest is damaged."""
         return f"exact, {self.table.name}: each mwc within {self.table.manifest.statistics['mwc_error_bound']:.2g}"
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
-        """The mwc. None for money, for another score, cube value or match equity table, and for a position outside the
-        table."""
+        """The mwc of each action. None for money, for another score, cube value or match equity table, and for a
+        position outside the table."""
         score = stakes.score
         if not isinstance(score, MatchScore) or met is None:
             return None
@@ -159,9 +159,9 @@ class SolvedRaces:
         return type(self), (self.most_cells,)
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
-        """Points per unit cube, or mwc by `met` in a match. None for a position with contact or with all checkers of a
-        side, for one that leads to too many others, and for a match without `met`. Raises InvalidScoreError for a score
-        outside `met`."""
+        """Equities in points per unit cube, or mwc by `met` in a match. None for a position with contact or with all
+        checkers of a side, for one that leads to too many other positions, and for a match without `met`. Raises
+        InvalidScoreError for a score outside `met`."""
         opponent, on_roll = position.rows
         is_race = highest(on_roll) + highest(opponent) < BAR and any(on_roll) and any(opponent)
         if not is_race or (isinstance(stakes.score, MatchScore) and met is None):

@@ -73,7 +73,8 @@ def gnubg_version() -> str:
 
 class GnubgServer:
     """One process of gnubg at a ply, for cubeless money play without the Jacoby rule. It ends with `close` or with this
-    process. An answer may take `patience_seconds`. Raises UnknownPlayerError and ExternalProgramError."""
+    process. An answer may take `patience_seconds`. Raises UnknownPlayerError if gnubg is not installed, and
+    ExternalProgramError if it does not start."""
 
     def __init__(self, ply: int, patience_seconds: float = ANSWER_SECONDS) -> None:
         self.ply, self.patience_seconds = ply, patience_seconds
@@ -88,7 +89,7 @@ class GnubgServer:
 
     def chances(self, position: Position) -> list[float]:
         """The five cumulative chances of the player on roll, before the roll, to six decimals. Raises
-        ExternalProgramError."""
+        ExternalProgramError if gnubg does not answer as expected."""
         question = f"evaluation fibsboard {format_money_board(position)} plies {self.ply}"
         told = self._talk.ask(question, self.patience_seconds)
         try:
@@ -100,12 +101,14 @@ class GnubgServer:
         return chances
 
     def play(self, position: Position, roll: Roll) -> str:
-        """The chosen play in gnubg's notation; empty without a legal play. Raises ExternalProgramError."""
+        """The chosen play in gnubg's notation; empty if there is no legal play. Raises ExternalProgramError if gnubg
+        does not answer as expected."""
         return self._talk.ask(format_money_board(position, roll), self.patience_seconds)
 
 
 def _start(folder: Path, ply: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """A listening process and a connection to it. Raises UnknownPlayerError and ExternalProgramError."""
+    """A listening process and a connection to it. Raises UnknownPlayerError if gnubg is not installed, and
+    ExternalProgramError if it does not start."""
     path = folder / "socket"
     (folder / "commands").write_text(COMMANDS.replace("PLY", str(ply)).replace("SOCKET", str(path)))
     gnubg = [require_gnubg(), "-t", "-q", "-r", "-c", str(folder / "commands")]
@@ -166,7 +169,7 @@ class GnubgPlayer(ProgramPlayer):
         return self._ask_all(lambda server, decision: server.play(*decision), decisions)
 
     def _ask_all(self, ask: Callable[[GnubgServer, Question], Answer], questions: Sequence[Question]) -> list[Answer]:
-        """The answers in the order of the questions, from as many processes as there are threads."""
+        """The answers to `questions`, in their order, from as many processes as there are threads."""
         count = min(thread_count(), len(questions))
         if not count:
             return []

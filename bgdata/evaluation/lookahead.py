@@ -61,21 +61,20 @@ class Ranked(NamedTuple):
         return first_largest(self._equities_at(largest_of(self.plies, self.offsets)), self.offsets)
 
     def _equities_at(self, plies: NDArray[np.int8]) -> NDArray[np.float32]:
-        """float32[k]: values of the plays evaluated at ply plies[k]; minus infinity for the others."""
+        """float32[k]: values of the plays evaluated at ply plies[k]; minus infinity for all other plays."""
         return np.where(self.plies == plies, self.values, np.float32(-np.inf))
 
     def fill_losses(self) -> None:
-        """Fill losses[k] of the plays at the deepest ply of their decision; the others keep theirs."""
+        """Fill losses[k] of the plays evaluated at the deepest ply of their decision; the losses of the other plays do
+        not change."""
         values = self._equities_at(largest_of(self.plies, self.offsets))
         np.subtract(largest_of(values, self.offsets), values, out=self.losses, where=values > -np.inf)
 
 
 def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluations:
-    """Evaluations of int8[n, 26] boards at a ply of 0 (static) or more; sources are those of the static answers. An
-    evaluator with a method `evaluate_ahead(boards, ply)` looks ahead by itself, as networks do in a kernel.
-
-    Raises InvalidPositionError if the evaluator does.
-    """
+    """Evaluations of int8[n, 26] boards at a ply of 0 (static) or more; sources are the sources of the static answers.
+    An evaluator with a method `evaluate_ahead(boards, ply)` looks ahead by itself, as networks do in a kernel. Raises
+    InvalidPositionError if the evaluator does."""
     if ply and hasattr(evaluator, "evaluate_ahead"):
         by_itself: Evaluations = evaluator.evaluate_ahead(boards, ply)
         return by_itself
@@ -91,10 +90,8 @@ def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluation
 
 
 class EvaluationCache:
-    """A `Look` that caches at most `most` answers of ply 1 and up; a full cache is emptied.
-
-    An evaluator's answer depends only on the board, to the last bit, so a cached answer equals a new one.
-    """
+    """A `Look` that caches at most `most` answers of ply 1 and up; a full cache is emptied. An evaluator's answer
+    depends only on the board, to the last bit, so a cached answer equals a new one."""
 
     def __init__(self, evaluator: Evaluator, most: int = MAX_ANSWERS) -> None:
         self.evaluator, self.most = evaluator, most
@@ -104,7 +101,7 @@ class EvaluationCache:
         return len(self._answers)
 
     def __call__(self, boards: Boards, ply: int) -> Evaluations:
-        """Evaluations of int8[n, 26] boards at a ply: see `evaluate_ahead`."""
+        """Evaluations of int8[n, 26] boards at a ply, cached: see `evaluate_ahead`."""
         if ply == 0:
             return self.evaluator.evaluate_many(boards)
         keys = [bytes([ply]) + board.tobytes() for board in boards]
@@ -123,8 +120,8 @@ class EvaluationCache:
 
 
 def best_replies(look: Look, boards: Boards) -> tuple[Boards, Chances]:
-    """(int8[21 n, 26] boards after the best play of each roll by static evaluation, the opponent on roll; float32[21 n,
-    5] chances of the opponent)."""
+    """int8[21 n, 26]: the boards after the best play of each roll by static evaluation, with the opponent on roll; and
+    float32[21 n, 5], the opponent's chances."""
     ranked = rank_all(look, np.repeat(boards, len(DICE), axis=0), np.tile(DICE, (len(boards), 1)), 0)
     best = ranked.best()
     return ranked.boards[best], ranked.chances[best]
@@ -156,10 +153,8 @@ def rank_all(
     worth: Worth = cubeless_worth,
 ) -> Ranked:
     """Every play of int8[n, 26] boards and integers[n, 2] rolls, evaluated statically, and at deeper plies if it passes
-    the filters, ranked by `worth`. A forced play is not looked ahead. The last filter serves all deeper plies.
-
-    Raises InvalidPositionError and InvalidRollError like `play_kernels.batch_plays`.
-    """
+    the filters, ranked by `worth`. A forced play is not looked ahead. The last filter serves all deeper plies. Raises
+    InvalidPositionError for an illegal board, and InvalidRollError for an invalid roll."""
     offsets, after_play = batch_plays(boards, rolls)
     after = flip_boards(after_play)
     found = look(after, 0)

@@ -67,7 +67,8 @@ class Evaluation:
 @dataclass(frozen=True)
 class RankedPlay:
     """A play and its evaluation, for the player who moves. If plays are ranked for stakes, `cubeful_equity` is in
-    points per unit cube, or in a match normalized to this game (-1 a lost single game, 1 a won one) with its `mwc`."""
+    points per unit cube, or in a match normalized to this game (-1 a lost single game, 1 a won one), and `mwc` is its
+    mwc."""
 
     play: Play
     evaluation: Evaluation
@@ -116,8 +117,8 @@ class LookaheadPlayer:
 
     @cached_property
     def version(self) -> str:
-        """A text that changes whenever the answers may have changed: the version of the evaluator, and from ply 1 on
-        that of the lookahead, its filters, and the plays that the evaluator skips when it looks ahead."""
+        """A string that changes whenever the answers may have changed: the version of the evaluator, and from ply 1 on
+        also the version of the lookahead, its filters, and the plays that the evaluator skips when it looks ahead."""
         if self.ply == 0:
             return self.evaluator.version
         parts = [self.evaluator.version, REVISION, [tuple(each) for each in self.filters]]
@@ -130,31 +131,27 @@ class LookaheadPlayer:
         return self.evaluator.accuracy
 
     def evaluate(self, position: PositionLike) -> Evaluation:
-        """The five chances and cubeless equity of a position, for the player on roll before the roll. For a finished
-        game they are the chances of its result. Raises InvalidPositionError."""
+        """The five chances and cubeless equity of a position, for the player on roll before the roll. In a finished
+        game, the result has chance 1. Raises InvalidPositionError if the position is invalid."""
         board = np.array([check_has_checkers(Position(position)).board], np.int8)
         chances, sources = self._evaluate(board)
         return self._evaluation(chances[0], int(sources[0]), self.ply)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
         """Chances float32[n, 5] and sources int8[n] of boards int8[n, 26], or of a list of positions in any notation.
-        Caches answers of ply 1 and up.
-
-        Raises InvalidPositionError for another shape or type, or an illegal board.
-        """
+        Caches answers of ply 1 and up. Raises InvalidPositionError for another shape or type, or an illegal board."""
         return self._evaluate(board_array(boards))
 
     def rank_plays(
         self, position: PositionLike, roll: RollLike, stakes: Stakes | None = None, rules: CubeRules = DEFAULT_RULES
     ) -> list[RankedPlay]:
-        """Every legal play of a roll (at least one), the deepest ply first, and within a ply the best first: by
-        cubeless equity, or with `stakes` of the player who moves, by cubeful equity from the model of `rules` (see
-        `cube_lookahead`). Ties go to the higher cubeless equity.
+        """Every legal play of a roll (at least one), the deepest ply first, and within a ply the best first.
 
-        Plays that pass the filters are evaluated `ply` rolls ahead, and so is a forced play. Raises
-        InvalidPositionError, also for a finished game, InvalidRollError, and with stakes the errors of
-        `cube_lookahead.kernel_stakes`.
-        """
+        Plays are ranked by cubeless equity, or, if `stakes` of the player who moves are given, by cubeful equity from
+        the model of `rules` (see `cube_lookahead`). Ties go to the higher cubeless equity. Plays that pass the filters
+        are evaluated `ply` rolls ahead, and so is a forced play. Raises InvalidPositionError for an invalid position or
+        a finished game, InvalidRollError for an invalid roll, and the errors of `cube_lookahead.kernel_stakes` if
+        stakes are given."""
         from bgdata.evaluation.cube_lookahead import cubeful_figures, kernel_stakes
 
         position, roll = check_in_progress(Position(position)), to_roll(roll)
@@ -212,8 +209,9 @@ class LookaheadPlayer:
         return decide_cube(chances, stakes, rules)
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
-        """See `player.Player`; also accepts lists of positions, and of rolls such as "31". Raises InvalidPositionError
-        or InvalidRollError."""
+        """int8[n, 26]: positions after the chosen plays, as in `player.Player`. Also accepts lists of positions, and of
+        rolls such as "31". Raises InvalidPositionError for an invalid position, and InvalidRollError for an invalid
+        roll."""
         legal = board_array(boards)
         dice = dice_array(rolls, len(legal))
         chosen = np.empty((len(legal), 26), np.int8)
@@ -232,8 +230,8 @@ class LookaheadPlayer:
             return rank_all(self._look, boards, rolls, self.ply, self.filters, worth)
 
     def _worth(self, position: Position, stakes: Stakes, rules: CubeRules) -> Worth:
-        """Values of the plays from a position for these stakes: by the first of `cubes` that covers a play, unless the
-        rules ask for the model; otherwise by the evaluator, whose exact tables answer in money play."""
+        """Values of the plays from a position for these stakes: from the first of `cubes` that covers a play, unless
+        the rules ask for the model; otherwise from the evaluator, whose exact tables answer in money play."""
         from bgdata.evaluation.cube_lookahead import kernel_stakes, play_equity, play_worth, turned_stakes
 
         own = kernel_stakes(stakes, rules)
@@ -258,9 +256,9 @@ class LookaheadPlayer:
         return worth
 
     def exact_worth(self, position: Position, stakes: Stakes, rules: CubeRules) -> float | None:
-        """The value of a position to the player on roll with the best cube actions of both sides, by the first of
-        `cubes` that covers it: points per unit cube, or mwc. None if no table does, or the game is over. Raises
-        InvalidScoreError."""
+        """The value of a position to the player on roll with the best cube actions of both sides, from the first of
+        `cubes` that covers it: points per unit cube, or mwc. None if no table covers it, or if the game is over. Raises
+        InvalidScoreError if the match equity table does not contain the score."""
         for table in self.cubes:
             found = table.cube_equities(position, stakes, rules.met)
             if found is not None:
@@ -291,7 +289,7 @@ def threads_for(boards: Boards) -> AbstractContextManager[None]:
 
 
 def checked_ply(ply: int) -> int:
-    """The ply as a Python int. Raises UsageError."""
+    """The ply as a Python int. Raises UsageError if it is outside 0 to MAX_PLY."""
     with suppress(TypeError):
         (number,) = plain_integers([ply])
         if 0 <= number <= MAX_PLY:
@@ -300,8 +298,8 @@ def checked_ply(ply: int) -> int:
 
 
 def decision_rules(stakes: Stakes, rules: CubeRules) -> tuple[Stakes, CubeRules]:
-    """The stakes and rules for a cube decision: money play if the rules decide a match like money, so that the same
-    tables answer. Raises InvalidParameterError."""
+    """The stakes and rules for a cube decision: those of money play if `rules` decide a match like money, so that the
+    same tables answer. Raises InvalidParameterError if rules and stakes do not fit."""
     check_rules(stakes, rules)
     if rules.as_money and isinstance(stakes.score, MatchScore) and not stakes.is_crawford:
         return Stakes(MONEY.score, stakes.cube), replace(rules, met=None, as_money=False)

@@ -32,12 +32,12 @@ _FORM = "int8[N, 26] -> float32[N, 5], or float32[N, k] of a set of inputs that 
 
 
 class OnnxEvaluator(ProgramEvaluator):
-    """A file as an evaluator of positions; the rules evaluate finished games. A pickle contains only the path.
+    """An ONNX file as an evaluator of positions; the rules evaluate finished games. A pickle contains only the path.
 
-    Raises MissingFileError, UsageError for a folder or for other inputs or outputs, UnknownInputSetError,
-    CorruptFileError for a file that is not ONNX, StorageError, and MissingExtraError without onnxruntime; later
-    ExternalProgramError if the file cannot be run.
-    """
+    Raises MissingFileError if there is no file; UsageError for a folder, or for other inputs or outputs;
+    UnknownInputSetError for an unknown input set; CorruptFileError if the file is not ONNX; StorageError if it cannot
+    be read; and MissingExtraError if onnxruntime is not installed. Evaluations raise ExternalProgramError if the file
+    cannot be run."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -79,8 +79,8 @@ class OnnxEvaluator(ProgramEvaluator):
 
 
 def open_session(path: Path, content: bytes) -> Any:
-    """An onnxruntime session on the CPU with the number of kernel threads and repeatable sums. Raises CorruptFileError,
-    and MissingExtraError if onnxruntime is not installed."""
+    """An onnxruntime session on the CPU with the number of kernel threads and repeatable sums. Raises CorruptFileError
+    if the content is not ONNX, and MissingExtraError if onnxruntime is not installed."""
     with needing("onnx", f"to run {path}"):
         runtime: Any = import_module("onnxruntime")
     options = runtime.SessionOptions()
@@ -97,7 +97,7 @@ def open_session(path: Path, content: bytes) -> Any:
 
 
 class Form(NamedTuple):
-    """An input or output of a file: its type, and its sizes after the number of positions."""
+    """The form of an input or output of a file: its type, and its sizes after the number of positions."""
 
     dtype: str
     sizes: tuple[object, ...]
@@ -106,7 +106,7 @@ class Form(NamedTuple):
         return f"{'float32' if self.dtype == 'float' else self.dtype}[{', '.join(map(str, self.sizes))}]"
 
     def fits(self, dtype: str, count: int) -> bool:
-        """Whether this form accepts any number of rows with `count` numbers of a type; outputs may leave the count
+        """Whether this form accepts any number of rows with `count` numbers of a type; an output may leave the count
         open."""
         if self.dtype != dtype or len(self.sizes) != 2 or isinstance(self.sizes[0], int):
             return False
@@ -114,7 +114,8 @@ class Form(NamedTuple):
 
 
 def check_form(path: Path, session: Any) -> InputSet | None:
-    """The input set of a session, None for boards. Raises UsageError for another form, and UnknownInputSetError."""
+    """The input set of a session, or None if it takes boards. Raises UsageError for another form of inputs or outputs,
+    and UnknownInputSetError for an unknown input set."""
     inputs, outputs = (
         [Form(re.sub(r"tensor\((.*)\)", r"\1", each.type), tuple(each.shape)) for each in values]
         for values in (session.get_inputs(), session.get_outputs())

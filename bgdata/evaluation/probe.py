@@ -32,7 +32,8 @@ Tables = Callable[[str], Sequence[Table]]  # from a kind to its tables, smallest
 
 
 def checker_rows(position: Position) -> tuple[list[int], list[int]]:
-    """Checkers of the player on roll and of the opponent on points 1 to 24 and the bar. Raises InvalidPositionError."""
+    """Checkers of the player on roll and of the opponent on points 1 to 24 and the bar. Raises InvalidPositionError if
+    the position is invalid."""
     opponent, on_roll = (list(row) for row in check_in_progress(position).rows)
     return on_roll, opponent
 
@@ -65,7 +66,8 @@ def exact_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Itera
 
 
 def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
-    """The rolls of each side and the combined chances, from each one-sided table that covers both, smallest first."""
+    """The rolls of each side and the combined chances, from each one-sided table that covers both sides, smallest
+    first."""
     for table in tables("bearoff_one_sided"):
         reader = RaceTable(table)
         try:
@@ -96,7 +98,7 @@ def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> I
 def gammon_chances(
     tables: Tables, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray
 ) -> Found:
-    """Approximate gammon chances of each side that has all 15 checkers, and their table."""
+    """Approximate gammon chances of each side that has all 15 checkers, and the table that they come from."""
     if MAX_CHECKERS not in (sum(on_roll), sum(opponent)):
         return {}
     for table in tables("bearoff_gammon"):
@@ -113,7 +115,7 @@ def gammon_chances(
 
 
 def cube_action(no_double: float, equities: Equities, verb: str = "double") -> str:
-    """The right cube action and its equity; ties double, as in gnubg."""
+    """The right cube action and its equity. If two actions are equal, the player doubles, as in gnubg."""
     doubled = min(2 * equities.opponent_owned, 1.0)
     if doubled < no_double and not isclose(doubled, no_double, abs_tol=1e-9):
         return "too good to double" if no_double > 1 else f"no {verb}"
@@ -121,7 +123,7 @@ def cube_action(no_double: float, equities: Equities, verb: str = "double") -> s
 
 
 def off_first(first: np.ndarray, second: np.ndarray) -> float:
-    """The chance that the side to roll first needs no more rolls than the other."""
+    """The chance that the side that rolls first needs no more rolls than the other side."""
     tail = second[::-1].cumsum()[::-1]
     length = min(len(first), len(tail))
     return min(float(first[:length] @ tail[:length]), 1.0)  # tables hold rounded chances

@@ -1,7 +1,5 @@
-"""Players by other programs: the program evaluates positions and chooses plays, the rules evaluate finished games.
-
-bgsage is used through its public API, from the optional extra `oracles`.
-"""
+"""Other programs as players: the program evaluates positions and chooses plays, the rules evaluate finished games.
+bgsage is used through its public API, from the optional extra `oracles`."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ ROUNDING = 1e-3  # tolerance of the range and order of chances
 
 
 class ProgramEvaluator(ABC):
-    """An evaluator by another program, which errors call `name`: see `chances.Evaluator`."""
+    """Base of evaluators by another program, which error messages call `name`: see `chances.Evaluator`."""
 
     def __init__(self, label: str, name: str = "") -> None:
         self.label, self.name = label, name or label
@@ -41,7 +39,8 @@ class ProgramEvaluator(ABC):
         """float32[n, 5]: the program's chances for int8[n, 26] boards of unfinished games; n may be 0."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See `chances.Evaluator`. Raises ExternalProgramError for invalid chances."""
+        """Evaluations of int8[n, 26] boards: see `chances.Evaluator`. Raises ExternalProgramError if the program
+        returns invalid chances."""
         boards = board_array(boards)
         outcomes = game_outcomes(boards)
         is_over = outcomes != 0
@@ -55,15 +54,15 @@ class ProgramEvaluator(ABC):
 
 
 class ProgramPlayer(ProgramEvaluator):
-    """A `player.Player` by another program, which answers with plays in standard notation."""
+    """Base of `player.Player`s by another program, which answers with plays in standard notation."""
 
     @abstractmethod
     def plays(self, decisions: Sequence[tuple[Position, Roll]]) -> Iterable[str]:
-        """The chosen plays; an empty text without a legal play."""
+        """The chosen plays; an empty string where there is no legal play."""
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """See `player.Player`. Raises ExternalProgramError if the program stops answering or answers with an illegal
-        play."""
+        """Positions after the chosen plays: see `player.Player`. Raises ExternalProgramError if the program stops
+        answering or answers with an illegal play."""
         boards = board_array(boards)
         rows = zip(boards.tolist(), dice_array(rolls, len(boards)).tolist(), strict=True)
         decisions = [(Position(board), roll_of(*roll)) for board, roll in rows]
@@ -80,7 +79,7 @@ class BgsagePlayer(ProgramEvaluator):
     """bgsage, by cubeless equity without the Jacoby rule. Raises UnknownPlayerError if it is not installed.
 
     bgsage counts plies from 1 (its 1-ply is the static evaluation); here `ply` counts from 0 as everywhere. It
-    evaluates positions after a play, for the player who moved, so a position before the roll is passed as the one
+    evaluates positions after a play, for the player who moved, so a position before the roll is passed as a position
     after the opponent's play.
     """
 
@@ -119,7 +118,7 @@ class BgsagePlayer(ProgramEvaluator):
 
 
 def check_program_ply(name: str, ply: int) -> None:
-    """Raise UnknownPlayerError for a ply that the program does not have."""
+    """Raise UnknownPlayerError if the program cannot play at this ply."""
     most = PLAYERS[name].most_ply
     if not 0 <= ply <= most:
         raise UnknownPlayerError(f"expected --ply 0 to {most} for {name}, got {ply}")

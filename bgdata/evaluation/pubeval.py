@@ -28,10 +28,8 @@ _ONE, _HALF, _FIFTEENTH = 30, 15, 2  # inputs are integers in 1/30
 
 def score_tables(weights: NDArray[np.float64]) -> ScoreTables:
     """int32[2, 26, 32]: the score that each slot with a count from -15 to 15, at index count & 31, adds for a board
-    from the point of view of the side that has played, in 1/3,000,000; from float64[2, 122] published weights.
-
-    Every checker on the board counts as not borne off, so the sum lacks the constant 30 times weight 121.
-    """
+    from the point of view of the side that has played, in 1/3,000,000; from float64[2, 122] published weights. Every
+    checker on the board counts as not borne off, so the sum lacks the constant 30 times weight 121."""
     tables = NO_SCORES.copy()
     for kind, exact in enumerate((weights * _WEIGHT_UNIT).round().astype(np.int64).tolist()):
         for count in range(-15, 16):
@@ -109,7 +107,7 @@ def is_off(boards: Boards, row: int) -> bool:
 
 @functools.cache
 def weights() -> NDArray[np.float64]:
-    """float64[2, 122]: the weights for contact, then those for races."""
+    """float64[2, 122]: the weights for contact, then the weights for races."""
     folder = files("bgdata.evaluation") / "weights"
     return np.array([(folder / f"pubeval_{name}.txt").read_text().split() for name in ("contact", "race")], np.float64)
 

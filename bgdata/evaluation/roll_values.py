@@ -1,17 +1,16 @@
 """The value of each of the 21 rolls: for luck, rollouts with variance reduction, networks that look ahead in a kernel,
 and local volatility.
 
-The value of a roll is that of the position after the best play, and its luck is this value minus the mean over all 21
+The value of a roll is the value of the position after the best play. Its luck is this value minus the mean over all 21
 rolls, by the same player at the same ply: so luck averages to exactly zero for any quality of play (Zare, "A Measure of
 Luck" and "Hedging toward skill", GammonVillage 2000). The first roll of a game is never a double, so its mean is over
 the other 15 rolls.
 
 Luck averages to zero for any selection of plays, and most plays of a roll need no network: PubEval, in a fraction of
-the time, selects the likely ones with its weights for contact or for races. Values at 1-ply and 2-ply from 18 plays
-differ from those of all by 0.0007 and 0.0010 points in positions of self-play (root mean square), and in reference
-positions by 0.0037 and 0.0042, mostly in races where a side must save a backgammon; from 12 plays by 0.0016 in
-self-play, from 8 by 0.004. Rollouts are most accurate for their time with 6 to 12.
-"""
+the time, selects the likely plays with its weights for contact or for races. Values at 1-ply and 2-ply from 18 plays
+differ from the values from all plays by 0.0007 and 0.0010 points in positions of self-play (root mean square), and in
+reference positions by 0.0037 and 0.0042, mostly in races where a side must save a backgammon; from 12 plays by 0.0016
+in self-play, from 8 by 0.004. Rollouts are most accurate for their time with 6 to 12."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ for _place, _roll in enumerate(ROLLS):
 
 
 class LikelyPlays(NamedTuple):
-    """The plays of a roll to evaluate: the `most` with the highest PubEval scores, or all if it is 0."""
+    """The plays of a roll to evaluate: the `most` plays with the highest PubEval scores, or all plays if it is 0."""
 
     most: int
     scores: ScoreTables
@@ -76,7 +75,7 @@ def likely_plays(most: int = LIKELY) -> LikelyPlays:
 
 
 class RollScratch(NamedTuple):
-    """Scratch of one thread, and the results for one position."""
+    """Scratch memory of one thread, and the results for one position."""
 
     evaluation: Scratch
     after: Boards  # [MAX_PLAYS, 26] plays of one roll
@@ -108,7 +107,7 @@ class Found(NamedTuple):
 
 @kernel()
 def new_roll_scratch(networks: Networks) -> RollScratch:
-    """Scratch for one thread."""
+    """Scratch memory for one thread."""
     most = len(DICE) * MAX_PLAYS
     return RollScratch(
         new_scratch(networks),
@@ -148,9 +147,9 @@ def fill_roll_values(
     played: int = -1,
 ) -> None:
     """Fill scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for board[slot] before the roll,
-    from all plays or the likely ones; the best play by these stakes as in `answers.choose_by_chances`. If `played` is
-    the index of a roll, also fill scratch.played[slot] and scratch.after_played[0:5] with the best of all its
-    plays."""
+    from all plays or the likely ones. The best play is the one that `answers.choose_by_chances` chooses for these
+    stakes. If `played` is the index of a roll, also fill scratch.played[slot] and scratch.after_played[0:5] with the
+    best of all its plays."""
     n = collect_plays(likely, board, scratch, played)
     plays, chances, sources = scratch.plays, scratch.chances, scratch.sources
     fill_all_chances(networks, tables, plays, 0, n, True, scratch.evaluation, chances, sources)
@@ -205,8 +204,8 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
 
 @kernel(borrows=True)
 def row_of(board: Boards, found: Found, n: int) -> tuple[int, int]:
-    """(row of board[slot] in found.plays[0:n, slot], number of rows now). The board is added if it is missing; with
-    many rows, without searching."""
+    """The row of board[slot] in found.plays[0:n, slot], and the number of rows now. The board is added if it is
+    missing; if there are many rows, it is added without searching."""
     its_hash = board_hash(board)
     bucket = int(np.int64(its_hash % np.uint64(BUCKETS)))
     while n < FULL and found.buckets[bucket] > 0:
@@ -263,8 +262,8 @@ def pick_likely(
 
 @kernel(borrows=True)
 def mean_equity(scratch: RollScratch, is_opening: bool) -> float:
-    """Mean equity over all rolls in scratch.values, as filled by `fill_roll_values`; without doubles for the first roll
-    of a game."""
+    """Mean equity over all rolls in scratch.values, as filled by `fill_roll_values`; only over rolls that are no
+    doubles if it is the first roll of a game."""
     total, n = 0.0, 0
     for roll in range(len(DICE)):
         is_double = DICE[roll, 0] == DICE[roll, 1]
@@ -276,7 +275,7 @@ def mean_equity(scratch: RollScratch, is_opening: bool) -> float:
 
 
 class TreeScratch(NamedTuple):
-    """Scratch of one thread. Depth is the number of rolls from the root position."""
+    """Scratch memory of one thread. Depth is the number of rolls from the root position."""
 
     rolls: RollScratch
     replies: Boards  # [depth, 21, 26] after the best play of each roll, the opponent on roll
@@ -287,7 +286,7 @@ class TreeScratch(NamedTuple):
 
 @kernel()
 def new_tree_scratch(networks: Networks, ply: int) -> TreeScratch:
-    """Scratch for one thread and lookahead to `ply`."""
+    """Scratch memory for one thread and lookahead to `ply`."""
     return TreeScratch(
         new_roll_scratch(networks),
         np.empty((ply, len(WAYS), 26), np.int8),
@@ -301,8 +300,9 @@ def evaluations_ahead(
     networks: Networks, tables: BearoffArrays, boards: Boards, ply: int, likely: LikelyPlays = ALL_PLAYS
 ) -> Evaluations:
     """Evaluations of legal int8[n, 26] boards before the roll, at a ply of 1 or more, from all plays or the `likely`
-    ones; sources are those of the static answers. From all plays they equal those of `lookahead.evaluate_ahead` with
-    any evaluator, to the last bit, on any number of threads. Raises UsageError for a lower ply."""
+    ones; sources are the sources of the static answers. From all plays, evaluations equal those of
+    `lookahead.evaluate_ahead` with any evaluator, to the last bit, on any number of threads. Raises UsageError for a
+    lower ply."""
     if ply < 1:
         raise UsageError(f"expected a ply of 1 or more to look ahead, got {ply}")
     found = Evaluations(np.empty((len(boards), 5), np.float32), np.empty(len(boards), np.int8))
@@ -381,9 +381,9 @@ def add_reply(chances: Chances, depth: int, scratch: TreeScratch) -> None:
 
 
 def chances_in_two_rolls(evaluator: Evaluator, position: Position) -> NDArray[np.float64]:
-    """float64[21, 21]: the winning chance of the player on roll after each of its rolls and each of the opponent's, by
-    static evaluations of any evaluator; both sides choose plays by cubeless equity. A game that ends on the way keeps
-    its result. Raises InvalidPositionError for a finished game."""
+    """float64[21, 21]: the winning chance of the player on roll after each pair of its roll and the opponent's next
+    roll, by static evaluations of any evaluator. Both sides choose plays by cubeless equity. A game that ends on the
+    way keeps its result. Raises InvalidPositionError for a finished game."""
     board = np.array([check_in_progress(position).board], np.int8)
     look = partial(evaluate_ahead, evaluator)
     replies, chances = best_replies(look, board)
@@ -397,14 +397,14 @@ def chances_in_two_rolls(evaluator: Evaluator, position: Position) -> NDArray[np
 
 def local_volatility_by(evaluator: Evaluator, position: Position) -> float:
     """The local volatility of a position by any evaluator: the mean absolute jump of the winning chance until the
-    player is on roll again, two rolls later. Jumps are from the mean over all pairs of rolls, so that they average to
-    zero, as in the jump model (`equity.jump`). Raises InvalidPositionError for a finished game."""
+    player is on roll again, two rolls later. Jumps are measured from the mean over all pairs of rolls, so that they
+    average to zero, as in the jump model (`equity.doubling.jump`). Raises InvalidPositionError for a finished game."""
     wins, weights = chances_in_two_rolls(evaluator, position), np.outer(CHANCES, CHANCES)
     return float((weights * np.abs(wins - (weights * wins).sum())).sum())
 
 
 class VolatilityScratch(NamedTuple):
-    """Scratch of one thread."""
+    """Scratch memory of one thread."""
 
     first: RollScratch
     second: RollScratch
@@ -414,7 +414,7 @@ class VolatilityScratch(NamedTuple):
 
 @kernel()
 def new_volatility_scratch(networks: Networks) -> VolatilityScratch:
-    """Scratch for one thread."""
+    """Scratch memory for one thread."""
     n = len(CHANCES)
     rolls = new_roll_scratch(networks), new_roll_scratch(networks)
     return VolatilityScratch(rolls[0], rolls[1], np.empty(26, np.int8), np.empty((n, n), np.float64))

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
-    """The stakes of the identifier, overridden by the given options. Raises UsageError or InvalidScoreError."""
+    """The stakes of the identifier, overridden by the given options. Raises UsageError if options do not fit each
+    other, and InvalidScoreError for an impossible score."""
     given = match.stakes if match else Stakes(Money(is_jacoby=False))
     score: MatchScore | Money = given.score
     if options["away"] is not None:
@@ -46,8 +47,8 @@ def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stake
 
 
 def parse_away(text: str, *, is_crawford: bool) -> MatchScore:
-    """The score of a text such as `3-5`: points that the player on roll and the opponent need. Raises UsageError or
-    InvalidScoreError."""
+    """The score of a string such as `3-5`: points that the player on roll and the opponent need. Raises UsageError for
+    another form, and InvalidScoreError for an impossible score."""
     found = re.fullmatch(r"(\d{1,3})-(\d{1,3})", text, re.ASCII)
     if not found:
         raise UsageError(
@@ -64,9 +65,9 @@ def is_cubeful(options: Mapping[str, Any]) -> bool:
 
 
 def left_out(match: MatchState | None, *used: str) -> str:
-    """One line with the parts of an identifier that an answer does not use; empty if there are none. `used` are parts:
-    score, cube, jacoby, beavers, roll, offer, resignation. A centered cube of 1 in money play is not named, because it
-    is the default of a position without a game."""
+    """One line with the parts of an identifier that an answer does not use; empty if there are none. `used` are the
+    parts that it uses, among score, cube, jacoby, beavers, roll, offer, resignation. A centered cube of 1 in money play
+    is not named, because it is the default if a position is not from a game."""
     if match is None:
         return ""
     cube = str(match.cube) if match.length or match.cube_value > 1 else ""
@@ -105,7 +106,8 @@ SOURCES = {
 
 
 def source_words(evaluation: Evaluation) -> str:
-    """`contact network, 2 plies`: the source of an evaluation, and its ply unless the source is final."""
+    """`contact network, 2 plies`: the source of an evaluation, and its ply unless looking ahead could not improve
+    it."""
     who, ply = SOURCES[evaluation.source.name], evaluation.ply
     if evaluation.source.is_final:
         return who
@@ -113,7 +115,8 @@ def source_words(evaluation: Evaluation) -> str:
 
 
 def rolled_out_columns(equity: str, width: int) -> tuple[Column, ...]:
-    """The columns of a table of rolled-out plays; `equity` is the name of that column, `width` the width of a play."""
+    """The columns of a table of rolled-out plays; `equity` is the name of the column with equities, `width` the width
+    of a play."""
     return (
         Column("rank", heading="", width=3, is_right=True),
         Column("play", width=width),
@@ -126,7 +129,7 @@ def rolled_out_columns(equity: str, width: int) -> tuple[Column, ...]:
 
 
 def play_rows(rows: Sequence[Row]) -> list[Row]:
-    """Rows of plays, best first, for a table for people: the best play has no loss."""
+    """Rows of plays, best first, to show to people: the loss of the best play is left out."""
     best = {"loss": None, "loss_standard_error": None}
     return [
         {**row, "rank": rank, "lose": 1 - row["win"], **({} if rank > 1 else best)}
@@ -135,7 +138,7 @@ def play_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def position_facts(position: Position, match: MatchState | None) -> dict[str, str]:
-    """The class of a position, and by name all its identifiers that can hold the match."""
+    """The class of a position, and by name all its identifiers that can express the match."""
     return {"class": position_class(position).name.lower(), **possible_identifiers(position, match)}
 
 
@@ -175,14 +178,14 @@ WORDS = {
 
 
 def check_offer(match: MatchState | None, text: str) -> None:
-    """Raise UsageError for a match, named by `text`, with an unanswered beaver or raccoon, because decisions are only
-    about doubles."""
+    """Raise UsageError if the match has an unanswered beaver or raccoon, because decisions are only about doubles.
+    `text` names the match in the error."""
     if match is not None and match.offer not in (Offer.NONE, Offer.DOUBLE):
         raise UsageError(f"expected a position before a double or its answer, got a {match.offer} in {text}")
 
 
 def best_words(decision: CubeDecision, stakes: Stakes) -> str:
-    """`double, take`, or all actions as good as the best."""
+    """`double, take`, or all actions that are as good as the best."""
     if not decision.may_double:
         return f"no cube decision: {decision.why_not}"
     words = " or ".join(WORDS[action.name] for action in decision.best)

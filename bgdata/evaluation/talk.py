@@ -15,10 +15,8 @@ _UNBLOCKED = 512  # bytes that a writable descriptor accepts without blocking
 
 
 class Talk:
-    """Lines read from one file descriptor and written to another, which may be the same; it closes neither.
-
-    `name` is the other side, for error messages.
-    """
+    """Lines read from one file descriptor and written to another, which may be the same; neither is closed. `name` is
+    the other side, for error messages."""
 
     def __init__(self, reading: int, writing: int, name: str, most_bytes: int = MAX_BYTES) -> None:
         self._reading, self._writing, self.name, self._most_bytes = reading, writing, name, most_bytes
@@ -28,9 +26,9 @@ class Talk:
     def read_line(
         self, patience_seconds: float | None = None, prompt: str = "", until: float | None = None
     ) -> str | None:
-        """The next line without its end and without NUL bytes, or None if the other side has ended. A `prompt` counts
-        as a line although the other side does not end it. `until` is the end of a wait of `patience_seconds` that has
-        begun before.
+        """The next line without its line end and NUL bytes, or None if the other side has ended. A `prompt` counts as a
+        line although the other side does not end it. `until` is when a wait of `patience_seconds` that has already
+        begun will end.
 
         Raises InvalidMessageError for a line that is too long or not text; a long line is read to its end without
         keeping it. Raises ExternalProgramError if no whole line comes in time, or the last line is cut off.
@@ -67,7 +65,7 @@ class Talk:
             raise ExternalProgramError(f"expected {self.name} to listen, found it gone: {error.strerror}") from error
 
     def ask(self, text: str, patience_seconds: float | None = None) -> str:
-        """Write a line and return the reply. Raises ExternalProgramError."""
+        """Write a line and return the reply. Raises ExternalProgramError if the other side does not answer in time."""
         self.write_line(text, patience_seconds)
         try:
             answer = self.read_line(patience_seconds)
@@ -104,7 +102,7 @@ class Talk:
 
 
 def _text(line: bytes) -> str:
-    """A line as text. Raises InvalidMessageError."""
+    """A line as a string. Raises InvalidMessageError if it is not UTF-8."""
     try:
         text = line.decode().strip()
     except UnicodeDecodeError:

@@ -43,8 +43,8 @@ MAX_LINES = 10_000  # lines that an engine may print before its answer
 
 class UbgiPlayer(ProgramPlayer):
     """The engine of a file NAME.ubgi, which looks `ply` rolls ahead if that is 1 or more. The engine's process starts
-    with the first question, and ends with this process. Raises MissingFileError, and UnknownPlayerError for a file
-    without a command."""
+    with the first question, and ends with this process. Raises MissingFileError if there is no file, and
+    UnknownPlayerError if the file contains no command."""
 
     def __init__(self, path: str, ply: int = 0) -> None:
         try:
@@ -87,7 +87,7 @@ class UbgiPlayer(ProgramPlayer):
         return {AnswerSource.PROGRAM: ", ".join(self._running().identity)}
 
     def chances(self, boards: Boards) -> Chances:
-        """See `ProgramEvaluator`. Raises UsageError for an engine that cannot evaluate."""
+        """The engine's chances: see `ProgramEvaluator`. Raises UsageError if the engine cannot evaluate positions."""
         return chance_array([self._evaluation(Position(board)) for board in boards.tolist()])
 
     def plays(self, decisions: Sequence[tuple[Position, Roll]]) -> Iterator[str]:
@@ -119,8 +119,9 @@ class UbgiPlayer(ProgramPlayer):
 
 
 class _Engine:
-    """A process after the handshake and its settings. Raises UnknownPlayerError for a command that cannot be started,
-    an unsupported version or a key that the engine does not have, and ExternalProgramError."""
+    """A process of the engine, after the handshake and its settings. Raises UnknownPlayerError for a command that
+    cannot be started, an unsupported version or a key that the engine does not have, and ExternalProgramError if it
+    does not answer."""
 
     def __init__(self, command: list[str], settings: list[list[str]], name: str, patience_seconds: float) -> None:
         try:
@@ -146,11 +147,13 @@ class _Engine:
                 raise UnknownPlayerError(f"expected an engine that has {key} {value}: {error}") from error
 
     def ask(self, lines: list[str], word: str) -> str:
-        """The text after `word` in the answer to these lines. Raises ExternalProgramError."""
+        """The text after `word` in the answer to these lines. Raises ExternalProgramError if the engine does not answer
+        as expected."""
         return self._exchange(lines, lambda told: told.removeprefix(word).strip() if told.split()[0] == word else None)
 
     def _handshake(self, line: str) -> str | None:
-        """Keep what the engine says about itself; returns the last line of the handshake, None for the others."""
+        """Remember what the engine says about itself. Returns the last line of the handshake, or None for any other
+        line."""
         if line.startswith("id "):
             self.identity.append(line.removeprefix("id "))
         if line.startswith("proto "):
@@ -162,7 +165,8 @@ class _Engine:
         return line if line in ("ubgiok", "readyok") else None
 
     def _exchange(self, lines: list[str], found: Callable[[str], str | None]) -> str:
-        """The first result of `found` over the lines of the answer that is not None. Raises ExternalProgramError."""
+        """Write lines, and return the first result of `found`, applied to each line of the answer, that is not None.
+        Raises ExternalProgramError if the engine does not answer as expected."""
         self.is_gone = True  # until it has answered, because the next lines are unpredictable
         for line in lines:
             self._talk.write_line(line, self._patience_seconds)

@@ -40,7 +40,8 @@ CHANCE_NAMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_back
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far chances may leave the range 0 to 1 (`range`), or exceed the chance that contains them (`order`)."""
+    """How far chances may leave the range 0 to 1 (`range`), and how far they may exceed the chance that contains them
+    (`order`)."""
 
     range: float
     order: float
@@ -70,10 +71,8 @@ _NOTATIONS: dict[int, tuple[str, str, Callable[[Bytes], tuple[Boards, Bytes]]]] 
 
 class Fields:
     """The fields of lines: field f is `data[starts[f]:ends[f]]`; line k has fields `first[k]` to `first[k + 1] - 1`.
-
     Fields are separated by runs of spaces and tabs, or by commas, with blanks around fields removed; a blank line has
-    no fields. Methods that take rows (line indexes) quarantine in `ledger` the rows that break a rule.
-    """
+    no fields. Methods that take rows (line indexes) quarantine in `ledger` the rows that break a rule."""
 
     def __init__(self, lines: Lines, separator: int = BLANKS) -> None:
         self.lines, self.ledger = lines, Ledger(lines)
@@ -106,10 +105,8 @@ class Fields:
         return np.asarray(same & (self.widths(places) == len(text)))
 
     def values(self, places: Places) -> tuple[Numbers, Forms]:
-        """(values, forms) of the fields at these places, in the shape of `places`.
-
-        Accepts ASCII decimal numbers, with exponents; anything else, such as `nan` and `inf`, has form NO_NUMBER.
-        """
+        """The values and forms of the fields at these places, each in the shape of `places`. Accepts ASCII decimal
+        numbers, with exponents; anything else, such as `nan` and `inf`, has form NO_NUMBER."""
         values = np.zeros(places.size, np.float64)
         forms = np.zeros(places.size, np.int8)
         flat = places.ravel()
@@ -128,8 +125,8 @@ class Fields:
         self.ledger.set_aside(filled[self.data[self.starts[self.first[filled]]] == _HASH])
 
     def with_fields(self, rows: Places, expected: int, words: str = "") -> tuple[Places, Places]:
-        """(rows with the expected number of fields, int64[rows, expected] places of the fields). `words` describes the
-        fields."""
+        """The rows with the expected number of fields, and int64[rows, expected], the places of their fields. Other
+        rows are quarantined. `words` describes the fields."""
         counts = self.counts[rows]
         for count in np.unique(counts[counts != expected]).tolist():
             self.ledger.reject(rows[counts == count], f"expected {expected} fields{words}, got {count}")
@@ -137,7 +134,7 @@ class Fields:
         return rows, self.first[rows, np.newaxis] + np.arange(expected)
 
     def boards(self, rows: Places, places: Places, width: int = 20) -> Boards:
-        """int8[rows, 26] from 20-letter keys, or with `width` 14 from Position IDs."""
+        """int8[rows, 26]: boards of the fields at these places: 20-letter keys, or Position IDs if `width` is 14."""
         expected, words, parse = _NOTATIONS[width]
         self.ledger.reject(rows[self.widths(places) != width], f"expected a {expected}")
         boards, flaws = parse(self.letters(places, width))
@@ -145,19 +142,19 @@ class Fields:
         return boards
 
     def reject_flaws(self, rows: Places, flaws: NDArray[np.uint8], words: str) -> None:
-        """Quarantine rows whose position has a flaw; `words` names the text, such as 'position id'."""
+        """Quarantine rows whose position has a flaw; `words` names the notation, such as 'position id'."""
         for flaw in np.unique(flaws[flaws != Flaw.NONE]).tolist():
             self.ledger.reject(rows[flaws == flaw], f"{Flaw(flaw).rule} in the {words}")
 
     def numbers(self, rows: Places, places: Places, names: tuple[str, ...]) -> tuple[Numbers, Forms]:
-        """(values, forms), both [rows, names]."""
+        """The values and forms of numbers, both [rows, names]."""
         values, forms = self.values(places)
         for column, name in enumerate(names):
             self.ledger.reject(rows[forms[:, column] == NO_NUMBER], f"expected a number as {name}")
         return values, forms
 
     def chances(self, rows: Places, places: Places, boards: Boards, tolerance: Tolerance) -> tuple[Numbers, Forms]:
-        """(values, forms), both [rows, 5], of the players whose boards these are."""
+        """The values and forms of five chances, both [rows, 5], of the players whose boards these are."""
         values, forms = self.numbers(rows, places, CHANCE_NAMES)
         self.reject_chance_flaws(rows, boards, values, tolerance)
         return values, forms
@@ -170,11 +167,9 @@ class Fields:
 
 
 def format_number(value: float, form: int = PLAIN) -> str:
-    """The text of a number: with the decimals of its form, or six significant digits where they are exact.
-
-    Text that was read is reproduced if it has at most 15 digits, a power of ten within 22 (see the top of this module),
-    and no redundant sign, leading zero or letter E.
-    """
+    """A number as a string: with the decimals of its form, or six significant digits where they are exact. A number
+    that was read is reproduced if it has at most 15 digits, a power of ten within 22 (see the top of this module), and
+    no redundant sign, leading zero or letter E."""
     written = f".{form}f" if form >= 0 else f".{-1 - form}e"
     text = format(value, ".6g" if form == PLAIN else written)
     return text if float(text) == value else repr(value)  # 12.5e3 has too many digits before the point
@@ -187,7 +182,7 @@ def _is_blank(byte: int) -> bool:
 
 @kernel()
 def _next_field(data: Bytes, place: int, end: int, separator: int) -> tuple[int, int, int]:
-    """(start, end, where to continue) of the next field from `place` on; the line must have one."""
+    """The start and end of the next field from `place` on, and where to continue; the line must have one."""
     while place < end and _is_blank(data[place]):
         place += 1
     start = place
@@ -208,7 +203,7 @@ def _next_field(data: Bytes, place: int, end: int, separator: int) -> tuple[int,
 
 @kernel(inline=True)
 def _end_of_reading(data: Bytes, start: int, end: int, separator: int) -> int:
-    """The end for reading a line: a trailing comma is followed by one more, empty, field; blank lines have no
+    """Where to stop reading a line: a trailing comma is followed by one more, empty, field; blank lines have no
     fields."""
     place = start
     while place < end and _is_blank(data[place]):
@@ -256,7 +251,7 @@ def _fill_numbers(data: Bytes, starts: Places, ends: Places, places: Places, val
 
 @kernel()
 def _number(data: Bytes, start: int, end: int) -> tuple[float, int]:
-    """(value, form) of the number in data[start:end]."""
+    """The value and form of the number in data[start:end]."""
     is_negative = start < end and data[start] == _MINUS
     place = start + (start < end and (data[start] in (_PLUS, _MINUS)))
     mantissa, n_digits, n_significant, n_decimals = np.int64(0), 0, 0, 0
@@ -294,8 +289,8 @@ _LARGE_EXPONENT = 1 << 20
 
 @kernel()
 def _exponent(data: Bytes, start: int, end: int) -> int:
-    """The exponent in data[start:end], which should begin with the letter E; at most _LARGE_EXPONENT, and _NO_EXPONENT
-    for other text."""
+    """The exponent in data[start:end], which should begin with the letter E; at most _LARGE_EXPONENT, or _NO_EXPONENT
+    if it is anything else."""
     if data[start] != _SMALL_E and data[start] != _LARGE_E:
         return _NO_EXPONENT
     place = start + 1

@@ -1,10 +1,10 @@
 """Binary match files of other programs, with their analysis: .xg (eXtreme Gammon), .bgf (BGBlitz), .ogxm and .gvab
-(OpenGammon, HedgeHog, GammonView).
+(OpenGammon, HedgeHog, GammonView), and streams of them, .ogxms.
 
 The package gammonview (extra `matches`) decodes them into documents; here they become matches, to be replayed like all
-others. The ledger has a line for each turn of a document, since the files have none. Player 0 is white there.
-What the package does not know of .xg files is looked up in their records: beavers, games from a set-up position, games
-without an end, ratings.
+others. The ledger has a line for each turn of a document, since the files have none. Player 0 is white there. What the
+package does not read from .xg files is looked up in their records: beavers, games from a set-up position, unfinished
+games, ratings.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -43,6 +44,7 @@ XG_RECORDS = 8232  # bytes before the picture of an .xg file, which comes before
 XG_PICTURE = slice(20, 24)  # the size of the picture
 XG_RECORD, XG_GAME, XG_GAME_END, XG_MATCH_END, XG_NONE = 2560, 1, 4, 5, 255  # bytes of a record, and kinds of records
 XG_NO_END = bytes(8) + bytes([XG_GAME_END]) + bytes(XG_RECORD - 9)  # of a game without points
+OGXM_SIZE = slice(12, 16)  # the size of an .ogxm file
 _BGF = re.compile(rb'\{(?=[^\n]{0,300}"version")(?=[^\n]{0,300}"(?:compress|useSmile|compression)")')  # its first line
 PROGRAMS = {"xg": "eXtreme Gammon", "bgf": "BGBlitz", "ogxm": "OpenGammon (OGXM)"}
 PLAYS, SET_POSITION = range(21), 31  # actions of a document: rolls in order, and others
@@ -63,7 +65,7 @@ PROFILES = ("white_profile", "black_profile")
 
 
 def form_of(content: bytes) -> str | None:
-    """The format of a binary match file, by its first bytes: xg, bgf or ogxm; None for others."""
+    """The format of a binary match file, by its first bytes: xg, bgf or ogxm; None if they belong to none of these."""
     if content.startswith(b"RGMH"):
         return "xg"
     if content.startswith(b"OGXM"):
@@ -72,9 +74,39 @@ def form_of(content: bytes) -> str | None:
 
 
 def parse_document(content: bytes, name: str) -> MatchFile:
-    """The match of a binary file, as written. Raises CorruptFileError for a damaged or too large one, and
-    MissingExtraError without the package gammonview."""
+    """The match of a binary file, or the matches of a stream of .ogxm files, as written. Damaged parts of a stream are
+    quarantined. Raises CorruptFileError if the file is damaged or too large, and MissingExtraError if the package
+    gammonview is not installed."""
     form = form_of(content)
+    parts = split_stream(content) if form == "ogxm" else [content]
+    if len(parts) == 1:
+        return _parse_one(content, name, form)
+    found = []
+    for number, part in enumerate(parts, 1):
+        try:
+            found.append(_parse_one(part, f"part {number} of {name}", form))
+        except CorruptFileError as error:
+            lines = split_lines(f"part {number}".encode())
+            ledger = Ledger(lines)
+            ledger.reject([0], str(error))
+            found.append(MatchFile(ledger, ()))
+    return join_files(found)
+
+
+def split_stream(content: bytes) -> list[bytes]:
+    """The.ogxm files of a stream (.ogxms), one after the other; the last one has the rest of the content."""
+    parts, place = [], 0
+    while place < len(content):
+        size = int.from_bytes(content[place + OGXM_SIZE.start : place + OGXM_SIZE.stop], "little")
+        end = place + size if size >= OGXM_SIZE.stop else len(content)
+        if not content.startswith(b"OGXM", end):
+            end = len(content)
+        parts.append(content[place:end])
+        place = end
+    return parts
+
+
+def _parse_one(content: bytes, name: str, form: str | None) -> MatchFile:
     with needing("matches", f"to read {name}"):
         import gvformat
         from gvformat.xg import read_xg
@@ -101,8 +133,8 @@ def parse_document(content: bytes, name: str) -> MatchFile:
 
 
 def _unpack(content: bytes, begin: int, form: str) -> bytes:
-    """The content from `begin` on, unpacked if it is packed. Raises CorruptFileError for more than any match needs: the
-    package would unpack all at once."""
+    """The content from `begin` on, unpacked if it is packed. Raises CorruptFileError if it is larger than any match:
+    the package would unpack all at once."""
     most = limit(BYTES_VARIABLE, MAX_UNPACKED_BYTES)
     try:
         unpacked = zlib.decompressobj(wbits=32 + zlib.MAX_WBITS).decompress(content[begin:], most + 1)
@@ -114,7 +146,8 @@ def _unpack(content: bytes, begin: int, form: str) -> bytes:
 
 
 def _with_ends(content: bytes) -> bytes:
-    """An .xg file that is not packed, with an end of each game: the package needs one, unfinished games have none."""
+    """The content of an .xg file, not packed, with an end of each game: the package needs one, and unfinished games
+    have none."""
     begin = XG_RECORDS + int.from_bytes(content[XG_PICTURE], "little")
     stream = _unpack(content, begin, "xg")
     found, is_open = [content[:begin]], False
@@ -129,14 +162,15 @@ def _with_ends(content: bytes) -> bytes:
 
 
 class _Ending(NamedTuple):
-    """What the records of an .xg file say of a game: the flaw that the package overlooks, and whether it has ended."""
+    """What the records of an .xg file say of a game: a flaw that the package overlooks, and whether the game has
+    ended."""
 
     flaw: str | None
     is_over: bool
 
 
 def _endings(records: list[tuple[str, dict[str, Any]]]) -> Iterator[_Ending]:
-    """What is overlooked of each game."""
+    """The `_Ending` of each game in the records of an .xg file."""
     places = [place for place, (kind, _) in enumerate(records) if kind == "header_game"]
     for begin, end in zip(places, [*places[1:], len(records)], strict=True):
         game = records[begin:end]
@@ -168,8 +202,37 @@ def match_file(document: Mapping[str, Any], endings: Mapping[int, _Ending], form
     return MatchFile(Ledger(split_lines(text.encode(errors="replace"))), (match,))
 
 
+def join_files(files: Sequence[MatchFile]) -> MatchFile:
+    """The matches of several files, whose lines follow each other."""
+    matches: list[Match] = []
+    texts: list[bytes] = []
+    rejects: list[tuple[int, str]] = []
+    for file in files:
+        first, lines = len(texts), file.ledger.lines
+        texts += [lines[index] for index in range(len(lines))]
+        rejects += [(first + bad.line - 1, bad.reason) for bad in file.rejects]
+        for match in file.matches:
+            matches.append(replace(match, games=tuple(_moved(game, first) for game in match.games)))
+    ledger = Ledger(split_lines(b"".join(line + b"\n" for line in texts)))
+    for line, reason in rejects:
+        ledger.reject([line], reason)
+    return MatchFile(ledger, tuple(matches))
+
+
+def _moved(game: Game, by: int) -> Game:
+    """A game whose lines are further down."""
+    return replace(
+        game,
+        units=range(game.units.start + by, game.units.stop + by),
+        line=game.line + by,
+        result_line=game.result_line + by,
+        flaw=game.flaw and Flaw(game.flaw.line + by, game.flaw.reason),
+        turns=tuple(replace(turn, line=turn.line + by) for turn in game.turns),
+    )
+
+
 def _analysts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(program, level) of each analysis in a document."""
+    """The pair (program, level) of each analysis in a document."""
     one = document.get("analysis_info")
     found = document.get("analyses_info") or ([one] if one else [])
     return [
@@ -179,7 +242,7 @@ def _analysts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def form_name(document: Mapping[str, Any]) -> str:
-    """Words for a program that is not named."""
+    """A description of the format of a document, for a program that is not named."""
     return f"program {document.get('source', '')}".strip()
 
 
@@ -214,7 +277,7 @@ class _Reader:
         self.score = [0, 0]
 
     def add(self, number: int, game: Mapping[str, Any], ending: _Ending) -> None:
-        """Add a game."""
+        """Add the records of a game."""
         first = len(self.lines)
         self.lines.append(f"game {number + 1}")
         plies = game["plies"]
@@ -293,7 +356,7 @@ def _ply_text(ply: Mapping[str, Any]) -> str:
 
 
 def _flaw_of(ply: Mapping[str, Any]) -> str | None:
-    """Why a turn cannot be replayed."""
+    """The reason why a turn cannot be replayed; None if it can."""
     action = ply["action_id"]
     if action == SET_POSITION:
         return "expected a legal play, got one that breaks the rules" if ply.get("d1") else BY_HAND
@@ -309,7 +372,7 @@ def _turn(ply: Mapping[str, Any], line: int, analyses: tuple[Analysis, ...]) -> 
 
 
 def _choice(said: Mapping[str, Any], player: int) -> Choice:
-    """A play of an analysis."""
+    """The play or cube action of an analysis."""
     moves = _moves(said["move"], player) if "move" in said else None
     chances, text = _chances(said.get("eval")), str(said.get("notation", ""))
     level = str(said.get("eval_level") or "")

@@ -54,11 +54,9 @@ class BenchmarkTable:
 
 @dataclass(frozen=True)
 class BenchmarkDecisions(BenchmarkTable):
-    """`m` lines, n of them: a roll to play. Row k has `n_plays[k]` plays, from `first_plays[k]` on.
-
-    `lines` int64[n]; `boards` int8[n, 26] of the player who has rolled, before the play; `dice` int8[n, 2] in the order
-    written; `seeds` int64[n] of the rollouts, or NO_SEED; `first_plays`, `n_plays` int64[n].
-    """
+    """`m` lines, n of them: a roll to play. Row k has `n_plays[k]` plays, from `first_plays[k]` on. `lines` int64[n];
+    `boards` int8[n, 26] of the player who has rolled, before the play; `dice` int8[n, 2] in the order written; `seeds`
+    int64[n] of the rollouts, or NO_SEED; `first_plays`, `n_plays` int64[n]."""
 
     lines: Places
     boards: Boards
@@ -75,7 +73,7 @@ class BenchmarkPlays(BenchmarkTable):
     `decisions` int64[k] indexes; `ranks` int64[k], 0 for the best; `boards` int8[k, 26] after the play, with the
     OPPONENT on roll; `equities` float64[k], cubeless money, for the player who MADE the play; `losses` float64[k]
     against the best play, at least 0; `forms` int8[k] of the written number, which is the equity of the best play and
-    the loss of the others; `rollouts` int64[k] index of the `#R` line with its chances, or -1.
+    the loss of every other play; `rollouts` int64[k] index of the `#R` line with its chances, or -1.
     """
 
     decisions: Places
@@ -89,12 +87,9 @@ class BenchmarkPlays(BenchmarkTable):
 
 @dataclass(frozen=True)
 class Rollouts(BenchmarkTable):
-    """`#R` lines, n of them: chances after one play of the next decision.
-
-    `boards` int8[n, 26] with the OPPONENT of that decision on roll, `chances` float64[n, 5] of the OPPONENT;
-    `decisions` int64[n] index of the decision, or -1 if it is missing or quarantined. Chances are noisy: see
-    `fields.NOISY`.
-    """
+    """`#R` lines, n of them: chances after one play of the next decision. `boards` int8[n, 26] with the OPPONENT of
+    that decision on roll, `chances` float64[n, 5] of the OPPONENT; `decisions` int64[n] index of the decision, or -1 if
+    it is missing or quarantined. Chances are noisy: see `fields.NOISY`."""
 
     lines: Places
     boards: Boards
@@ -105,10 +100,8 @@ class Rollouts(BenchmarkTable):
 
 @dataclass(frozen=True)
 class BenchmarkEvaluations(BenchmarkTable):
-    """`o`, `e` and `O` lines, n of them: chances of the player on roll, before the roll.
-
-    `kinds` S1[n]: `o` rollout (for cube decisions), `e` network, `O` one-sided rollout of a race.
-    """
+    """`o`, `e` and `O` lines, n of them: chances of the player on roll, before the roll. `kinds` S1[n]: `o` rollout
+    (for cube decisions), `e` network, `O` one-sided rollout of a race."""
 
     lines: Places
     kinds: NDArray[np.bytes_]
@@ -120,11 +113,9 @@ class BenchmarkEvaluations(BenchmarkTable):
 
 @dataclass(frozen=True)
 class CubeRollouts(BenchmarkTable):
-    """`c` lines, n of them: cubeful rollouts before a double.
-
-    `mwc_percents` float64[n, 2]: chance of winning the match, 0 to 100, without doubling and after double and take;
-    `actions` S3[n]: `ND` no double, `D/T` double and take, `D/D` double and pass, `TG` too good to double.
-    """
+    """`c` lines, n of them: cubeful rollouts before a double. `mwc_percents` float64[n, 2]: chance of winning the
+    match, 0 to 100, without doubling and after double and take; `actions` S3[n]: `ND` no double, `D/T` double and take,
+    `D/D` double and pass, `TG` too good to double."""
 
     lines: Places
     boards: Boards
@@ -136,11 +127,9 @@ class CubeRollouts(BenchmarkTable):
 
 @dataclass(frozen=True)
 class BestPlays(BenchmarkTable):
-    """`b` lines, n of them: the play that an evaluation prefers.
-
-    `boards` before and `play_boards` after it, int8[n, 26], and `chances` float64[n, 5] in the perspectives as written
-    (no file with such lines was seen; `#R` lines have the opponent's).
-    """
+    """`b` lines, n of them: the play that an evaluation prefers. `boards` before and `play_boards` after it, int8[n,
+    26], and `chances` float64[n, 5] in the perspectives as written (no file with such lines was seen; `#R` lines have
+    the opponent's)."""
 
     lines: Places
     boards: Boards
@@ -174,11 +163,8 @@ class Benchmark(Intake):
 
     def quarantine(self, table: TableName, is_bad: NDArray[np.bool_], reason: str) -> Benchmark:
         """The benchmark without the rows of a table where `is_bad` (bool[rows]) is True; their lines are quarantined
-        with this reason.
-
-        A bad play also removes its decision, and a decision all its plays. This is for rules that one line cannot
-        decide, such as legal play. Raises UsageError for an array of another shape or type.
-        """
+        with this reason. A bad play also removes its decision, and a decision all its plays. This is for rules that one
+        line cannot decide, such as legal play. Raises UsageError for an array of another shape or type."""
         check_mask(is_bad, len(getattr(self, table)))
         if table == "plays":
             counts = np.bincount(self.plays.decisions[is_bad], minlength=len(self.decisions))
@@ -202,13 +188,13 @@ class Benchmark(Intake):
 
 
 def _renumber(indexes: Places, keep: NDArray[np.bool_]) -> Places:
-    """Indexes of rows after only those with `keep` remain; -1 stays -1 and also marks removed rows."""
+    """The indexes after only the rows with `keep` remain; -1 stays -1 and also marks removed rows."""
     numbers = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
     return np.asarray(numbers[indexes], np.int64)
 
 
 def parse_gnubg_benchmark(data: bytes) -> Benchmark:
-    """Read the tables of a benchmark file; bad lines are quarantined.
+    """The tables of a benchmark file; bad lines are quarantined.
 
     Bad lines have: an unknown kind, a wrong number of fields, a key of an illegal position, a die outside 1 to 6, a
     number that is not finite, losses that are negative or not ascending, equities outside -3 to 3, the same play twice,
@@ -257,11 +243,12 @@ class _Reader(Fields):
         )
 
     def _places(self, *kinds: bytes) -> tuple[Places, Places]:
-        """(rows, places[row, field]) of the lines of these kinds; rejects lines with another number of fields."""
+        """The rows of the lines of these kinds, and places[row, field] of their fields; rejects lines with another
+        number of fields."""
         return self.with_fields(np.flatnonzero(np.isin(self.kinds, kinds)), _FIELD_COUNTS[kinds[0]])
 
     def _dice(self, rows: Places, places: Places) -> NDArray[np.int8]:
-        """int8[rows, 2]; rejects rows without two dice from 1 to 6."""
+        """int8[rows, 2]: the dice of these rows; rejects rows whose dice are not two numbers from 1 to 6."""
         dice = self.letters(places.ravel(), 1).reshape(-1, 2) - np.uint8(ord("0"))
         is_die = (dice >= 1) & (dice <= 6) & (self.widths(places) == 1)
         self.ledger.reject(rows[~is_die.all(axis=1)], "expected dice from 1 to 6")
@@ -311,7 +298,7 @@ class _Reader(Fields):
         return BestPlays(rows + 1, boards, dice, play_boards, chances, forms).select(self.ledger.is_row(rows))
 
     def _decisions(self, seeds: Seeds) -> tuple[BenchmarkDecisions, BenchmarkPlays]:
-        """Both tables; plays are not linked to rollouts yet."""
+        """The tables of decisions and of plays; plays are not linked to rollouts yet."""
         rows = np.flatnonzero(self.kinds == b"m")
         counts = self.counts[rows]
         is_good = (counts >= 6) & (counts % 2 == 0)
@@ -348,7 +335,7 @@ class _Reader(Fields):
         return BenchmarkPlays(owners, ranks, boards, equities, losses, forms, np.full(len(owners), -1))
 
     def _seeds_of(self, lines: Places, seeds: Seeds) -> Places:
-        """The seed for rows at these lines: that of the last `r` line, unless another row has used it."""
+        """The seeds for rows at these lines: for each the seed of the last `r` line, unless another row has used it."""
         users = np.flatnonzero(np.isin(self.kinds, _USES_SEED)) + 1
         seed_lines, values = np.append(0, seeds.lines), np.append(NO_SEED, seeds.seeds)
         latest = np.searchsorted(seeds.lines, lines)
@@ -357,7 +344,7 @@ class _Reader(Fields):
         return np.where(is_user & (seed_lines[latest] > user_before), values[latest], NO_SEED)
 
     def _next_decisions(self, lines: Places, kept: Places) -> Places:
-        """Index of the decision at the next `m` line after each of `lines`; -1 if it is not in `kept`."""
+        """Index of the decision at the next `m` line after each of `lines`; -1 if that line is not in `kept`."""
         all_lines = np.append(np.flatnonzero(self.kinds == b"m") + 1, -1)
         following = all_lines[np.searchsorted(all_lines[:-1], lines)]
         index = np.searchsorted(kept, following)
@@ -383,10 +370,8 @@ def _is_repeated(owners: Places, boards: Boards) -> NDArray[np.bool_]:
 
 
 def format_gnubg_benchmark(benchmark: Benchmark) -> Iterator[bytes]:
-    """Yield the lines of a benchmark file; the `lines` of each table must ascend.
-
-    Raises InvalidPositionError for an illegal board.
-    """
+    """Yield the lines of a benchmark file; the `lines` of each table must ascend. Raises InvalidPositionError for an
+    illegal board."""
     decisions, plays, best = benchmark.decisions, benchmark.plays, benchmark.best_plays
     rollouts, evaluations, cubes = benchmark.rollouts, benchmark.evaluations, benchmark.cube_rollouts
     numbers = map(
@@ -423,6 +408,6 @@ def _keys(boards: Boards) -> list[str]:
 
 
 def _numbers(values: Numbers, forms: NDArray[np.int8]) -> list[str]:
-    """The numbers of each row as text, in their forms."""
+    """The numbers of each row as strings, in their forms."""
     rows = zip(values.tolist(), forms.tolist(), strict=True)
     return [" ".join(map(format_number, row, row_forms)) for row, row_forms in rows]

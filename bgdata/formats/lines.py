@@ -43,7 +43,7 @@ _PROGRAMS = (  # first bytes of binary files of matches or positions, and their 
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A line without a row: its number (from 1), its text made printable and cut if long, and the broken rule."""
+    """A quarantined line: its number (from 1), its text made printable and cut if long, and the broken rule."""
 
     line: int
     text: str
@@ -55,7 +55,7 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class LineCounts:
-    """Numbers of lines of a file: `lines` is the sum of the others; `comments` includes blank lines."""
+    """Numbers of lines of a file: `lines` is the sum of the other three; `comments` includes blank lines."""
 
     lines: int
     rows: int
@@ -66,10 +66,8 @@ class LineCounts:
 @dataclass(frozen=True)
 class Lines:
     """The lines of a file: line k is `data[starts[k]:ends[k]]`, without its line feed and a carriage return before it.
-
     A line ends at a line feed or at the end of the data; a UTF-8 byte order mark at the beginning is not part of a
-    line. `numbers` contains the number of each line, from 1; None counts them in order.
-    """
+    line. `numbers` contains the number of each line, from 1; None counts them in order."""
 
     data: bytes
     starts: NDArray[np.int64]
@@ -94,7 +92,7 @@ class Lines:
         return [Lines(self.data, self.starts[rows], self.ends[rows], numbers[rows]) for rows in places]
 
     def text(self, index: int) -> str:
-        """Line `index` for people: invalid UTF-8 and control characters escaped, cut at TEXT_LIMIT."""
+        """Line `index` as a printable string: invalid UTF-8 and control characters escaped, cut at TEXT_LIMIT."""
         start, end = int(self.starts[index]), int(self.ends[index])
         letters = self.data[start : min(end, start + 4 * TEXT_LIMIT)].decode("utf-8", "backslashreplace")[:TEXT_LIMIT]
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in letters)
@@ -102,15 +100,15 @@ class Lines:
 
 
 def plain_text(data: bytes) -> bytes:
-    """Text as UTF-8 with line feeds: converts UTF-16 with a byte order mark, and carriage returns if nothing else ends
-    lines. Invalid UTF-16 becomes U+FFFD."""
+    """The bytes of a text as UTF-8 with line feeds: converts UTF-16 with a byte order mark, and carriage returns if
+    nothing else ends lines. Invalid UTF-16 becomes U+FFFD."""
     if data.startswith(UTF16_MARKS):
         data = data.decode("utf-16", errors="replace").encode(errors="replace")
     return data if b"\n" in data else data.replace(b"\r", b"\n")
 
 
 def check_is_text(data: bytes, name: str) -> None:
-    """Raise CorruptFileError for the content of a binary file of another program."""
+    """Raise CorruptFileError if the content is that of a binary file of another program."""
     for begin, program in _PROGRAMS:
         if begin.match(data):
             raise CorruptFileError(
@@ -134,7 +132,7 @@ def split_lines(data: bytes, *, may_have_mark: bool = True) -> Lines:
 
 
 def comment_text(line: bytes) -> str:
-    """A line as text, such as a comment; bytes that are not UTF-8 become `\\xff` and so on."""
+    """A line, such as a comment, as a string; bytes that are not UTF-8 become `\xff` and so on."""
     return line.rstrip(b"\r").decode("utf-8", "backslashreplace")
 
 
@@ -223,7 +221,7 @@ class Ledger:
 
     @property
     def rejects(self) -> list[Quarantined]:
-        """The rejected lines in order, computed at each call."""
+        """The quarantined lines in order, computed at each call."""
         places = np.flatnonzero(self._verdicts >= _FIRST_REASON).tolist()
         reasons, lines = list(self._reasons), self.lines
         found = (reasons[verdict - _FIRST_REASON] for verdict in self._verdicts[places].tolist())
@@ -259,10 +257,8 @@ class RowIntake(Intake):
 
     def quarantine(self, is_bad: NDArray[np.bool_], reason: str) -> Self:
         """The intake without the rows where `is_bad` (bool[n]) is True; their lines are quarantined with this reason.
-
         This is for rules that need more than the row, such as the class of a file's positions. Raises UsageError for an
-        array of another shape or type.
-        """
+        array of another shape or type."""
         check_mask(is_bad, len(self))
         ledger = self.ledger.copy()
         ledger.reject(self.lines[is_bad] - 1, reason)
@@ -278,10 +274,8 @@ def check_mask(is_bad: NDArray[np.bool_], count: int) -> None:
 
 
 def map_blocks(function: Callable[[Lines], T], lines: Lines) -> list[T]:
-    """`function(block)` for each block of lines, in order, with one thread per core.
-
-    Kernels and NumPy run in parallel; the result does not depend on the number of threads.
-    """
+    """`function(block)` for each block of lines, in order, with one thread per core. Kernels and NumPy run in parallel;
+    the result does not depend on the number of threads."""
     blocks = lines.blocks()
     if len(blocks) == 1:
         return [function(blocks[0])]
@@ -290,18 +284,14 @@ def map_blocks(function: Callable[[Lines], T], lines: Lines) -> list[T]:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Content of a file, unpacked if its first bytes are those of gzip or bzip2.
-
-    Raises StorageError, CorruptFileError and TooLargeError, like `unpacking.read_content`.
-    """
+    """Content of a file, unpacked if it begins like a gzip or bzip2 file. Raises StorageError, CorruptFileError and
+    TooLargeError, like `unpacking.read_content`."""
     return read_content(path)[0]
 
 
 def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
-    """Write a file atomically; compressed if its name ends in .gz or .bz2, always to the same bytes.
-
-    Raises StorageError if the file cannot be written.
-    """
+    """Write a file atomically; compressed if its name ends in .gz or .bz2, equal content always gives equal bytes.
+    Raises StorageError if the file cannot be written."""
     path = Path(path)
     with write_beside(path) as file, _packer(file, path.suffix) as packer:
         packer.writelines(chunks)
@@ -309,10 +299,8 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
 
 @contextmanager
 def write_beside(path: Path, what: str = "") -> Iterator[BinaryIO]:
-    """Open a temporary file that replaces `path` when the block ends; an error leaves only the old file.
-
-    Raises StorageError, which also names `what`, if it cannot be written.
-    """
+    """Open a temporary file that replaces `path` when the block ends; if an error ends the block, the old file remains.
+    Raises StorageError, which also names `what`, if it cannot be written."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:

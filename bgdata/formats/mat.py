@@ -73,7 +73,7 @@ _FORFEITED = re.compile(r"forfeit(?:s|ed)|(?:lost|loses)\s+on\s+time", re.IGNORE
 
 
 def parse_mat(data: bytes) -> MatchFile:
-    """Read the matches of a .mat file; unknown or misplaced lines are quarantined.
+    """The matches of a .mat file; unknown or misplaced lines are quarantined.
 
     Text is decoded by `plain_text` and `decode_text`; names cannot have colons, and their unprintable characters become
     blanks. Headings, info lines (`; [Name "value"]`), turns and results are rows. Comments are blank lines, numbers of
@@ -81,8 +81,8 @@ def parse_mat(data: bytes) -> MatchFile:
     game. Info lines belong to the next match, or to the last one if it has no game yet. The end-of-file mark of DOS is
     dropped.
 
-    Players are those of a match's first game: if a later game swaps the columns, its turns, score and result are
-    swapped back, and if a player is renamed, the first name stays. Notes say so.
+    The players are the players of a match's first game: if a later game swaps the columns, its turns, score and result
+    are swapped back, and if a player is renamed, the first name stays. Notes say so.
     """
     return _Reader(plain_text(data).rstrip(_DOS_END)).read()
 
@@ -113,7 +113,7 @@ class _OpenGame:
 
 
 class _Claim(NamedTuple):
-    """The result in a cell: winner, points, and whether it is the loser's cell."""
+    """The result that a cell states: winner, points, and whether it is the loser's cell."""
 
     line: int
     winner: int
@@ -163,7 +163,7 @@ class _Reader:
             self.flaw = flaw
 
     def _read(self, index: int, text: str) -> None:
-        """Read one line. ValueError says what was expected."""
+        """Read one line. Raises ValueError, whose message says what was expected."""
         if found := _INFO.fullmatch(_without_unprintable(text)):
             pair = found[1].rstrip(), found[2]
             if self.matches and not (self.games or self.game):  # after the heading of its match
@@ -213,7 +213,8 @@ class _Reader:
         self._open_game(_OpenGame(number, first, index, score, is_swapped, notes=found_notes))
 
     def _seats(self, names: tuple[str, str], number: int) -> tuple[bool, list[str]]:
-        """(whether the columns are swapped, notes) for a game with these names. Raises ValueError for other players."""
+        """Whether the columns are swapped, and notes, for a game with these names. Raises ValueError if the names are
+        not the match's players."""
         if self.players is None or all(map(_is_same_name, names, self.players)):
             return False, []
         players = " and ".join(map(cite, self.players))
@@ -236,7 +237,7 @@ class _Reader:
         self.game, self.heading, self.flaw = game, None, None
 
     def _add_cells(self, index: int, cells: list[tuple[int, str]]) -> None:
-        """Add a line with turns, a result, or both; the number of a row alone is a blank line."""
+        """Add a line with turns, a result, or both; a number of a row without cells is a blank line."""
         if not cells:
             self.ledger.set_aside([index])
             return
@@ -281,8 +282,8 @@ def _expect(is_so: bool, words: str) -> None:
 
 
 def _merge_claims(before: _Claim, new: _Claim, notes: list[str]) -> _Claim:
-    """Combine the results of two cells; if only the points differ, the winner's cell counts. Raises ValueError for
-    contradictions."""
+    """Combine the results of two cells; if only the points differ, the winner's cell counts. Raises ValueError if they
+    contradict each other."""
     is_same = before.points == new.points
     if before.winner != new.winner or not (is_same or before.is_loss != new.is_loss):
         raise ValueError(f"expected one result of the game, that of line {before.line}")
@@ -293,7 +294,7 @@ def _merge_claims(before: _Claim, new: _Claim, notes: list[str]) -> _Claim:
 
 
 def _without_unprintable(text: str) -> str:
-    """Replace unprintable characters, such as no-break spaces, by blanks."""
+    """The string with unprintable characters, such as no-break spaces, replaced by blanks."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
@@ -303,7 +304,7 @@ def _is_same_name(name: str, player: str) -> bool:
 
 
 def _cells(text: str) -> list[tuple[int, str]]:
-    """(column, text) of the nonempty cells of a line."""
+    """The column and text of each nonempty cell of a line."""
     if _RESULT.fullmatch(text):
         return [(int(len(text) - len(text.lstrip()) >= _RIGHT_BEGIN), text)]
     number = _TURNS.match(text)
@@ -321,7 +322,7 @@ def _cells(text: str) -> list[tuple[int, str]]:
 
 
 def _turns(cell: str, player: int, notes: list[str]) -> list[Turn]:
-    """The turns of a cell: one, and perhaps a resignation after it. Raises ValueError."""
+    """The turns of a cell: one, and perhaps a resignation after it. Raises ValueError if the cell cannot be read."""
     if found := _ROLL.fullmatch(cell):
         dice, rest = (int(found[1]), int(found[2])), found[3].strip()
         if _NO_PLAY.fullmatch(rest):
@@ -329,8 +330,8 @@ def _turns(cell: str, player: int, notes: list[str]) -> list[Turn]:
         if _RESIGNED.fullmatch(rest):
             return [Turn(player, TurnKind.ROLL, dice), Turn(player, TurnKind.RESIGN)]
         if illegal := _ILLEGAL.fullmatch(rest):
-            return [Turn(player, TurnKind.PLAY, dice, _checker_moves(illegal[1]), text=rest)]
-        return [Turn(player, TurnKind.PLAY, dice, _checker_moves(rest))]
+            return [Turn(player, TurnKind.PLAY, dice, parse_checker_moves(illegal[1]), text=rest)]
+        return [Turn(player, TurnKind.PLAY, dice, parse_checker_moves(rest))]
     if found := _CUBE.fullmatch(cell):
         kind = TurnKind.DOUBLE if found[1].lower().endswith("doubles") else TurnKind.BEAVER
         return [Turn(player, kind, cube_value=int(found[2]) if found[2] else None)]
@@ -343,8 +344,8 @@ def _turns(cell: str, player: int, notes: list[str]) -> list[Turn]:
     return [Turn(player, TurnKind.RESIGN)]
 
 
-def _checker_moves(text: str) -> tuple[RecordedMove, ...]:
-    """The checker moves of a play. Raises ValueError."""
+def parse_checker_moves(text: str) -> tuple[RecordedMove, ...]:
+    """The checker moves of a play such as `24/18 13/11*(2)`. Raises ValueError if it cannot be read."""
     moves: list[RecordedMove] = []
     for part in text.split():
         found = _STEPS.fullmatch(part)
@@ -372,8 +373,8 @@ def format_mat(match: Match) -> Iterator[bytes]:
     """Yield the lines of a .mat file in gnubg's layout; finished games that gnubg wrote are reproduced byte for byte.
 
     Leaves out what the format cannot express: set-ups, resignations, and winners of unknown points. A ROLL becomes a
-    roll without a play. Info is cut so that its line can be read. Raises UsageError for unreadable player names,
-    such as empty ones or ones with colons, and for a game that begins with a cube above 1.
+    roll without a play. Info is cut so that its line can be read. Raises UsageError for player names that could not be
+    read again, such as an empty name or one with a colon, and for a game that begins with a cube above 1.
     """
     if match.games or any(match.players):
         _check_names(match.players)
@@ -426,7 +427,7 @@ def _game_text(players: tuple[str, str], game: Game) -> str:
 
 
 def _written_turns(game: Game) -> list[Turn]:
-    """The turns that have a cell. The take of a beaver by the player who doubled first has a blank one."""
+    """The turns that have a cell. The cell is blank for the take of a beaver by the player who doubled first."""
     turns = [turn for turn in game.turns if turn.kind not in (TurnKind.SETUP, TurnKind.RESIGN)]
     written: list[Turn] = []
     doubler = None
@@ -440,7 +441,7 @@ def _written_turns(game: Game) -> list[Turn]:
 
 
 def _result(game: Game, column: int, is_passed: bool) -> str:
-    """The line of the result; `column` is that of the last cell."""
+    """The line of the result; `column` is the column of the last cell."""
     new_line = "\n" * (column == 0)
     if game.winner is None or game.points is None:
         return new_line

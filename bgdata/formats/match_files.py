@@ -1,4 +1,4 @@
-"""Match files of every format: a file is what it holds, whatever its name says."""
+"""Match files of every format. The content of a file decides what it is, not its name."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bgdata.formats.gammonview import form_of, parse_document
+from bgdata.formats.gnubg_export import is_html_export, is_text_export, parse_gnubg_html, parse_gnubg_text
 from bgdata.formats.lines import plain_text, read_bytes
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import MatchFile
@@ -14,25 +15,32 @@ from bgdata.formats.sgf import parse_sgf
 from bgdata.formats.unpacking import packing_of
 
 HEAD_BYTES = 1 << 16  # enough to tell what a file holds
-SGF, MAT = "sgf", "mat"
+SGF, MAT, TEXT, HTML = "sgf", "mat", "gnubg text", "gnubg html"
 _TREE = re.compile(rb"\(\s*;")
 _SGF = re.compile(rb"(?:\xef\xbb\xbf)?\s*" + _TREE.pattern)
 _CALLED_SGF = re.compile(r"\.sgf(?:\.gz|\.bz2)?\Z", re.IGNORECASE)
 _MAT = re.compile(rb"^\s*(?:\d{1,5}\s+points?\s+match|match\s+(?:of|to)\s+\d{1,5}\s+points?)\s*$", re.IGNORECASE | re.M)
+ONE_GAME = (TEXT, HTML)  # formats whose files have one game of a match
+READERS = {SGF: parse_sgf, MAT: parse_mat, TEXT: parse_gnubg_text, HTML: parse_gnubg_html}
 
 
 def match_form(content: bytes) -> str | None:
-    """What kind of match file this is the content, or the beginning, of: xg, bgf, ogxm, sgf or mat; None for none."""
+    """The format of a match file from its content, or the beginning of it: xg, bgf, ogxm, sgf or mat; None if it is not
+    a match file."""
     if form := form_of(content):
         return form
     text = plain_text(content)
     if _SGF.match(text):
         return SGF
+    if is_text_export(text):
+        return TEXT
+    if is_html_export(text):
+        return HTML
     return MAT if _MAT.search(text) else None
 
 
 def holds_matches(path: Path) -> bool:
-    """Whether the first bytes of a file are of matches, or packed. Raises OSError."""
+    """Whether a file begins like a match file or a compressed file. Raises OSError if it cannot be read."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     return packing_of(head) is not None or match_form(head) is not None
@@ -44,17 +52,15 @@ def read_matches(path: Path) -> MatchFile:
 
 
 def parse_matches(name: str, content: bytes) -> MatchFile:
-    """The matches in the content of a file, as written. Text without a mark of its format is .sgf if its name says so
-    and it has a game tree, else .mat.
-
-    Raises CorruptFileError for a damaged binary file, and MissingExtraError if the package that reads it is missing.
-    """
+    """The matches in the content of a file, as written. Text that does not begin with the mark of a format is.sgf if
+    `name` says so and it has a game tree, else.mat. Raises CorruptFileError if a binary file is damaged, and
+    MissingExtraError if the package that reads it is not installed."""
     form = match_form(content)
-    if form not in (None, SGF, MAT):
+    if form not in (None, *READERS):
         return parse_document(content, name)
     text = plain_text(content)
     if form is None and _CALLED_SGF.search(name) and _TREE.search(text):
         form = SGF
-    found = parse_sgf(text) if form == SGF else parse_mat(text)
+    found = READERS[form or MAT](text)
     named = tuple(replace(match, form=form or MAT) for match in found.matches)
     return replace(found, matches=named)

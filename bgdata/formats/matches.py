@@ -43,7 +43,7 @@ class RecordedMove(NamedTuple):
 class Choice(NamedTuple):
     """A play or cube action, and what a file says of it: `equity` to the player on roll, and five cumulative chances
     after it; None where the file has no value. A play has `moves`, if they are known, else its text. `level` is how
-    deep the program looked, where that is not as for the other choices."""
+    deep the program looked, if that differs from the level of the analysis."""
 
     text: str
     equity: float | None
@@ -55,8 +55,8 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What a file says of a turn: of the choice of a `play`, of the `cube` before it, of the `luck` of the roll (one
-    choice, without a text), or a `comment` (one choice, without values).
+    """What a file says about one side of a turn: the choice of a `play`, the `cube` before it, the `luck` of the roll
+    (one choice, whose text is empty), or a `comment` (one choice, which has no values).
 
     `analyst` is the program, as far as it is known, and `level` how deep it looked, in its own words. Values are points
     of normalised equity, or mwc if `is_mwc`.
@@ -78,9 +78,9 @@ class Turn:
     """One act of one player.
 
     `dice` of a PLAY or ROLL, in the order written. `checker_moves` in the order written, which has no meaning; they may
-    join several steps of one checker. Without moves there was no legal play, or in .mat files perhaps a resignation
-    after the roll. `cube_value` is the stake that a DOUBLE or BEAVER offers, if known; `text` is the rest of the text;
-    `line` counts from 1. `analyses` is what the file says of the turn.
+    join several steps of one checker. If there are no moves, there was no legal play, or in .mat files perhaps a
+    resignation after the roll. `cube_value` is the stake that a DOUBLE or BEAVER offers, if known; `text` is the rest
+    of the text; `line` counts from 1. `analyses` is what the file says of the turn.
     """
 
     player: int
@@ -109,15 +109,14 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """One game; `number` counts from 1, `score` is that of player 0 and player 1 before the game.
+    """One game; `number` counts from 1, `score` is the points of player 0 and player 1 before the game.
 
     `winner` and `points` (won, cube included) are None for an unfinished game; only `points` is None for a resignation
     of unknown size. `is_crawford` is None if the format does not say. `units` are the indexes of the game's lines in
     the ledger of its file (for .sgf: of its game tree). `flaw` is the first invalid line of the game, which then cannot
-    be replayed.
-    `cube_value` is that before the first turn, above 1 after automatic doubles. `line` is the first line of the game,
-    `result_line` that of the result; `wins_match` is whether the record says that the game decides the match; `notes`
-    list lenient readings.
+    be replayed. `cube_value` is the value before the first turn, above 1 after automatic doubles. `line` is the first
+    line of the game, `result_line` the line of the result; `wins_match` is whether the record says that the game
+    decides the match; `notes` list lenient readings.
     """
 
     number: int
@@ -163,17 +162,15 @@ class Match:
 
     @property
     def variation(self) -> str | None:
-        """The name of a game other than backgammon, such as Nackgammon; else None."""
+        """The name of the variation if the game is not backgammon, such as Nackgammon; else None."""
         named = [value.strip() for name, value in self.info if name.lower() == VARIATION.lower()]
         return next((name for name in named if name.lower() not in ("", "backgammon")), None)
 
 
 def breaks(match: Match) -> list[tuple[Note, ...]]:
-    """Notes, by game, of what is missing before or after it: games, a result, points between scores, the end of the
-    match.
-
-    With any of them, the match is not the sum of its games. A session whose games all begin at 0-0 keeps no score.
-    """
+    """Notes, by game, about what is missing before or after it: games, a result, points between scores, the end of the
+    match. If there are any, the match is not the sum of its games. A session whose games all begin at 0-0 keeps no
+    score."""
     found: list[tuple[Note, ...]] = []
     before: Game | None = None
     for game in match.games:
@@ -220,10 +217,8 @@ class MatchFile(Intake):
 
     def quarantine_games(self, check: Callable[[Match, Game], Game | Flaw]) -> MatchFile:
         """The file with the games that `check` returns. If it returns a flaw, the line of the flaw is quarantined with
-        its reason, and the other lines of the game refer to that line.
-
-        This is for rules that need the board, such as legal play; see also `Game.flaw`.
-        """
+        its reason, and the other lines of the game refer to that line. This is for rules that need the board, such as
+        legal play; see also `Game.flaw`."""
         ledger, matches = self.ledger.copy(), []
         for match in self.matches:
             kept = []

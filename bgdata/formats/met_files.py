@@ -87,7 +87,7 @@ class Element:
 
     @property
     def text(self) -> str:
-        """The text of this element, without that of children, stripped."""
+        """The text of this element, without the text of its children, stripped."""
         return "".join(self.texts).strip()
 
     def children_named(self, name: str) -> list[Element]:
@@ -95,7 +95,7 @@ class Element:
         return [child for child in self.children if child.name == name]
 
     def child(self, name: str) -> Element:
-        """The only child with this name. Raises InvalidElementError."""
+        """The only child with this name. Raises InvalidElementError if there is not exactly one."""
         found = self.children_named(name)
         if len(found) != 1:
             raise InvalidElementError(f"expected one <{name}> in <{self.name}>, found {len(found)}", self.line)
@@ -105,9 +105,9 @@ class Element:
 def parse_met(data: bytes) -> MetFile:
     """Read the table of a file: INI if it begins with a section in brackets, else XML.
 
-    If it is invalid, all its lines are quarantined: one with the reason, the others refer to it. Lines of chances are
-    rows, all others comments; in XML, lines before and after the table that are not `#` comments are quarantined.
-    Without line feeds, carriage returns end the lines.
+    If it is invalid, all its lines are quarantined: one has the reason, all others refer to it. Lines of chances are
+    rows, all others comments; in XML, lines before and after the table that are not `#` comments are quarantined. If
+    there are no line feeds, carriage returns end the lines.
     """
     text = plain_text(data)
     is_ini = _HEADING.match(text) is not None
@@ -133,13 +133,9 @@ def parse_met(data: bytes) -> MetFile:
 
 
 def format_met(table: MetTable) -> list[bytes]:
-    """The lines of a file. Each chance is the shortest decimal that gives the same float64.
-
-    gnubg 1.07 reads all but the last post-Crawford chance, at as many points to go as the match has, which it makes up;
-    no match reaches that score.
-
-    Raises UsageError for a table of parameters, and for a notice that an XML comment cannot hold.
-    """
+    """The lines of a file. Each chance is the shortest decimal that gives the same float64. gnubg 1.07 reads all but
+    the last post-Crawford chance, at as many points to go as the match has, which it makes up; no match reaches that
+    score. Raises UsageError for a table of parameters, and for a notice that an XML comment cannot hold."""
     before, own, other = table.before, table.post_crawford, table.opponent_post_crawford
     if before is None or own is None or other is None:
         raise UsageError(f"expected a table of chances to write, got {table.name}, which has parameters of a formula")
@@ -175,8 +171,8 @@ def format_met(table: MetTable) -> list[bytes]:
 
 
 def _extent(lines: Lines) -> tuple[int, int]:
-    """(first line, one past the last line) from the first tag to the last `</met>`, or to the end; equal if there are
-    none."""
+    """The first line, and one past the last line, from the first tag to the last `</met>`, or to the end; equal if
+    there are none."""
     begin = next(_lines_with(_TAG, lines), None)
     if begin is None or lines[begin].lstrip()[:1] != b"<":
         return 0, 0
@@ -185,7 +181,7 @@ def _extent(lines: Lines) -> tuple[int, int]:
 
 
 def _lines_with(pattern: re.Pattern[bytes], lines: Lines) -> Iterator[int]:
-    """The lines that match, without `#` comments."""
+    """The lines that match a pattern, except `#` comments."""
     for match in pattern.finditer(lines.data):
         index = int(np.searchsorted(lines.starts, match.start(), "right")) - 1
         if not lines[index].lstrip().startswith(b"#"):
@@ -193,10 +189,11 @@ def _lines_with(pattern: re.Pattern[bytes], lines: Lines) -> Iterator[int]:
 
 
 def parse_elements(data: bytes) -> tuple[list[Element], list[str]]:
-    """(elements, comments) of a document in order, the outermost element first.
+    """The elements of a document in order, the outermost first, and its comments.
 
     Nothing outside of the document is read, and entities are refused, so a file cannot open other files or grow without
-    limit. Text that is neither UTF-8 nor in the declared encoding is read as ISO-8859-1. Raises InvalidElementError.
+    limit. Text that is neither UTF-8 nor in the declared encoding is read as ISO-8859-1. Raises InvalidElementError if
+    the document is not well-formed.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -236,7 +233,8 @@ def parse_elements(data: bytes) -> tuple[list[Element], list[str]]:
 
 
 def _xml_table(lines: Lines, begin: int, end: int) -> tuple[MetTable, set[int]]:
-    """(table, lines of chances) of a <met> in some lines. Raises InvalidElementError."""
+    """The table of a <met> in the lines from `begin` to before `end`, and its lines of chances. Raises
+    InvalidElementError if an element is missing or malformed."""
     elements, comments = parse_elements(lines.data[lines.starts[begin] : lines.ends[end - 1]].lstrip())
     root, rows = elements[0], {begin + each.line - 1 for each in elements if each.name in ("me", "parameter")}
     if root.name != "met":
@@ -285,7 +283,7 @@ def _pre_crawford(
 def _post_crawford(
     root: Element, posts: list[Element], length: int | None, parameters: dict[str, Mapping[str, float]]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """The rows of player 0 and 1, one array if the table is for both; None for parameters."""
+    """The rows of player 0 and 1, one array if the table is for both; None if the table has parameters."""
     found: dict[str, NDArray[np.float64] | None] = {}
     for post in posts:
         player = post.attributes.get("player", "both")
@@ -309,7 +307,7 @@ def _post_crawford(
 
 
 def unequal_score(before: NDArray[np.float64]) -> tuple[int, str] | None:
-    """(row, score) where the players' chances differ most; None if they are equal up to rounding."""
+    """The row and score where the players' chances differ most; None if they are equal up to rounding."""
     gaps = np.abs(before + before.T - 1)
     if gaps.max() <= ROUNDED:
         return None
@@ -346,7 +344,7 @@ def _number(element: Element) -> float:
 
 
 def _ini_sections(lines: Lines) -> dict[str, Section]:
-    """The sections by lower-case name. Raises InvalidElementError."""
+    """The sections by lower-case name. Raises InvalidElementError if a line belongs to no section."""
     sections: dict[str, Section] = {}
     section: Section = {}
     for number in range(1, len(lines) + 1):
@@ -363,7 +361,8 @@ def _ini_sections(lines: Lines) -> dict[str, Section]:
 
 
 def _ini_table(lines: Lines) -> tuple[MetTable, set[int]]:
-    """(table, lines of chances) of an INI file. Raises InvalidElementError."""
+    """The table of an INI file, and its lines of chances. Raises InvalidElementError if an entry is missing or
+    malformed."""
     sections = _ini_sections(lines)
     if _PRE not in sections or _POST not in sections:
         raise InvalidElementError("expected sections [PreCrawford] and [PostCrawford]", 1)
@@ -398,7 +397,7 @@ def _ini_table(lines: Lines) -> tuple[MetTable, set[int]]:
 
 
 def _ini_chances(section: Section, name: str) -> NDArray[np.float64]:
-    """The chances of an entry, separated by spaces. Raises InvalidElementError."""
+    """The chances of an entry, separated by spaces. Raises InvalidElementError if it is missing or malformed."""
     number, text = section.get(name, (1, ""))
     if not text:
         raise InvalidElementError(f"expected chances in {name.capitalize()}=", number)

@@ -5,8 +5,8 @@
 * wildbg: CSV files with a Position ID and five chances. Values within 0.00001 of 0 or 1 were snapped to them. Published
   sets 0009, 0010, 0012 and 0015 have wrong IDs if the opponent had checkers on the bar: these look borne off. If a
   gammon was possible, the rule "no gammon against a side with a checker off" finds such rows; others look valid.
-* bgsage: boards of 26 integers like ours, with five chances, or JSON lines. Both are POST-PLAY: board and chances are
-  those of the player who has just played, and the opponent is to roll; cube entries are positions before the roll,
+* bgsage: boards of 26 integers like ours, with five chances, or JSON lines. Both are POST-PLAY: board and chances
+  belong to the player who has just played, and the opponent is to roll; cube entries are positions before the roll,
   stored as the post-play boards of the opponent of the player on roll. Variance reduction leaves chances a little below
   0 or above 1: the raw values are kept.
 * Lists have a position in any notation per line, or in the first column of a CSV file, with or without a heading, like
@@ -77,14 +77,14 @@ class PositionRows(RowIntake):
 
 
 class Heading(NamedTuple):
-    """What may be the heading of a CSV file, its first line that is neither blank nor a comment: its index among some
-    lines, or before or after them, and its text."""
+    """What may be the heading of a CSV file, its first line that is neither blank nor a comment: its text, and its
+    index, which may be before or after the lines at hand."""
 
     place: int
     text: bytes
 
     def places(self, lines: Lines) -> list[int]:
-        """The index, if it is that of one of these lines."""
+        """The index of the heading if it is one of these lines, else None."""
         return [self.place] if 0 <= self.place < len(lines) else []
 
 
@@ -104,7 +104,7 @@ def _heading_of(fields: Fields) -> Heading:
 
 
 def parse_gnubg_training(data: bytes) -> PositionRows:
-    """Read a training file of gnubg; bad lines are quarantined.
+    """The rows of a training file of gnubg; bad lines are quarantined.
 
     Bad lines have: other than six fields, a key of an illegal position, a chance that is not a number or outside 0 to
     1, a chance above the one that contains it by more than 0.00001 (1 - win contains lose_gammon), or a gammon chance
@@ -114,7 +114,7 @@ def parse_gnubg_training(data: bytes) -> PositionRows:
 
 
 def training_rows(lines: Lines) -> PositionRows:
-    """What `parse_gnubg_training` says of these lines."""
+    """The rows of these lines: see `parse_gnubg_training`."""
     blocks = map_blocks(_parse_block, lines)
     ledger = Ledger.join(lines, [block.ledger for block in blocks])
     comments = {index: lines[index] for index in ledger.comments.tolist() if lines[index].strip()}
@@ -135,17 +135,15 @@ def _parse_block(lines: Lines) -> PositionRows:
 
 
 def parse_wildbg_csv(data: bytes) -> PositionRows:
-    """Read a training file of wildbg; bad lines are quarantined.
-
-    The heading is optional and counts as a comment. With other columns in the heading every row is quarantined.
-    Otherwise bad lines have: other than six fields, an ID of an illegal position, chances that are not numbers or break
-    a rule, as in `parse_gnubg_training`.
-    """
+    """The rows of a training file of wildbg; bad lines are quarantined. The heading is optional and counts as a
+    comment. With other columns in the heading every row is quarantined. Otherwise bad lines have: other than six
+    fields, an ID of an illegal position, chances that are not numbers or break a rule, as in `parse_gnubg_training`."""
     return wildbg_rows(split_lines(data))
 
 
 def wildbg_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
-    """What `parse_wildbg_csv` says of these lines of a file with this heading; of a whole file where that is None."""
+    """The rows of these lines of a file with this heading, or of a whole file if `heading` is None: see
+    `parse_wildbg_csv`."""
     fields = Fields(lines, COMMA)
     fields.mark_comments()
     heading = _heading_of(fields) if heading is None else heading
@@ -171,16 +169,14 @@ def _labelled_rows(fields: Fields, words: str, width: int) -> PositionRows:
 
 
 def parse_bgsage_rollouts(data: bytes) -> PositionRows:
-    """Read a rollout file of bgsage, 26 integers and five chances per line; bad lines are quarantined.
-
-    Bad lines have: other than 31 fields, an illegal board, or chances that are not numbers, or outside their range or
-    order by more than noise explains (`fields.NOISY`).
-    """
+    """The rows of a rollout file of bgsage, 26 integers and five chances per line; bad lines are quarantined. Bad lines
+    have: other than 31 fields, an illegal board, or chances that are not numbers, or outside their range or order by
+    more than noise explains (`fields.NOISY`)."""
     return rollout_rows(split_lines(data))
 
 
 def rollout_rows(lines: Lines) -> PositionRows:
-    """What `parse_bgsage_rollouts` says of these lines."""
+    """The rows of these lines: see `parse_bgsage_rollouts`."""
     fields = Fields(lines)
     fields.mark_comments()
     ledger = fields.ledger
@@ -196,17 +192,17 @@ def rollout_rows(lines: Lines) -> PositionRows:
 
 
 def parse_bgsage_entries(data: bytes) -> PositionRows:
-    """Read the entries of bgsage's JSON lines; bad lines are quarantined.
+    """The rows of bgsage's JSON lines; bad lines are quarantined.
 
     A line is an object with `board` (26 integers), `equity`, `se` (at least 0) and `probs` (5). Other names are
     ignored, except `eval_level`, `tier`, `cube_owner` and `jacoby`, which must describe a full rollout, cubeless and
-    without the Jacoby rule. The other rules are those of `parse_bgsage_rollouts`.
+    without the Jacoby rule. Otherwise the rules of `parse_bgsage_rollouts` hold.
     """
     return entry_rows(split_lines(data))
 
 
 def entry_rows(lines: Lines) -> PositionRows:
-    """What `parse_bgsage_entries` says of these lines."""
+    """The rows of these lines: see `parse_bgsage_entries`."""
     fields = Fields(lines)
     ledger = fields.ledger
     ledger.set_aside([index for index in range(len(lines)) if not lines[index].strip()])
@@ -227,7 +223,8 @@ def entry_rows(lines: Lines) -> PositionRows:
 
 
 def _entry(line: bytes) -> list[float]:
-    """Board, equity, standard error and chances of one line. ValueError says what was expected."""
+    """Board, equity, standard error and chances of one line. Raises ValueError, whose message says what was
+    expected."""
     try:
         entry = json.loads(line)
         values = [entry[key] for key in _KEYS]
@@ -258,17 +255,15 @@ def _is_list(values: Any, length: int, *types: type) -> bool:
 
 
 def parse_position_list(data: bytes) -> PositionRows:
-    """Read a list of positions; lines whose first column has none of `identifiers.FORMATS` are quarantined.
-
-    26 integers may have commas between them. Text is decoded by `plain_text`. Blank lines, lines that begin with '#',
-    and a first line that begins with `position_id` count as comments.
-    """
+    """The rows of a list of positions; lines whose first column has none of `identifiers.FORMATS` are quarantined. 26
+    integers may have commas between them. Text is decoded by `plain_text`. Blank lines, lines that begin with '#', and
+    a first line that begins with `position_id` count as comments."""
     return list_rows(split_lines(plain_text(data)))
 
 
 def list_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
-    """What `parse_position_list` says of these lines of a file with this heading; of a whole file where that is
-    None."""
+    """The rows of these lines of a file with this heading, or of a whole file if `heading` is None: see
+    `parse_position_list`."""
     fields = Fields(lines, COMMA)
     fields.mark_comments()
     ledger = fields.ledger
@@ -290,8 +285,8 @@ def list_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
 
 
 def _first_column(line: str) -> str:
-    """The text before the first comma; of integers the first 26, and of a board in brackets the text up to the closing
-    one."""
+    """The text before the first comma; if the line has integers, the first 26 of them; if it has a board in brackets,
+    the text up to the closing bracket."""
     text = line.strip()
     if (end := {"[": "]", "(": ")"}.get(text[:1])) and end in text:
         return text.partition(end)[0] + end
@@ -340,7 +335,7 @@ def _format(
 
 
 def _records(boards: Boards, chances: NDArray[np.float32]) -> bytes:
-    """The lines of some rows: five decimals for each value, or more if needed."""
+    """The lines of these rows: five decimals for each value, or more if needed."""
     keys = format_key20s(boards).tolist()
     is_short = ((np.rint(chances * 1e5) / 1e5).astype(np.float32) == chances).all(axis=1)
     wide = chances.astype(np.float64).tolist()
@@ -351,7 +346,7 @@ def _records(boards: Boards, chances: NDArray[np.float32]) -> bytes:
 
 
 def _shortest(chance: np.float32) -> bytes:
-    """Five decimals; if they do not reproduce the value, the shortest text that does."""
+    """Five decimals; if they do not reproduce the value, the shortest string that does."""
     for text in (f"{chance:.5f}", str(chance)):
         if np.float32(float(text)) == chance:
             return text.encode()
@@ -359,11 +354,9 @@ def _shortest(chance: np.float32) -> bytes:
 
 
 def format_wildbg_csv(boards: Boards, chances: NDArray[np.float32]) -> Iterator[bytes]:
-    """Yield the lines of a training file of wildbg, heading first: boards int8[n, 26], chances float32[n, 5].
-
-    Each chance is the shortest decimal that gives the same float32, without an exponent, as wildbg writes it. Raises
-    InvalidPositionError for an illegal board and UsageError for chances of another shape.
-    """
+    """Yield the lines of a training file of wildbg, heading first: boards int8[n, 26], chances float32[n, 5]. Each
+    chance is the shortest decimal that gives the same float32, without an exponent, as wildbg writes it. Raises
+    InvalidPositionError for an illegal board and UsageError for chances of another shape."""
     if chances.shape != (len(boards), 5):
         raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}")
     ids = format_position_ids(boards).tolist()
@@ -374,11 +367,9 @@ def format_wildbg_csv(boards: Boards, chances: NDArray[np.float32]) -> Iterator[
 
 
 def format_bgsage_rollouts(boards: Boards, chances: NDArray[np.float64]) -> Iterator[bytes]:
-    """Yield the lines of a rollout file of bgsage: boards int8[n, 26], chances float64[n, 5].
-
-    Chances have four decimals, as in the published files, or as many as they need. Raises InvalidPositionError for an
-    illegal board and UsageError for chances of another shape.
-    """
+    """Yield the lines of a rollout file of bgsage: boards int8[n, 26], chances float64[n, 5]. Chances have four
+    decimals, as in the published files, or as many as they need. Raises InvalidPositionError for an illegal board and
+    UsageError for chances of another shape."""
     if chances.shape != (len(boards), 5):
         raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}")
     format_keys(boards)  # raises for an illegal board
@@ -391,10 +382,8 @@ def format_bgsage_rollouts(boards: Boards, chances: NDArray[np.float64]) -> Iter
 
 
 def format_position_list(boards: Boards, *, heading: bool = False) -> Iterator[bytes]:
-    """Yield the lines of a list: optional heading `position_id`, then one Position ID each; boards int8[n, 26].
-
-    Raises InvalidPositionError for an illegal board.
-    """
+    """Yield the lines of a list: optional heading `position_id`, then one Position ID each; boards int8[n, 26]. Raises
+    InvalidPositionError for an illegal board."""
     ids = format_position_ids(boards)
     heading_lines = [f"{HEADING}\n".encode()] if heading else []
     return iter([*heading_lines, *(position_id + b"\n" for position_id in ids.tolist())])

@@ -31,10 +31,8 @@ MAX_POINTS = (1 << 15) - 1  # points of a match; larger numbers are errors
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTurn:
-    """A turn, and `position` and `cube` before it for the player on roll.
-
-    For a take or pass the player on roll is the one who doubled; for a resignation, the player to act.
-    """
+    """A turn, with the `position` and `cube` before it for the player on roll. For a take or pass the player on roll is
+    the one who doubled; for a resignation, the player to act."""
 
     turn: Turn
     on_roll: int
@@ -45,11 +43,9 @@ class ReplayedTurn:
 
 @dataclass(frozen=True)
 class ReplayedGame:
-    """A replayed game: its turns, and the value of the cube after the last one. Only accepted doubles count.
-
-    `game` is the record with the points won, and notes of repairs; `full_points` are the points the game was worth, at
-    least, without the limit of the match.
-    """
+    """A replayed game: its turns, and the value of the cube after the last one. Only accepted doubles count. `game` is
+    the record with the points won, and notes of repairs; `full_points` are the points that the game was worth, at
+    least, before the match length limits them."""
 
     turns: list[ReplayedTurn]
     cube_value: int
@@ -137,7 +133,7 @@ class _State:
         self.unplayed: Turn | None = None  # a roll without checker moves although there are several legal plays
 
     def play_turn(self, turn: Turn) -> ReplayedTurn:
-        """Apply a turn. Raises InvalidGameError."""
+        """Apply a turn. Raises InvalidGameError if it breaks a rule."""
         if self.on_roll is None:
             self.on_roll = turn.player
         if turn.kind is TurnKind.SETUP:
@@ -188,8 +184,8 @@ class _State:
         return ReplayedTurn(turn, *before, play=play)
 
     def play(self, turn: Turn) -> Play | None:
-        """Make the checker moves of a roll. An only legal play may be left out; with several legal plays the result is
-        None, and the game must end there."""
+        """Make the checker moves of a roll. The record may leave out the play if only one is legal. If it leaves out
+        one of several legal plays, returns None, and the game must end there."""
         roll = self.roll(turn)
         if (direct := _direct_play(self.position, roll, turn.checker_moves)) and not turn.text:
             return self.after(turn, direct)
@@ -224,7 +220,7 @@ class _State:
         return roll_of(*turn.dice)
 
     def offer(self, turn: Turn, stake: int) -> None:
-        """Check the offered stake; the other side answers next."""
+        """Check the offered stake, and let the other side answer next."""
         if turn.cube_value not in (None, stake):
             raise self.error(turn, f"expected a {turn.kind} to {stake}, got {turn.cube_value}")
         if stake > MAX_CUBE:
@@ -237,7 +233,8 @@ class _State:
         self.answers, self.is_beavered = None, False
 
     def points_won(self) -> int | None:
-        """The points won; None if the record does not say. Raises InvalidGameError for impossible points."""
+        """The points won; None if the record does not say. Raises InvalidGameError if the recorded points are
+        impossible."""
         game, winner = self.game, self.game.winner
         if winner is None or game.points is None:
             return game.points
@@ -274,7 +271,8 @@ class _State:
         return points if points in full else next(each for each in full if self.count_points(each) == points)
 
     def possible_ends(self, winner: int) -> tuple[int, set[int]]:
-        """(winner, possible sizes, 1 to 3) by the last position; `winner` is used if only the record has it."""
+        """The winner and the possible sizes of the game, 1 to 3, by the last position; `winner` is used if only the
+        record has it."""
         outcome = game_outcome(self.position)
         if outcome:
             sizes = {abs(outcome), 1} if not self.match.length else {abs(outcome)}  # 1: the Jacoby rule
@@ -284,7 +282,7 @@ class _State:
         return 1 - self.ending.player, {1} if self.ending.kind is TurnKind.PASS else {1, 2, 3}
 
     def proven_points(self, possible: set[int]) -> tuple[int, str] | None:
-        """(points, proof) of a resignation of impossible size; None without proof."""
+        """The points of a resignation of impossible size, and their proof; None if nothing proves them."""
         game, match = self.game, self.match
         following = next((other for other in match.games if other.number == game.number + 1), None)
         for points in sorted(possible):

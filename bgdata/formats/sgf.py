@@ -50,7 +50,7 @@ _NOT_INFO = {"FF", "GM", "CA", "AP", "MI", "PW", "PB", "RU", "RE", "CV", "GS", *
 
 
 def parse_sgf(data: bytes) -> MatchFile:
-    """Read the matches of an .sgf file: the main line of each tree. The ledger counts game trees, not lines.
+    """The matches of an .sgf file: the main line of each tree. The ledger counts game trees, not lines.
 
     A tree is quarantined if it does not end, is not a game of backgammon, or has an invalid node or turn; text between
     trees is quarantined too. Consecutive trees with the same players, length and Jacoby rule and ascending game numbers
@@ -78,10 +78,8 @@ def parse_sgf(data: bytes) -> MatchFile:
 
 
 def _split_trees(data: bytes) -> Lines:
-    """Split into game trees, numbered by their first lines, and pieces of text between them.
-
-    A tree without an end stops where the next game begins a line, even inside an unfinished value.
-    """
+    """The game trees, numbered by their first lines, and the pieces of text between them. A tree that is not closed
+    stops where the next game begins a line, even inside an unfinished value."""
     spans: list[tuple[int, int]] = []
     depth, start = 0, 0
     place = 3 if data.startswith(b"\xef\xbb\xbf") else 0
@@ -115,7 +113,7 @@ def _split_trees(data: bytes) -> Lines:
 
 
 def parse_sgf_nodes(tree: bytes) -> list[Node]:
-    """The nodes of a game tree's main line. Raises ValueError, which says what was expected."""
+    """The nodes of a game tree's main line. Raises ValueError, whose message says what was expected."""
     if not tree.startswith(b"("):
         raise ValueError("expected a game tree that begins with (")
     nodes: list[Node] = []
@@ -138,7 +136,7 @@ def parse_sgf_nodes(tree: bytes) -> list[Node]:
 
 
 def _match(nodes: list[Node], index: int, line: int) -> Match:
-    """A match of one game. Raises ValueError, which says what was expected."""
+    """A match of one game. Raises ValueError, whose message says what was expected."""
     root = nodes[0] if nodes else {}
     if root.get("GM") != ["6"]:
         raise ValueError("expected a game of backgammon, GM[6]")
@@ -213,7 +211,8 @@ class _Turns:
         raise ValueError("expected turns such as 31hefe, double, take and drop")
 
     def result(self, values: list[str] | None) -> tuple[int | None, int | None]:
-        """(winner, points) of the result, None where unknown; a resignation becomes the loser's last turn."""
+        """The winner and points of the result, None where unknown. If the result is a resignation, it is added as the
+        loser's last turn."""
         if values is None or values[0] in _UNKNOWN_RESULTS:
             return None, None
         resigned, found = _RESIGNED.fullmatch(values[0]), _RESULT.fullmatch(values[0])
@@ -226,7 +225,7 @@ class _Turns:
 
 
 def checker_moves(player: int, letters: str) -> tuple[RecordedMove, ...]:
-    """Checker moves from letter pairs, in the points of the player."""
+    """The checker moves of letter pairs, in the points of the player."""
     ends, places = {"y": BAR_POINT, "z": OFF_POINT}, [ord(letter) - ord("a") for letter in letters]
     points = [
         ends.get(letter, 24 - place if player else place + 1) for letter, place in zip(letters, places, strict=True)

@@ -1,10 +1,10 @@
 """The analysis in a node of an .sgf file, as gnubg 1.07 saves it.
 
-`A[0][qtst E ver 3 0.55 ... 0.243 0C ...]` are the plays, best first, after the number of the one made: letters of the
-moves, five chances, the equity with the cube in normalised points, plies looked ahead and C with the cube.
-`X ... Score -0.39 -0.22 Trials 36 Output 0.43 ...` is a rollout. `DA` is the cube: chances, equity, and the worth with
-the cube, twice (no double; double and take), which is mwc in a match. `LU[0.243]` is luck, `C` a comment.
-Source: files that gnubg saves; no program text was used.
+`A[0][qtst E ver 3 0.55... 0.243 0C...]` are the plays, best first, after the number of the chosen play: letters of the
+moves, five chances, the equity with the cube in normalised points, plies looked ahead and C with the cube. `X... Score
+-0.39 -0.22 Trials 36 Output 0.43...` is a rollout. `DA` is the cube: chances, equity, and the worth with the cube,
+twice (no double; double and take), which is mwc in a match. `LU[0.243]` is luck, `C` a comment. Source: files that
+gnubg saves; no program text was used.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _plays(values: list[str], moves_of: Callable[[str], tuple[RecordedMove, ...]
 
 
 def _play_worths(text: str) -> tuple[tuple[float, ...], float | None]:
-    """(chances, equity) of a play."""
+    """The chances and the equity of a play."""
     if text.startswith("X"):
         outputs, score = _OUTPUTS.search(text), _SCORE.search(text)
         numbers = _numbers(outputs[1]) if outputs else []
@@ -75,7 +75,7 @@ def _play_worths(text: str) -> tuple[tuple[float, ...], float | None]:
 
 
 def _cube_worths(text: str) -> list[tuple[float, ...]]:
-    """The worths of no double, and of double and take."""
+    """The values of no double, and of double and take."""
     if text.startswith("X"):
         found = [_numbers(outputs) for outputs in _OUTPUTS.findall(text)]
     else:
@@ -85,12 +85,12 @@ def _cube_worths(text: str) -> list[tuple[float, ...]]:
 
 
 def _numbers(text: str) -> list[float]:
-    """The finite numbers in a text."""
+    """The finite numbers in a string."""
     return [value for value in map(float, _NUMBER.findall(text)) if math.isfinite(value)]
 
 
 def _level(text: str) -> str:
-    """Words for how deep gnubg looked."""
+    """A description of how deep gnubg looked."""
     if trials := _TRIALS.search(text):
         return f"rollout of {trials[1]} trials"
     ply = _PLY.search(text)

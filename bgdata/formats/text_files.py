@@ -1,4 +1,4 @@
-"""Long text files, read by blocks of whole lines from any line on, so that memory holds a block and never a file.
+"""Reads long text files by blocks of whole lines, from any line on, so that memory holds a block and never a file.
 
 A file is read once to hash it and to mark where lines begin, and its content is kept in a `Spool`: in memory up to
 HELD_BYTES of all files, on disk beyond. Large plain files are not kept but read again where they are.
@@ -62,7 +62,7 @@ class Spool:
         self.folder, self.bytes = folder, 0
 
     def write(self, data: bytes) -> None:
-        """Append. Raises StorageError."""
+        """Append bytes. Raises StorageError if they cannot be written."""
         try:
             self.file.seek(self.bytes)
             self.file.write(data)
@@ -75,7 +75,7 @@ class Spool:
 
 @dataclass(frozen=True)
 class TextFile:
-    """The content of a file: at its path, as long as it has this stamp, or from `begin` on in a spool."""
+    """The content of a file: at its path, as long as the file has the stamp `stamp`, or from `begin` on in a spool."""
 
     path: Path
     stamp: tuple[int, ...]  # stamp of the file when it was marked
@@ -88,8 +88,8 @@ class TextFile:
     has_old_ends: bool  # lines end with carriage returns, as on old Macs
 
     def blocks(self, begin: int = 0, end: int | None = None) -> Iterator[Block]:
-        """The lines from `begin` to before `end`, numbered from 0, in blocks. Raises StorageError, also for a file that
-        was changed since."""
+        """The lines from `begin` to before `end`, numbered from 0, in blocks. Raises StorageError if the file cannot be
+        read or has changed since it was opened."""
         end = self.lines if end is None else end
         line, place, _ = self._mark(begin)
         started = list[bytes]()  # parts of a line that goes on
@@ -114,7 +114,7 @@ class TextFile:
                 line += count
 
     def comment_above(self, line: int) -> bytes:
-        """The nearest line above this one that begins with #; empty where there is none."""
+        """The nearest line above this one that begins with #; empty if there is none."""
         mark = self._mark(line)
         comments = (last_comment(block.text) for block in self.blocks(mark.line, line))
         return [mark.comment, *filter(None, comments)][-1]
@@ -145,12 +145,12 @@ class TextFile:
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:
-    """What changes with the content of a file."""
+    """Size, times and identity of a file, which change with its content."""
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def last_comment(lines: bytes) -> bytes:
-    """The last of these lines that begins with #, after blanks, without its line end; empty where there is none."""
+    """The last of these lines that begins with #, after blanks, without its line end; empty if there is none."""
     end = len(lines)
     while (place := lines.rfind(b"#", 0, end)) >= 0:
         begin = lines.rfind(b"\n", 0, place) + 1
@@ -170,11 +170,9 @@ def _line_place(text: bytes, line: int) -> int:
 
 
 def open_text_file(path: Path, spool: Spool, *, takes_others: bool, has_comments: bool) -> tuple[TextFile, FileFacts]:
-    """Read a file once: mark its lines, and keep what cannot be read again. `takes_others` is for text that may be
-    UTF-16, or have the line ends of old Macs, as `lines.plain_text` has it; `has_comments` for lines that begin with #.
-
-    Raises the errors of `unpacking.unpack`, and CorruptFileError for a binary file of another program.
-    """
+    """Read a file once: mark its lines, and keep what cannot be read again. `takes_others` accepts text in UTF-16 or
+    with the line ends of old Macs, as `lines.plain_text` converts it; `has_comments` says that lines that begin with #
+    are comments. Raises the errors of `unpacking.unpack`, and CorruptFileError for a binary file of another program."""
     try:
         status = path.stat()
         is_again = stat.S_ISREG(status.st_mode) and status.st_size > HELD_BYTES - spool.bytes  # is read again
@@ -190,7 +188,7 @@ def open_text_file(path: Path, spool: Spool, *, takes_others: bool, has_comments
 
 
 class _Scan:
-    """Marks the lines of a content that passes by in pieces."""
+    """Marks the lines of a content that arrives in pieces."""
 
     def __init__(self, path: Path, begin: int, spool: Spool | None, takes_others: bool, has_comments: bool) -> None:
         self.path, self.begin, self.spool = path, begin, spool
@@ -224,7 +222,7 @@ class _Scan:
         self.last = piece[-1:] or self.last
 
     def _look_for_comment(self, piece: bytes, cut: int) -> None:
-        """Remember the last comment among the lines that end in a piece, at `cut` at last."""
+        """Remember the last comment among the lines that end in a piece, up to `cut` at most."""
         if not cut:
             self.started.append(piece)
             return
@@ -233,7 +231,7 @@ class _Scan:
         self.started = [piece[cut:]]
 
     def finish(self, stamp: tuple[int, ...]) -> TextFile:
-        """The file whose content has passed by."""
+        """The `TextFile` of the content that has arrived."""
         if self.decoder:
             self._add(self.decoder.decode(b"", final=True).encode(errors="replace"))
         has_old_ends = not self.line_feeds and self.returns > 0

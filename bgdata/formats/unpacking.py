@@ -54,11 +54,11 @@ class FileFacts:
 
 
 def read_content(path: str | os.PathLike[str]) -> tuple[bytes, FileFacts]:
-    """(content, facts) of a file that is read once, unpacked if its first bytes are those of gzip or bzip2.
+    """The content and facts of a file that is read once, unpacked if it begins like a gzip or bzip2 file.
 
-    Raises StorageError for a missing or unreadable file, CorruptFileError for compressed data that are truncated,
-    damaged or followed by other data, and for archives and files compressed twice, TooLargeError for content beyond the
-    limits, and UsageError for an invalid limit.
+    Raises StorageError if the file cannot be read; CorruptFileError if compressed data are truncated, damaged or
+    followed by other data, or if the file is an archive or compressed twice; TooLargeError if the content is beyond the
+    limits; and UsageError if a limit is invalid.
     """
     buffer = io.BytesIO()
     facts = unpack(path, buffer.write)
@@ -66,7 +66,7 @@ def read_content(path: str | os.PathLike[str]) -> tuple[bytes, FileFacts]:
 
 
 def unpack(path: str | os.PathLike[str], take: Callable[[bytes], object]) -> FileFacts:
-    """Pass the content of a file to `take`, piece by piece; raises the errors of `read_content`."""
+    """Pass the content of a file to `take`, piece by piece. Raises the same exceptions as `read_content`."""
     with _reading(path), Path(path).open("rb") as file:
         source, content = _Source(file, path), hashlib.sha256()
         for piece in _limit_pieces(_pieces(source), source):
@@ -125,8 +125,8 @@ class _GzipUnpacker:
 
 
 def _pieces(source: _Source) -> Iterator[bytes]:
-    """The content, in pieces of at most CHUNK_BYTES. Raises CorruptFileError, also if it begins like an archive or a
-    file compressed twice."""
+    """The content, in pieces of at most CHUNK_BYTES. Raises CorruptFileError if it is damaged, or begins like an
+    archive or a file compressed twice."""
     data = source.chunk()
     packing = source.packing = packing_of(data)
     head = b""
@@ -177,7 +177,7 @@ def packing_of(head: bytes) -> str | None:
 
 
 def _limit_pieces(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
-    """Pass on the pieces while their total is within the limits. Raises TooLargeError."""
+    """Yield the pieces while their total is within the limits. Raises TooLargeError once it is not."""
     most, ratio = limit(BYTES_VARIABLE, MAX_BYTES), limit(RATIO_VARIABLE, MAX_RATIO)
     count = 0
     for piece in pieces:
@@ -196,7 +196,7 @@ def _limit_pieces(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
 
 
 def limit(variable: str, default: int) -> int:
-    """A limit from an environment variable, or the default. Raises UsageError."""
+    """A limit from an environment variable, or the default. Raises UsageError if the variable is not a number."""
     text = os.environ.get(variable, str(default))
     try:
         return int(float(text))
@@ -210,7 +210,7 @@ def cause(error: Exception) -> str:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is a zip archive. A pipe is none: it can be read only once."""
+    """Whether a file is a zip archive. False for a pipe, which can be read only once."""
     if not path.is_file():
         return False
     with _reading(path), path.open("rb") as file:
@@ -219,11 +219,8 @@ def is_archive(path: Path) -> bool:
 
 def unpack_archive(path: Path, into: Path) -> list[Path]:
     """Unpack the files of a zip archive into a new folder in `into`, and return them in the order of their names.
-    Hidden files are left out; an archive in the archive stays as it is.
-
-    Raises CorruptFileError for a damaged archive, an encrypted one, or one with a name outside its folder, and
-    TooLargeError beyond the limits of content.
-    """
+    Hidden files are left out; an archive in the archive stays as it is. Raises CorruptFileError if the archive is
+    damaged or encrypted, or has a name outside its folder, and TooLargeError if its content is beyond the limits."""
     folder = into / str(len(list(into.iterdir()))) / path.name
     folder.mkdir(parents=True)
     most, ratio, count, found = limit(BYTES_VARIABLE, MAX_BYTES), limit(RATIO_VARIABLE, MAX_RATIO), 0, []

@@ -18,7 +18,7 @@ START_BOARD = (0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0
 
 
 class Flaw(IntEnum):
-    """A rule that a text or board breaks; `codec` returns one per row."""
+    """A rule that a string or board breaks; `codec` returns one per row."""
 
     NONE = 0
     CHARACTER = 1

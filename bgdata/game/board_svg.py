@@ -56,11 +56,9 @@ def format_board_svg(
     stakes: Stakes | None = None,
     width: int = WIDTH,
 ) -> str:
-    """An SVG element as text: the picture of a position, `width` pixels wide.
-
-    The roll is on the right half. Each checker that `play` moves has an arrow. `stakes` adds the score, and the cube
-    except in the Crawford game. Raises UsageError unless width is positive.
-    """
+    """The picture of a position as an SVG element, `width` pixels wide. The roll is on the right half. Each checker
+    that `play` moves has an arrow. `stakes` adds the score, and the cube except in the Crawford game. Raises UsageError
+    unless width is positive."""
     if width < 1:
         raise UsageError(f"expected a width of at least 1 pixel, got {width}")
     title, description = describe_board(position, roll, stakes)
@@ -118,8 +116,8 @@ def _checkers(position: Position) -> Iterator[str]:
 
 
 def _pile(x: int, y: int, step: int, count: int) -> Iterator[str]:
-    """Up to five checkers, the first at (x, y); the last shows the count if there are more. Negative: the
-    opponent's."""
+    """Up to five checkers, the first at (x, y); the last shows the count if there are more. A negative count means
+    checkers of the opponent."""
     fill, ink = _ON_ROLL if count > 0 else _OPPONENT
     centers = range(y, y + min(abs(count), _STACK) * step, step)
     circles = [_element("circle", cx=x, cy=center, r=_RADIUS - 1) for center in centers]
@@ -152,7 +150,7 @@ def _arrows(position: Position, play: Play) -> Iterator[str]:
 
 
 def _place(point: int, number: int) -> tuple[int, int]:
-    """Center of the checker on a point (or on the bar, 25, or off, 0) with `number` others below it."""
+    """Center of the checker on a point (or on the bar, 25, or off, 0) with `number` checkers below it."""
     if point == OFF:
         return _TRAY_X, (_MIDDLE + 30 + _BOTTOM) // 2
     if point == BAR:
@@ -203,16 +201,15 @@ def _text(x: int, y: int, text: str, **attributes: object) -> str:
 
 
 def _element(name: str, content: str = "", **attributes: object) -> str:
-    """An SVG element. `_` in a keyword becomes `-` in the attribute. No text needs escaping: none comes from users."""
+    """An SVG element. `_` in a keyword becomes `-` in the attribute. Nothing is escaped, because no text comes from
+    users."""
     opening = name + "".join(f' {key.replace("_", "-")}="{value}"' for key, value in attributes.items())
     return f"<{opening}>{content}</{name}>" if content else f"<{opening}/>"
 
 
 def describe_stakes(stakes: Stakes | None) -> tuple[tuple[str, str], str]:
-    """((score of the player on roll, of the opponent), kind of game), such as (("3-away", "1-away"), "crawford game").
-
-    Scores are empty in money play, and all texts are empty without stakes.
-    """
+    """The scores of the player on roll and of the opponent, and the kind of game, such as (("3-away", "1-away"),
+    "crawford game"). Scores are empty in money play; all strings are empty if there are no stakes."""
     if stakes is None:
         return ("", ""), ""
     score = stakes.score
@@ -228,7 +225,7 @@ def describe_race(pip_count: int, off: int) -> str:
 
 
 def describe_board(position: Position, roll: Roll | None, stakes: Stakes | None) -> tuple[str, str]:
-    """(title, description) of a picture: the checkers of each side by its own points, and the stakes."""
+    """The title and description of a picture: the checkers of each side by its own points, and the stakes."""
     title = f"Backgammon position {position.id}, " + (f"{roll} to play" if roll else "on roll")
     opponent, on_roll = position.rows
     sentences = [

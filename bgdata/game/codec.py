@@ -34,7 +34,7 @@ _CHECKERS, _OPPONENT_CHECKERS = int(Flaw.CHECKERS), int(Flaw.OPPONENT_CHECKERS)
 
 
 def parse_position_ids(ids: NDArray[Any]) -> tuple[Boards, Bytes]:
-    """(boards int8[n, 26], flaws uint8[n]) of Position IDs, given as an 'S14' array or as uint8[n, 14]."""
+    """The boards int8[n, 26] and flaws uint8[n] of Position IDs, given as an 'S14' array or as uint8[n, 14]."""
     letters = _letters(ids, 14)
     keys = np.empty((len(letters), 10), np.uint8)
     flaws = np.zeros(len(letters), np.uint8)
@@ -43,7 +43,7 @@ def parse_position_ids(ids: NDArray[Any]) -> tuple[Boards, Bytes]:
 
 
 def format_position_ids(boards: Boards) -> NDArray[np.bytes_]:
-    """'S14'[n]: the Position IDs of int8[n, 26] boards; raises InvalidPositionError for an illegal board."""
+    """'S14'[n]: the Position IDs of int8[n, 26] boards. Raises InvalidPositionError for an illegal board."""
     keys = format_keys(boards)
     letters = np.empty((len(keys), 14), np.uint8)
     fill_ids_of_keys(keys, letters)
@@ -51,14 +51,14 @@ def format_position_ids(boards: Boards) -> NDArray[np.bytes_]:
 
 
 def format_keys(boards: Boards) -> Bytes:
-    """uint8[n, 10]: the keys of int8[n, 26] boards; raises InvalidPositionError for an illegal board."""
+    """uint8[n, 10]: the keys of int8[n, 26] boards. Raises InvalidPositionError for an illegal board."""
     keys = np.empty((len(check_legal_boards(boards)), 10), np.uint8)
     fill_keys_of_boards(boards, keys)
     return keys
 
 
 def parse_key20s(texts: NDArray[Any]) -> tuple[Boards, Bytes]:
-    """(boards int8[n, 26], flaws uint8[n]) of 20-letter keys, given as an 'S20' array or as uint8[n, 20]."""
+    """The boards int8[n, 26] and flaws uint8[n] of 20-letter keys, given as an 'S20' array or as uint8[n, 20]."""
     nibbles = _letters(texts, 20) - np.uint8(ord("A"))  # wraps around, so other characters are above 15
     flaws = np.where((nibbles > 15).any(axis=1), Flaw.CHARACTER, Flaw.NONE).astype(np.uint8)
     keys: Bytes = (nibbles[:, ::2] * 16 + nibbles[:, 1::2]).astype(np.uint8)
@@ -66,7 +66,7 @@ def parse_key20s(texts: NDArray[Any]) -> tuple[Boards, Bytes]:
 
 
 def format_key20s(boards: Boards) -> NDArray[np.bytes_]:
-    """'S20'[n]: the 20-letter keys of int8[n, 26] boards; raises InvalidPositionError for an illegal board."""
+    """'S20'[n]: the 20-letter keys of int8[n, 26] boards. Raises InvalidPositionError for an illegal board."""
     keys = format_keys(boards)
     letters = np.stack([keys >> 4, keys & 15], axis=2).reshape(len(keys), 20) + np.uint8(ord("A"))
     return letters.view("S20").reshape(-1)
@@ -110,7 +110,7 @@ def check_legal_boards(boards: Boards) -> Boards:
 
 
 def _letters(texts: NDArray[Any], width: int) -> Bytes:
-    """uint8[n, width] view of a fixed-width bytes array; shorter texts are padded with zero bytes."""
+    """uint8[n, width] view of a fixed-width bytes array; shorter strings are padded with zero bytes."""
     if texts.dtype.kind == "S" and texts.dtype.itemsize == width and texts.ndim == 1:
         return np.ascontiguousarray(texts).view(np.uint8).reshape(-1, width)
     if texts.dtype == np.uint8 and texts.ndim == 2 and texts.shape[1] == width:
@@ -126,7 +126,7 @@ def _boards(keys: Bytes, flaws: Bytes) -> tuple[Boards, Bytes]:
 
 @kernel()
 def fill_keys_of_ids(ids: Bytes, keys: Bytes, flaws: Bytes) -> None:
-    """Fill keys[row, byte] and flaws[row] from ids[row, character] (14 of them)."""
+    """Fill keys[row, byte] and flaws[row] from the Position IDs ids[row, 0:14]."""
     for row in range(len(ids)):
         pending, seen = np.int64(0), np.int64(0)
         n_bits, byte = 0, 0
@@ -147,7 +147,7 @@ def fill_keys_of_ids(ids: Bytes, keys: Bytes, flaws: Bytes) -> None:
 
 @kernel()
 def fill_ids_of_keys(keys: Bytes, ids: Bytes) -> None:
-    """Fill ids[row, character] (14 of them) from keys[row, byte]."""
+    """Fill ids[row, 0:14] with the Position IDs of keys[row, byte]."""
     for row in range(len(keys)):
         pending = np.int64(0)
         n_bits, place = 0, 0
@@ -219,7 +219,7 @@ def flaw_of(board: Boards) -> int:
 
 @kernel()
 def fill_board_flaws(boards: Boards, flaws: Bytes) -> None:
-    """Fill flaws[row] with the first rule that boards[row] breaks, 0 if none."""
+    """Fill flaws[row] with the first rule that boards[row] breaks, 0 if it breaks none."""
     for row in range(len(boards)):
         flaws[row] = flaw_of(boards[row])
 

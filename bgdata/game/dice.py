@@ -16,11 +16,8 @@ _TEXT = re.compile(r"([1-6])[-\s]?([1-6])", re.ASCII)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Roll:
-    """A roll of two dice, the higher first: `Roll(3, 1)`. `roll_of(1, 3)` accepts either order, `parse_roll("13")`
-    text.
-
-    Raises InvalidRollError unless 6 >= high >= low >= 1.
-    """
+    """A roll of two dice, the higher first: `Roll(3, 1)`. `roll_of(1, 3)` accepts either order, `parse_roll("13")` a
+    string. Raises InvalidRollError unless 6 >= high >= low >= 1."""
 
     high: int
     low: int
@@ -46,7 +43,7 @@ class Roll:
 
     @property
     def weight(self) -> int:
-        """Number of the 36 ordered rolls: 1 for a double, else 2."""
+        """How many of the 36 ordered rolls are this roll: 1 for a double, else 2."""
         return 1 if self.is_double else 2
 
     @property
@@ -67,7 +64,7 @@ def roll_of(die: int, other_die: int) -> Roll:
 
 
 def parse_roll(text: str) -> Roll:
-    """The roll of text such as "31", "13" or "3-1". Raises InvalidRollError."""
+    """The roll of a string such as "31", "13" or "3-1". Raises InvalidRollError if it is not a roll."""
     match = _TEXT.fullmatch(text.strip())
     if not match:
         raise InvalidRollError(f"expected two dice such as '31', got {cite(text)}")
@@ -75,10 +72,8 @@ def parse_roll(text: str) -> Roll:
 
 
 def to_roll(roll: RollLike) -> Roll:
-    """A `Roll` of text that `parse_roll` reads, of two dice in any order, or of a `Roll`.
-
-    Raises InvalidRollError.
-    """
+    """The `Roll` of a string that `parse_roll` reads, of two dice in any order, or of a `Roll`. Raises InvalidRollError
+    if it is not a roll."""
     if isinstance(roll, Roll):
         return roll
     if isinstance(roll, str):

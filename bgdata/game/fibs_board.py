@@ -44,7 +44,7 @@ class FibsBoard:
 
     @property
     def position(self) -> Position:
-        """The position for the side whose turn it is. Raises InvalidPositionError."""
+        """The position for the side whose turn it is. Raises InvalidPositionError if it breaks a rule."""
         if self.turn not in (1, -1):
             raise InvalidPositionError(f"expected a turn of 1 or -1 in a game in progress, got {self.turn}")
         own = [count * self.turn for count in self.points]
@@ -54,20 +54,21 @@ class FibsBoard:
 
     @property
     def roll(self) -> Roll | None:
-        """The roll of the side whose turn it is, None before the roll. Raises InvalidRollError."""
+        """The roll of the side whose turn it is; None before the roll. Raises InvalidRollError if the dice are
+        invalid."""
         return roll_of(*self.dice) if any(self.dice) else None
 
     @property
     def cube(self) -> Cube:
-        """The cube for the side whose turn it is. Raises InvalidScoreError."""
+        """The cube for the side whose turn it is. Raises InvalidScoreError if it is invalid."""
         own, other = self.may_double if self.turn == self.color else self.may_double[::-1]
         owner = CubeOwner.CENTERED if own == other else CubeOwner.ON_ROLL if own else CubeOwner.OPPONENT
         return Cube(self.cube_value, owner)
 
 
 def parse_fibs_board(text: str) -> FibsBoard:
-    """Parse a board line. Raises InvalidPositionError, which names the invalid field. Rules are checked later, by
-    `position`, `roll` and `cube`."""
+    """The fields of a board line. Raises InvalidPositionError, which names the invalid field. Rules are checked later,
+    by `position`, `roll` and `cube`."""
     fields = text.strip().removeprefix(PREFIX).split(":")
     if not text.strip().startswith(PREFIX) or len(text) > MAX_LETTERS:
         raise InvalidPositionError(f"expected a line that begins with '{PREFIX}', got {cite(text)}")

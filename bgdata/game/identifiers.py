@@ -1,4 +1,4 @@
-"""Positions as text: `parse_identifier` reads every format, `identify` writes them all.
+"""Positions as strings: `parse_identifier` reads every format, `identify` writes them all.
 
 * position id: `4HPwATDgc/ABMA`
 * gnubg id: `4HPwATDgc/ABMA:cAkAAAAAAAAE`
@@ -26,8 +26,8 @@ _BRACKETS = {"[": "]", "(": ")"}
 
 
 def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
-    """The position of text in any of `FORMATS`, for the player on roll, and the match of a gnubg ID or XGID.
-    `Position(text)` gives the position alone.
+    """The position of a string in any of `FORMATS`, for the player on roll, and the match of a gnubg ID or XGID.
+    `Position(text)` returns the position alone.
 
     >>> position, match = parse_identifier("XGID=---BBBAAAD--aaA-bbbbbb----:1:1:1:52:0:0:3:0:10")
     >>> position, match.cube_value
@@ -53,10 +53,8 @@ def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
 
 
 def parse_board(text: str) -> Position:
-    """The position of 26 integers separated by commas or spaces, with or without brackets.
-
-    Raises InvalidPositionError, which names the invalid number or the rule that the position breaks.
-    """
+    """The position of 26 integers separated by commas or spaces, with or without brackets. Raises InvalidPositionError,
+    which names the invalid number or the rule that the position breaks."""
     inner = text.strip()
     if inner[:1] in _BRACKETS:
         if inner[-1] != _BRACKETS[inner[0]]:
@@ -75,7 +73,8 @@ def format_board(position: Position) -> str:
 
 
 def format_xgid(position: Position, match: MatchState) -> str:
-    """The XGID of a position. The cube limit is 1024, or the cube if it is larger. Raises InvalidScoreError."""
+    """The XGID of a position. The cube limit is 1024, or the cube if it is larger. Raises InvalidScoreError if an XGID
+    cannot represent the match."""
     return str(Xgid(position, match, max_cube=max(1024, match.cube_value)))
 
 
@@ -90,11 +89,9 @@ WRITERS: Mapping[str, Callable[[Position, MatchState], str]] = {  # by column na
 
 
 def identify(position: Position, match: MatchState | None = None) -> dict[str, str]:
-    """Every identifier of a position, for the player on roll, by column name.
-
-    Match ID, gnubg ID and XGID need a match. The default is money play without the Jacoby rule, before the roll, with
-    the player on roll at the bottom. Raises InvalidScoreError for a match that one of them cannot represent.
-    """
+    """Every identifier of a position, for the player on roll, by column name. Match ID, gnubg ID and XGID need a match.
+    The default is money play without the Jacoby rule, before the roll, with the player on roll at the bottom. Raises
+    InvalidScoreError for a match that one of them cannot represent."""
     return {name: write(position, match or MatchState()) for name, write in WRITERS.items()}
 
 
@@ -113,7 +110,7 @@ def omission_note(match: MatchState | None) -> str:
 
 
 def closest_format(text: str) -> str:
-    """The format in `FORMATS` that a text has, or that it resembles most. `start` counts as a Position ID."""
+    """The format in `FORMATS` that a string has, or that it resembles most. `start` counts as a Position ID."""
     text = text.strip()
     is_board = text.count("-") > 1 and not re.search(r"[\d\s]", text)
     if is_board or text.upper().startswith(PREFIX) or text.count(":") > 1:

@@ -1,4 +1,4 @@
-"""Checks integers that users pass: floats are not rounded, and booleans and texts are refused."""
+"""Checks integers that users pass: floats are not rounded, and booleans and strings are refused."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def convert_to_plain_integers(instance: object, *fields: str) -> None:
 
 
 def integer_array(values: ArrayLike, what: str) -> NDArray[Any]:
-    """An integer array of `values`, an integer array or nested lists of integers. Raises UsageError, which says that
-    `what` was expected: text such as "indexes as integers[n]"."""
+    """An integer array of `values`, an integer array or nested lists of integers. Raises UsageError if it is neither;
+    the message says that `what` was expected, such as "indexes as integers[n]"."""
     import numpy as np
 
     try:

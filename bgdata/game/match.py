@@ -39,10 +39,8 @@ MAX_CUBE = 1 << 30  # far above any cube in play
 
 @dataclass(frozen=True, slots=True)
 class Cube:
-    """The doubling cube: its value, a power of two, and its owner. Raises InvalidScoreError.
-
-    A centered cube is above 1 only in money play, after automatic doubles. An owned cube is at least 2.
-    """
+    """The doubling cube: its value, a power of two, and its owner. Raises InvalidScoreError if value and owner cannot
+    occur. A centered cube is above 1 only in money play, after automatic doubles. An owned cube is at least 2."""
 
     value: int = 1
     owner: CubeOwner = CubeOwner.CENTERED
@@ -77,11 +75,9 @@ class Cube:
 
 @dataclass(frozen=True, slots=True)
 class MatchScore:
-    """Points that each side still needs to win the match, and whether this is the Crawford game.
-
-    In the Crawford game, the first in which exactly one side is 1-away, neither side may double. Raises
-    InvalidScoreError.
-    """
+    """Points that each side still needs to win the match, and whether this is the Crawford game. In the Crawford game,
+    the first in which exactly one side is 1-away, neither side may double. Raises InvalidScoreError if the score cannot
+    occur."""
 
     away: int
     opponent_away: int
@@ -129,7 +125,8 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class Stakes:
-    """What the player on roll plays for: match score or money, and the cube. Raises InvalidScoreError."""
+    """What the player on roll plays for: match score or money, and the cube. Raises InvalidScoreError if the cube
+    cannot occur at the score."""
 
     score: MatchScore | Money
     cube: Cube = Cube()
@@ -156,7 +153,8 @@ class Stakes:
         return Stakes(score, self.cube.flip())
 
     def after_take(self) -> Stakes:
-        """The stakes after the player on roll doubles and the opponent takes. Raises InvalidScoreError."""
+        """The stakes after the player on roll doubles and the opponent takes. Raises InvalidScoreError if the rules do
+        not allow the double."""
         if not self.may_double:
             raise InvalidScoreError(f"expected a player on roll who may double, got {self.score} with {self.cube}")
         return replace(self, cube=self.cube.after_double())

@@ -40,13 +40,12 @@ _HIGHEST = np.array([0, *(number.bit_length() - 1 for number in range(1, 1 << _H
 
 
 def batch_plays(boards: Boards, rolls: NDArray[np.integer]) -> tuple[NDArray[np.int64], Boards]:
-    """(offsets int64[n + 1], after_play int8[offsets[-1], 26]): every board after each roll of integers[n, 2], played
-    from int8[n, 26] boards.
+    """Every board after each roll of integers[n, 2], played from int8[n, 26] boards.
 
-    Row i leads to `after_play[offsets[i] : offsets[i + 1]]`, at least one board, for the player who moved
-    (`codec.flip_boards` gives the opponent's view). The order is that of `plays.legal_plays`, on any number of threads.
-    Raises InvalidPositionError for an illegal board, InvalidRollError for dice outside 1 to 6, and either for arrays of
-    another shape or type.
+    Returns offsets int64[n + 1] and after_play int8[offsets[-1], 26]. Row i leads to `after_play[offsets[i] : offsets[i
+    + 1]]`, at least one board, for the player who moved (`codec.flip_boards` gives the opponent's view). Plays are in
+    the order of `plays.legal_plays`, on any number of threads. Raises InvalidPositionError if a board is illegal,
+    InvalidRollError if dice are outside 1 to 6, and the same errors if an array has another shape or type.
     """
     dice = check_rolls(rolls, len(check_legal_boards(boards)))
     offsets = np.zeros(len(boards) + 1, np.int64)
@@ -126,7 +125,8 @@ def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: No
 
 @kernel(borrows=True)
 def point_sets(board: Boards) -> tuple[int, int, bool]:
-    """(set of points with our checkers, set of points that the opponent does not block, whether the game is over)."""
+    """The set of points with our checkers, the set of points that the opponent does not block, and whether the game is
+    over."""
     ours, landings, theirs = 0, 0, int(board[0])
     for point in range(1, _BAR):
         ours |= int(board[point] > 0) << point
@@ -181,11 +181,9 @@ def move_checker(after: Boards, row: int, start: int, end: int) -> None:
 
 @kernel(borrows=True)
 def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: Boards, notes: Notes) -> int:
-    """Fill after[0:n, slot] with the boards after as many moves by `die` as possible, up to 4; returns n.
-
-    Fill notes with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold
-    after the moves. The starts follow from bit 26, five bits each.
-    """
+    """Fill after[0:n, slot] with the boards after as many moves by `die` as possible, up to 4; returns n. Fill notes
+    with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold after the moves.
+    The starts follow from bit 26, five bits each."""
     notes[0] = ours
     begin, end, n_moves = 0, 1, 0
     for _ in range(4):
@@ -289,11 +287,9 @@ def is_new(board: Boards, by_high: int, by_low: int, high: int, low: int, seen: 
 def are_legal_results(
     boards: Boards, rolls: NDArray[np.integer], first_results: NDArray[np.int64], next_boards: Boards
 ) -> NDArray[np.bool_]:
-    """bool[k]: whether next_boards[j] can follow when the player on roll in boards[i] plays rolls[i].
-
-    boards int8[n, 26], rolls integers[n, 2]. Row i owns the results first_results[i] to first_results[i + 1];
-    first_results has n + 1 entries. In next_boards int8[k, 26] the OTHER side is on roll.
-    """
+    """bool[k]: whether next_boards[j] can follow when the player on roll in boards[i] plays rolls[i]. boards int8[n,
+    26], rolls integers[n, 2]. Row i owns the results first_results[i] to first_results[i + 1]; first_results has n + 1
+    entries. In next_boards int8[k, 26] the OTHER side is on roll."""
     legal = np.zeros(len(next_boards), np.bool_)
     for start in range(0, len(boards), _BLOCK):
         rows = slice(start, min(len(boards), start + _BLOCK))
@@ -327,9 +323,9 @@ def is_flipped(board: Boards, other: Boards) -> bool:
 
 
 def checker_moves_of(boards: Boards, rolls: NDArray[np.integer], after_play: Boards) -> Moves:
-    """int8[n, 4, 3]: (from, to, hits) of the checker moves from int8[n, 26] boards to int8[n, 26] boards after the play
-    of integers[n, 2] rolls. Boards are from the point of view of the player who moves. -1 is no move, 25 the bar, 0
-    off.
+    """int8[n, 4, 3]: the checker moves (from, to, hits) that lead from int8[n, 26] boards to int8[n, 26] boards after
+    the play of integers[n, 2] rolls. Boards are from the point of view of the player who moves. -1 is no move, 25 the
+    bar, 0 off.
 
     Moves are sorted from the highest point down. Where one checker plays both dice, the larger comes first if possible,
     and it hits on the way only if the play hits there. A row has no moves if the roll does not connect its boards.
@@ -369,7 +365,7 @@ def find_moves(board: Boards, die: int, other_die: int, after: Boards, scratch: 
 
 @kernel(borrows=True)
 def same_board(board: Boards, other: Boards) -> bool:
-    """Whether all slots are equal."""
+    """Whether two boards are equal in all slots."""
     is_same = True
     for slot in range(_SLOTS):
         is_same &= board[slot] == other[slot]
@@ -408,7 +404,7 @@ def find_single(board: Boards, die: int, after: Boards, scratch: Boards, moves: 
 @kernel(borrows=True)
 def find_pair(board: Boards, first_die: int, later_die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
     """Fill moves[0:2, 0:3], higher start first, with a move by each die that together lead to after[slot]; returns 2,
-    or 0 if there are none. Among several ways, the highest start for the first die is chosen."""
+    or 0 if there are none. If there are several ways, the one with the highest start for the first die is chosen."""
     for start in range(_BAR, 0, -1):
         end = fill_moved(board, start, first_die, scratch[0])
         if end < 0:

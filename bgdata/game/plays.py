@@ -1,4 +1,4 @@
-"""Every legal play of a roll, one position at a time, and plays as text ("bar/22* 6/5(2)").
+"""Every legal play of a roll, one position at a time, and plays as strings ("bar/22* 6/5(2)").
 
 Pure Python, written to be read. `play_kernels` computes the same plays for millions of positions, in the same order.
 """
@@ -39,11 +39,9 @@ class CheckerMove(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """A whole roll played: its checker moves in order, none if no checker can move.
-
-    `after_play` is for the player who moved; in `next_position` the opponent is on roll. Move sequences that reach the
-    same position are one play. `str()` gives the usual notation.
-    """
+    """A whole roll played: its checker moves in order, none if no checker can move. `after_play` is for the player who
+    moved; in `next_position` the opponent is on roll. Move sequences that reach the same position are one play. `str()`
+    gives the usual notation."""
 
     moves: tuple[CheckerMove, ...]
     after_play: Position
@@ -64,11 +62,9 @@ class Play:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The judgment of a play written as text. `str()` gives "legal: 24/18 13/11", or "illegal: " and the reason.
-
+    """The judgment of a play given as a string. `str()` gives "legal: 24/18 13/11", or "illegal: " and the reason.
     `play` is the play, None if it is illegal. `legal_plays` are all legal plays. For an illegal play, `reason` is the
-    rule that it breaks and `error` the message that `parse_play` raises.
-    """
+    rule that it breaks and `error` the message that `parse_play` raises."""
 
     play: Play | None
     legal_plays: tuple[Play, ...]
@@ -119,7 +115,7 @@ def checker_moves(board: Board, die: int) -> list[CheckerMove]:
 
 
 def _ways(board: Board, dice: tuple[int, ...]) -> Iterator[tuple[tuple[CheckerMove, ...], Board]]:
-    """Every way to play dice in the given order until one cannot be played: (moves, board after them)."""
+    """Every way to play dice in the given order until one cannot be played: the moves, and the board after them."""
     moves = checker_moves(board, dice[0]) if dice else []
     if not moves:
         yield (), board
@@ -141,11 +137,8 @@ def after_move(board: Board, move: CheckerMove) -> Board:
 
 
 def format_play(play: Play) -> str:
-    """The usual notation, from the highest point down: "24/18/13*", "bar/22*", "6/off(2)", or "no play".
-
-    A checker that moves twice is written once, with the intermediate point only if it hits there. One `*` marks each
-    hit.
-    """
+    """The usual notation, from the highest point down: "24/18/13*", "bar/22*", "6/off(2)" or "no play". A checker that
+    moves twice is written once, with the intermediate point only if it hits there. One `*` marks each hit."""
     hits = set(play.hit_points)
     names = {BAR: "bar", OFF: "off"}
     steps = []
@@ -172,10 +165,8 @@ def checker_paths(play: Play) -> list[tuple[int, ...]]:
 
 
 def parse_play(text: str, position: Position, roll: RollLike | None = None) -> Play:
-    """The legal play that a text means, for a roll or, without one, for any roll. `find_play` describes the notation.
-
-    Raises InvalidRollError, and IllegalPlayError, which names the broken rule.
-    """
+    """The legal play that a string means, for a roll, or for any roll if `roll` is None. `find_play` describes the
+    notation. Raises InvalidRollError for an invalid roll, and IllegalPlayError, which names the broken rule."""
     verdict = judge_play(text, position, roll)
     if verdict.play is None:
         raise IllegalPlayError(verdict.error)
@@ -183,8 +174,9 @@ def parse_play(text: str, position: Position, roll: RollLike | None = None) -> P
 
 
 def judge_play(text: str, position: Position, roll: RollLike | None = None) -> Verdict:
-    """Judge whether a text is a legal play of a roll, or of any roll without one. The verdict lists all legal plays,
-    and names the broken rule of an illegal play. `find_play` describes the notation. Raises InvalidRollError.
+    """Judge whether a string is a legal play of a roll, or of any roll if `roll` is None. The verdict lists all legal
+    plays, and names the broken rule of an illegal play. `find_play` describes the notation. Raises InvalidRollError for
+    an invalid roll.
 
     >>> from bgdata import Position
     >>> print(judge_play("13/11, 24-18", Position("4HPwATDgc/ABMA"), "62"))
@@ -209,10 +201,8 @@ def judge_play(text: str, position: Position, roll: RollLike | None = None) -> V
 
 
 def check_play(play: Play, position: Position, roll: RollLike | None = None) -> Play:
-    """Return the play if it is legal in this position, for the roll if one is given.
-
-    Raises IllegalPlayError or InvalidRollError.
-    """
+    """Return the play if it is legal in this position, for the roll if one is given. Raises IllegalPlayError if it is
+    not, and InvalidRollError for an invalid roll."""
     if not isinstance(play, Play):
         raise IllegalPlayError(f"expected a play or its text, got {cite(play)}")
     if roll is not None:
@@ -228,11 +218,9 @@ def check_play(play: Play, position: Position, roll: RollLike | None = None) -> 
 
 
 def find_play(text: str, plays: Sequence[Play]) -> Play:
-    """The play in `plays`, the legal plays of a roll, that a text in the usual notation means.
-
-    Moves may be combined, in any order, separated by commas or spaces, with dashes for slashes. `*` is optional; bar
-    may be 25 and off 0. Raises IllegalPlayError.
-    """
+    """The play in `plays`, the legal plays of a roll, that a string in the usual notation means. Moves may be combined,
+    in any order, separated by commas or spaces, with dashes for slashes. `*` is optional; bar may be 25 and off 0.
+    Raises IllegalPlayError if there is none."""
     change, stars, landings = _parse_steps(text)
     fitting = [play for play in plays if _change(play.moves) == change and play.hit_points >= stars]
     hits = stars.union(*(play.hit_points & landings for play in fitting))
@@ -245,10 +233,9 @@ def find_play(text: str, plays: Sequence[Play]) -> Play:
 
 
 def broken_rule(text: str, position: Position, roll: RollLike | None = None) -> str:
-    """The rule that a written play breaks, such as "the opponent holds 20"; empty for a legal play.
-
-    Without a roll, the play must break the rules for every roll. Raises InvalidRollError, and IllegalPlayError for text
-    that is not a play.
+    """The rule that a written play breaks, such as "the opponent holds 20"; empty for a legal play. If `roll` is None,
+    the play must break the rules for every roll. Raises InvalidRollError for an invalid roll, and IllegalPlayError for
+    a string that is not a play.
 
     >>> from bgdata import Position
     >>> broken_rule("24/20 13/11", Position("4HPwATDgc/ABMA"), "42")
@@ -308,7 +295,8 @@ def _some(plays: Sequence[Play]) -> str:
 
 
 def _parse_steps(text: str) -> tuple[Counter[int], set[int], set[int]]:
-    """(checkers gained or lost on each point, points with a star, points landed on) of a play's text."""
+    """The checkers gained or lost on each point, the points with a star, and the points landed on, from a play as a
+    string."""
     change: Counter[int] = Counter()
     stars: set[int] = set()
     landings: set[int] = set()
@@ -330,7 +318,7 @@ def _parse_steps(text: str) -> tuple[Counter[int], set[int], set[int]]:
 
 
 def _steps(text: str) -> list[str]:
-    """The steps of a text in strict notation: "24 - 18, Bar/20" gives 24/18 and bar/20."""
+    """The steps of a play in strict notation: "24 - 18, Bar/20" gives 24/18 and bar/20."""
     text = text.strip().lower()
     if " ".join(text.split()) in NO_PLAYS:
         return []

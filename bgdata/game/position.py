@@ -1,4 +1,4 @@
-"""A backgammon position, for the player on roll, and its text forms: Position ID, 10-byte key and 20-letter key.
+"""A backgammon position, for the player on roll, and its forms as a string: Position ID, 10-byte key and 20-letter key.
 
 The canonical form is the *26-integer board*: `board[1..24]` are the points of the player on roll (positive: own
 checkers, negative: the opponent's), `board[25]` is the own bar and `board[0]` the opponent's, both as positive counts.
@@ -92,7 +92,7 @@ class Position:
 
     @property
     def rows(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """(opponent, on roll): 25 counts each, own points 1..24 then the bar."""
+        """The 25 counts of the opponent and of the player on roll: own points 1..24, then the bar."""
         board = self.board
         opponent = [-count if count < 0 else 0 for count in board[24:0:-1]]
         on_roll = [count if count > 0 else 0 for count in board[1:25]]
@@ -100,7 +100,7 @@ class Position:
 
     @property
     def key(self) -> bytes:
-        """The 10-byte key: the opponent's row, then ours, LSB first; each count is that many 1 bits and a 0 bit."""
+        """The 10-byte key: the opponent's counts, then ours, lowest bit first; a count of n is n 1 bits and a 0 bit."""
         opponent, on_roll = self.rows
         bits = "".join([_UNARY[count] for count in opponent + on_roll])
         return int(bits[::-1], 2).to_bytes(10, "little")
@@ -153,8 +153,8 @@ class Position:
     def play(self, play: Play | str, roll: RollLike | None = None) -> Position:
         """The position after a play, with the OPPONENT on roll: the board is turned.
 
-        `play` is one of `legal_plays`, or text in the usual notation, with moves in any order. It must be legal for the
-        roll, or for any roll if none is given. Raises IllegalPlayError.
+        `play` is one of `legal_plays`, or a string in the usual notation, with moves in any order. It must be legal for
+        the roll, or for any roll if none is given. Raises IllegalPlayError if it is illegal.
 
         >>> Position.start().play("8/5 6/5", "31")
         Position('sGfwATDgc/ABMA')
@@ -170,7 +170,8 @@ class Position:
         width: int = 660,
     ) -> str:
         """An SVG picture of the board, `width` pixels wide, with the roll, the play as arrows, and the cube and score
-        of `stakes`. Notebooks display positions this way. Raises UsageError, and the errors of `play`."""
+        of `stakes`. Notebooks display positions this way. Raises UsageError unless width is positive, and the errors of
+        `play`."""
         from bgdata.game.board_svg import format_board_svg
         from bgdata.game.dice import to_roll
 
@@ -182,7 +183,7 @@ class Position:
         return self.svg()
 
     def _legal(self, play: Play | str, roll: RollLike | None) -> Play:
-        """The play, checked. Raises IllegalPlayError or InvalidRollError."""
+        """The play, checked. Raises IllegalPlayError if it is illegal, and InvalidRollError for an invalid roll."""
         from bgdata.game.plays import check_play, parse_play
 
         return parse_play(play, self, roll) if isinstance(play, str) else check_play(play, self, roll)
@@ -200,8 +201,8 @@ def set_text_reader(reader: Callable[[str], Position]) -> None:
 
 
 def board_flaw(board: Sequence[int]) -> Flaw:
-    """The first rule that a 26-integer board breaks, `Flaw.NONE` for a legal one. Raises unless there are 26
-    integers."""
+    """The first rule that a 26-integer board breaks, `Flaw.NONE` for a legal one. Raises InvalidPositionError unless
+    there are 26 integers."""
     if len(board) != 26:
         raise InvalidPositionError(f"expected 26 integers, got {len(board)}")
     opponent_bar, bar = board[OPPONENT_BAR], board[BAR]
@@ -218,10 +219,8 @@ def board_flaw(board: Sequence[int]) -> Flaw:
 
 
 def parse_position_id(text: str) -> Position:
-    """The position of a 14-character Position ID.
-
-    Raises InvalidPositionError, which names the invalid character or the rule that the position breaks.
-    """
+    """The position of a 14-character Position ID. Raises InvalidPositionError, which names the invalid character or the
+    rule that the position breaks."""
     if not _ID_PATTERN.fullmatch(text):
         raise InvalidPositionError(letter_error(text, "position id", 14, BASE64_LETTERS))
     return _position_of_key(base64.b64decode(text + "=="), text)
@@ -229,9 +228,7 @@ def parse_position_id(text: str) -> Position:
 
 def parse_key20(text: str) -> Position:
     """The position of a 20-letter key, as in gnubg's training files: two letters A..P per byte, high nibble first.
-
-    Raises InvalidPositionError, which names the invalid character or the rule that the position breaks.
-    """
+    Raises InvalidPositionError, which names the invalid character or the rule that the position breaks."""
     if len(text) != 20 or not set(text) <= set("ABCDEFGHIJKLMNOP"):
         raise InvalidPositionError(letter_error(text, "20-letter key", 20, "ABCDEFGHIJKLMNOP"))
     return _position_of_key(bytes.fromhex(text.translate(_KEY20_TO_HEX)), text)
@@ -273,7 +270,7 @@ def trusted_position(board: tuple[int, ...]) -> Position:
 
 
 def letter_error(text: str, name: str, length: int, letters: str) -> str:
-    """The error message for a text that is not a `name` of `length` letters."""
+    """The error message for a string that is not a `name` of `length` letters."""
     for place, letter in enumerate(text, start=1):
         if letter not in letters:
             return f"expected letters of a {name}, got {letter!r} at character {place} of {cite(text)}"

@@ -27,7 +27,8 @@ FLIPPED_WEIGHTS = np.concatenate([WEIGHTS[25:], ~WEIGHTS[24:0:-1] + np.uint64(1)
 
 
 def position_hashes(boards: Boards) -> Hashes:
-    """uint64[n]: hashes of int8[n, 26] boards, equal for a board and its flip. Raises InvalidPositionError."""
+    """uint64[n]: hashes of int8[n, 26] boards, equal for a board and its flip. Raises InvalidPositionError unless
+    boards are int8[n, 26]."""
     hashes = np.empty(len(check_boards(boards)), np.uint64)
     fill_position_hashes(boards, hashes)
     return hashes

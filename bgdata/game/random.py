@@ -38,7 +38,7 @@ def random_bits(stream: np.uint64, counter: int) -> np.uint64:
 
 @kernel()
 def random_stream(seed: int, item: int) -> np.uint64:
-    """The stream of one item: a seed for `random_bits`, far from those of other items and seeds."""
+    """The stream of one item: a seed for `random_bits`, far from the streams of other items and seeds."""
     return random_bits(random_bits(np.uint64(seed), 0), item)
 
 

@@ -1,4 +1,4 @@
-"""The theme of a position says what kind of game is being played. Players are scored by theme.
+"""The themes of positions: what kind of game is being played. Players are scored by theme.
 
 A position of a game in progress has the theme of the first rule that holds. Points are counted by the side in the
 sentence. "Either" means that one of the two sides is enough.
@@ -75,7 +75,7 @@ class Theme(IntEnum):
 
     @property
     def label(self) -> str:
-        """The name in tables, such as back-game-on-roll."""
+        """The name of the theme in tables, such as back-game-on-roll."""
         return self.name.lower().replace("_", "-")
 
 

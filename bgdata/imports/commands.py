@@ -74,7 +74,8 @@ def fetch(
     """Download data that others publish; without NAME, list them.
 
     NAME is gnubg, wildbg, bgsage or arkadium; FILES are names of files from its list, all files without any. A stopped
-    download is resumed by the same command, unless the file has changed meanwhile.
+    download is resumed by the same command, unless the file has changed meanwhile. If the disk has too little room,
+    nothing is downloaded.
 
     A file is checked before it gets its name: that it is complete, and its hash. Where no hash is published, that of
     the first download is kept in SHA256SUMS of the folder, and later downloads are compared with it.
@@ -95,6 +96,7 @@ def fetch(
         return
     source = at_mirror(steps.find_source(name), address)
     wanted, folder = steps.wanted_files(source, files), folder or warehouse.root / steps.RAW
+    steps.check_free_disk(wanted, folder)
     rows = []
     with progress_bars() as progress:
         for file in wanted:
@@ -105,7 +107,7 @@ def fetch(
 
 
 def source_lines() -> list[str]:
-    """The published files as a table, and what each source is."""
+    """The published files as a table, and a description of each source."""
     from bgdata.imports import steps
 
     rows = [
@@ -125,7 +127,7 @@ def _has_hash(row: Row) -> bool:
 
 
 def _about(source: Source) -> list[str]:
-    """Three lines about a source."""
+    """Three lines that describe a source."""
     return [f"{source.name}: {source.about}", f"  {source.home}", f"  licence: {source.licence}"]
 
 
@@ -137,10 +139,8 @@ REASON = "quarantined: "  # prefix of the statistics that count reasons
 def import_files(
     warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None, *, strict: bool, force: bool
 ) -> Table:
-    """Import files as one version of a kind. If it replaces the current version, say which.
-
-    Raises UsageError for a computed kind, MissingFileError, NoRowsError, and errors of `Warehouse.build`.
-    """
+    """Import files as one version of a kind. If it replaces the current version, say which. Raises the same exceptions
+    as `steps.import_files`."""
     from bgdata.imports import steps
 
     parameters = steps.import_parameters(warehouse, kind, files, name)
@@ -155,8 +155,8 @@ def import_files(
 
 
 def print_report(table: Table, form: str = "table", *, err: bool = False) -> None:
-    """Print how many lines gave rows, are comments, or were quarantined, and why. `err` prints to standard error, for
-    use where standard output has data."""
+    """Print how many lines gave rows, are comments, or were quarantined, and why. If `err` is true, they go to standard
+    error, because standard output has data."""
     manifest, err = table.manifest, err or form != "table"
     if form != "table":
         print_built(table, (), form)

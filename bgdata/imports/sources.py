@@ -1,4 +1,4 @@
-"""What others publish, as `sources.toml` lists it: addresses, licences and hashes, without the files."""
+"""Published files of others, as `sources.toml` lists them: addresses, licences and hashes, without the files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ PATH = Path(__file__).with_name("sources.toml")
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A published file. `content_sha256` is that of the unpacked content; both hashes are empty if none is known."""
+    """A published file. `content_sha256` is the hash of the unpacked content; both hashes are empty if none is
+    known."""
 
     name: str  # in the folder that it is downloaded into
     address: str
@@ -47,7 +48,7 @@ def load_sources() -> Mapping[str, Source]:
 
 
 def at_mirror(source: Source, address: str | None) -> Source:
-    """The source with its files in one folder of a mirror; without an address as published."""
+    """The source with its files in one folder of a mirror; the unchanged source if `address` is empty."""
     if not address:
         return source
     site = address.rstrip("/")
@@ -55,6 +56,7 @@ def at_mirror(source: Source, address: str | None) -> Source:
 
 
 def published_contents(kind: str) -> Mapping[str, str]:
-    """SHA-256 of the unpacked published files of a kind, where it is known, by name without the ending of packing."""
+    """SHA-256 of the unpacked published files of a kind, as far as it is known, by file name without the ending of
+    compression."""
     files = [file for source in load_sources().values() for file in source.files if file.kind == kind]
     return {file.name.removesuffix(".bz2"): file.content_sha256 for file in files if file.content_sha256}

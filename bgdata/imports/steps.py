@@ -1,4 +1,4 @@
-"""Steps with other people's files: fetch what is published, import, check, and count leaked positions."""
+"""Steps with other people's files: download them, import, check, and count leaked positions."""
 
 from __future__ import annotations
 
@@ -25,16 +25,25 @@ from bgdata.formats.unpacking import cause, is_archive, unpack, unpack_archive
 from bgdata.imports.sources import Source, SourceFile, load_sources
 from bgdata.rows import Row
 from bgdata.store.dataset import ImportedDataset
-from bgdata.store.download import download
+from bgdata.store.download import download, partial_path
 from bgdata.store.manifest import unpacked_name
 from bgdata.store.progress import Progress
-from bgdata.store.storage import hold_lock, parse_sums, sha256_file, storage_errors, sums_bytes, write_file
+from bgdata.store.storage import (
+    check_room,
+    checksum_bytes,
+    hold_lock,
+    parse_checksums,
+    sha256_file,
+    storage_errors,
+    write_file,
+)
 from bgdata.store.table import Table
 from bgdata.store.verify import verify
 from bgdata.warehouse import Warehouse
 
 RAW = "raw"  # folder of downloads in the warehouse
 SUMS = "SHA256SUMS"  # hashes of the first downloads into a folder
+ADVICE = "name the FILES that you need, or choose another folder with --output"  # where the disk is full
 LOGIN_CODES = (401, 403)  # codes of a server that wants to know who asks
 STANDARD_INPUT = "/dev/stdin"  # the path of `-`
 
@@ -56,7 +65,7 @@ def find_source(name: str) -> Source:
 
 
 def wanted_files(source: Source, names: Sequence[str]) -> list[SourceFile]:
-    """The named files of a source, or all of them. Raises UsageError for an unknown name."""
+    """The named files of a source; all of them if no name is given. Raises UsageError for an unknown name."""
     known = [file.name for file in source.files]
     for name in names:
         if name not in known:
@@ -64,15 +73,29 @@ def wanted_files(source: Source, names: Sequence[str]) -> list[SourceFile]:
     return [file for file in source.files if not names or file.name in names]
 
 
+def check_free_disk(files: Sequence[SourceFile], folder: Path) -> None:
+    """Raise TooLargeError if the disk of a folder has no room for what is missing there of files whose size is
+    known."""
+    needed = 0
+    for file in files:
+        path = folder / file.name
+        partial = partial_path(path)
+        with storage_errors("read", path):
+            if not path.exists():
+                needed += max(0, file.size - (partial.stat().st_size if partial.is_file() else 0))
+    check_room(folder, needed, ADVICE)
+
+
 def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progress) -> Path:
     """Download a file into a folder, unless it is there, and check its hash.
 
     The folder's SHA256SUMS records the hash of the first download, so that a later one is compared with it even if none
-    is published. Raises DownloadError, StorageError, CorruptFileError for a file that is not packed as its name says or
-    is a web page, DigestMismatchError for an unexpected hash, and ManifestFormatError for a damaged SHA256SUMS.
+    is published. Raises DownloadError if the download fails; StorageError if the file cannot be written; TooLargeError
+    if the disk is full; CorruptFileError if the file is a web page, or is not compressed as its name says;
+    DigestMismatchError if it has another hash; and ManifestFormatError if SHA256SUMS is damaged.
     """
     path = folder / file.name
-    known = read_sums(folder / SUMS).get(file.name, "")
+    known = read_checksums(folder / SUMS).get(file.name, "")
 
     def check(found: Path) -> None:
         step = f"delete {path} and fetch it again" if found == path else "nothing is kept; try again later"
@@ -80,7 +103,7 @@ def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progres
 
     token = os.environ.get(source.login, "") if source.login else ""
     try:
-        download(file.address, path, progress, check, token=token)
+        download(file.address, path, progress, check, token=token, advice=ADVICE)
     except DownloadError as error:
         if not source.login or token or getattr(error.__cause__, "code", 0) not in LOGIN_CODES:
             raise
@@ -90,15 +113,15 @@ def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progres
     check(path)
     if not known:
         with hold_lock(folder / f".{SUMS}.lock"):
-            add_sum(folder / SUMS, file.name, sha256_file(path))
+            add_checksum(folder / SUMS, file.name, sha256_file(path))
     how = "hash is correct" if known or file.sha256 or file.content_sha256 else f"no hash is published, now in {SUMS}"
     progress.note(f"{file.name}: {path.stat().st_size:,} bytes, {how}")
     return path
 
 
 def _check_file(file: SourceFile, known: str, path: Path, step: str) -> None:
-    """Raise CorruptFileError or DigestMismatchError, with the next step, if the content of a path differs from that of
-    a published file. `known` is the hash of an earlier download, or empty."""
+    """Check the downloaded file `path` against the published file. `known` is the hash of an earlier download, or
+    empty. Raises CorruptFileError or DigestMismatchError, with the next step, if they differ."""
     if file.name.endswith(".bz2"):
         content_sha256 = _unpacked_hash(file, path, step)
         if file.content_sha256 and content_sha256 != file.content_sha256:
@@ -122,7 +145,8 @@ def _other_hash(file: SourceFile, what: str, expected: str, found: str, step: st
 
 
 def _unpacked_hash(file: SourceFile, path: Path, step: str) -> str:
-    """SHA-256 of the unpacked content. Raises CorruptFileError, with the next step, for a truncated or plain file."""
+    """SHA-256 of the unpacked content. Raises CorruptFileError, with the next step, if the file is truncated or not
+    compressed."""
     try:
         facts = unpack(path, lambda _: None)
     except CorruptFileError as error:
@@ -132,25 +156,26 @@ def _unpacked_hash(file: SourceFile, path: Path, step: str) -> str:
     return facts.content_sha256
 
 
-def read_sums(path: Path) -> dict[str, str]:
-    """SHA-256 by name, of a file that `sha256sum -c` reads; empty without the file. Raises ManifestFormatError."""
+def read_checksums(path: Path) -> dict[str, str]:
+    """The SHA-256 hashes by name in a file that `sha256sum -c` reads; empty if there is no file. Raises
+    ManifestFormatError if it is damaged."""
     with storage_errors("read", path):
         written = path.read_bytes() if path.exists() else b""
     try:
-        return dict(parse_sums(written))
+        return dict(parse_checksums(written))
     except ValueError as error:
         raise ManifestFormatError(
             f"expected a line of sha256sum in {path}, got {cite(str(error))}; try: delete it"
         ) from None
 
 
-def add_sum(path: Path, name: str, sha256: str) -> None:
-    """Add a line to a file of `read_sums`, sorted by name."""
-    write_file(path, sums_bytes({**read_sums(path), name: sha256}))
+def add_checksum(path: Path, name: str, sha256: str) -> None:
+    """Add the hash of a file to the hashes of `read_checksums`, sorted by name."""
+    write_file(path, checksum_bytes({**read_checksums(path), name: sha256}))
 
 
 def next_step(file: SourceFile, path: Path) -> str:
-    """The command that imports a downloaded file, empty if no kind does."""
+    """The command that imports a downloaded file; empty if no kind imports it."""
     if not file.kind:
         return ""
     if path.suffix == ".zip":
@@ -183,7 +208,7 @@ def import_files(
     force: bool = False,
 ) -> Table:
     """Import files, and all files in folders, as one version of a kind. Raises UsageError for a computed kind,
-    MissingFileError, NoRowsError, and errors of `Warehouse.build`."""
+    MissingFileError if a file does not exist, NoRowsError if no file has a row, and the errors of `Warehouse.build`."""
     parameters = import_parameters(warehouse, kind, files, name)
     with TemporaryDirectory() as folder:
         found = collect_files(warehouse, kind, files, progress, Path(folder))
@@ -192,7 +217,8 @@ def import_files(
 
 def import_parameters(warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None = None) -> Any:
     """The parameters of the variant for these files and folders. Raises UsageError for a computed kind,
-    MissingTableError for an unknown kind, MissingFileError, and InvalidParameterError for an invalid name."""
+    MissingTableError for an unknown kind, MissingFileError if a file does not exist, and InvalidParameterError for an
+    invalid name."""
     declared = warehouse.kind(kind)
     if not isinstance(declared, ImportedDataset):
         raise UsageError(f"expected a kind that is imported from files, got {kind}; try: bgdata build {kind}")
@@ -210,11 +236,9 @@ def input_path(path: Path) -> Path:
 def collect_files(
     warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: Progress, unpacked: Path
 ) -> list[Path]:
-    """The given files, and the files of the kind in given folders and their subfolders. Hidden files and those of the
-    warehouse are skipped. Archives of a kind that is told by content are unpacked into `unpacked`.
-
-    Raises MissingFileError for a folder or archive without such files, and the errors of `unpack_archive`.
-    """
+    """The given files, and the files of the kind in given folders and their subfolders. Hidden files and files of the
+    warehouse are skipped. For kinds that recognise their files by content, archives are unpacked into `unpacked`.
+    Raises MissingFileError if a folder or archive contains no such file, and the errors of `unpack_archive`."""
     declared: Any = warehouse.kind(kind)
     found: list[Path] = []
     for path in map(input_path, paths):
@@ -248,7 +272,7 @@ def _files_in(warehouse: Warehouse, folder: Path) -> list[Path]:
 
 
 def _is_wanted(kind: Any, path: Path) -> bool:
-    """Whether a file of a folder is imported. Raises StorageError for one that cannot be read."""
+    """Whether a file in a folder is imported. Raises StorageError if it cannot be read."""
     if not kind.is_told_by_content:
         return unpacked_name(path.name.lower()).endswith(kind.endings or "")
     try:
@@ -264,7 +288,7 @@ def _what(kind: Any) -> str:
 
 
 def check_version(warehouse: Warehouse, version: str, progress: Progress, *, seed: int = 0) -> list[str]:
-    """The lines that `bgdata verify` prints of a version, one per check. Raises CheckFailedError for a failed check."""
+    """The lines that `bgdata verify` prints of a version, one per check. Raises CheckFailedError if a check fails."""
     findings = list(verify(warehouse, [warehouse.open_reference(version)], seed=seed, progress=progress))
     if wrong := [finding for finding in findings if finding.problem]:
         raise CheckFailedError(f"{version}: {wrong[0].check}: {wrong[0].text}")

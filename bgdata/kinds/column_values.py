@@ -1,4 +1,4 @@
-"""Conversion of arrays into columns that many kinds share: text, boards, chances, classes."""
+"""Conversion of arrays into columns that many kinds share: strings, boards, chances, classes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammo
 
 
 def text_arrays(name: str, texts: Sequence[str]) -> dict[str, Array]:
-    """Store texts as two arrays: `name`, uint8 bytes of all texts joined, and `name_ends`, int64[n]."""
+    """Strings as two arrays: `name`, the uint8 bytes of all strings joined, and `name_ends`, int64[n]."""
     encoded = [text.encode() for text in texts]
     letters = np.frombuffer(b"".join(encoded), np.uint8)
     return {name: letters, f"{name}_ends": np.cumsum([len(text) for text in encoded], dtype=np.int64)}
 
 
 def text_column(arrays: Mapping[str, Array], name: str, rows: slice = slice(None)) -> pa.Array:
-    """The texts of `text_arrays`, or some of them, as a string column. Raises CorruptFileError for arrays that are not
-    valid texts, because the arrays may come from a stranger."""
+    """A string column from the arrays of `text_arrays`; if `rows` is given, only these rows of it. Raises
+    CorruptFileError if the arrays are invalid: they may come from a stranger."""
     letters, ends = arrays[name], arrays[f"{name}_ends"]
     chosen = range(len(ends))[rows]
     if len(chosen) < len(ends):
@@ -80,7 +80,7 @@ def chance_columns(chances: Array) -> dict[str, pa.Array]:
 
 
 def null_columns(columns: Sequence[Column], names: Container[str], count: int) -> dict[str, pa.Array]:
-    """Null columns of the given names, for fields that a record lacks."""
+    """Null columns of the given names, for fields that a record does not have."""
     return {each.name: pa.nulls(count, pa.type_for_alias(ALIASES[each.type])) for each in columns if each.name in names}
 
 

@@ -1,4 +1,4 @@
-"""Columns and arrays that many kinds declare: positions, chances, classes, texts."""
+"""Columns and arrays that many kinds declare: positions, chances, classes, strings."""
 
 from __future__ import annotations
 

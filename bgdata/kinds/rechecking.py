@@ -47,7 +47,7 @@ def check_rows(table: Table, rows: Array, expected: Mapping[str, Array]) -> None
 
 def check_replayed(table: Table, what: str, rows: slice, expected: Mapping[str, Array]) -> None:
     """Raise CheckFailedError unless the version contains these bytes, by array, in the rows of a replayed game or
-    match. `what` names the game or match in the error, as in `game 7`."""
+    match. `what` names the game or match in the error, such as `game 7`."""
     for name, values in expected.items():
         if np.asarray(table.array(name)[rows]).tobytes() != values.tobytes():
             raise CheckFailedError(f"expected the {name} of {what} of {table.name} to equal their replay, found others")

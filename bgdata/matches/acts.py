@@ -1,4 +1,5 @@
-"""Acts of a game, their judgements, and the sums of a player's luck and losses. Cheap to import: `judging` computes.
+"""The acts of a game, their judgements, and the sums of a player's luck and losses. Cheap to import: `judging`
+computes.
 
 All values are mwc, or points in money play, of the player who acts. `start` is the worth before an act if both sides
 continue as the analyst would, `end` the worth after it. For every act
@@ -68,7 +69,8 @@ class CubeValues(NamedTuple):
 
 @dataclass(frozen=True)
 class Act:
-    """One act. Board and stakes are before it (of an answer, before the double), for the player on roll."""
+    """One act. `board` and `stakes` are before the act, or before the double if it is an answer, for the player on
+    roll."""
 
     kind: ActKind
     player: int  # 0 or 1, the player who acts
@@ -82,7 +84,7 @@ class Act:
 @dataclass(frozen=True)
 class RecordedGame:
     """The acts of one game. `result` is the points that player 0 won, cube included (negative: lost), None for an
-    unfinished game. `stakes` are those of player 0 before the first roll."""
+    unfinished game. `stakes` are the stakes of player 0 before the first roll."""
 
     stakes: Stakes
     acts: Sequence[Act]
@@ -99,7 +101,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class RollJudgement:
-    """A roll and its play; values of the player who rolled."""
+    """A roll and its play, with values for the player who rolled."""
 
     before: float  # mean over all rolls
     rolled: float  # value of this roll, after the play that is best at 0-ply
@@ -131,7 +133,7 @@ class Judged:
 
     @property
     def play_loss(self) -> float:
-        """Loss of the play, in mwc or points: never negative, 0 without a roll."""
+        """Loss of the play, in mwc or points: never negative, 0 if there was no roll."""
         return self.roll.best - self.roll.after if self.roll else 0.0
 
     @property
@@ -148,7 +150,7 @@ class Judged:
 @dataclass(frozen=True)
 class JudgedGame:
     """The judged acts of one game. `initial` and `result` are values of player 0 before the first roll and after the
-    game; `settlement` is the result minus the last `end`. The latter two are None for an unfinished game."""
+    game; `settlement` is the result minus the last `end`. `result` and `settlement` are None for an unfinished game."""
 
     acts: list[Judged]
     initial: float
@@ -159,9 +161,7 @@ class JudgedGame:
 @dataclass(frozen=True)
 class Score:
     """Sums over one player's acts: luck and losses in mwc or points, `normalised_*` in points of normalised equity.
-
-    Losses are not negative.
-    """
+    Losses are not negative."""
 
     rolls: int
     unforced_plays: int
@@ -184,7 +184,7 @@ class Score:
 
     @property
     def performance_rating(self) -> float:
-        """Loss per decision in thousandths of a normalised point; 0 without decisions."""
+        """Loss per decision in thousandths of a normalised point; 0 if there are none."""
         return rating(self.normalised_play_loss + self.normalised_cube_loss, self.unforced_plays + self.cube_decisions)
 
     @property
@@ -200,7 +200,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums over one or several games, in mwc or points of player 0; None with an unfinished game."""
+    """Sums over one or several games, in mwc or points of player 0; None if a game is unfinished."""
 
     scores: tuple[Score, Score]
     net_luck: float
@@ -211,7 +211,7 @@ class Totals:
 
 
 def rating(loss: float, decisions: int) -> float:
-    """Loss per decision in thousandths of a point; 0 without decisions."""
+    """Loss per decision in thousandths of a point; 0 if there are none."""
     return 1000 * loss / decisions if decisions else 0.0
 
 

@@ -1,10 +1,9 @@
 """Judges games act by act: the luck of every roll, and the loss of every play and cube action; see `acts`.
 
 The values of the 21 rolls of a position, with the cube, give the worth of every cube action. Plays are evaluated
-statically, and the cube model and the stakes convert their chances to values. For each roll the best play, of equals
-the one with the highest cubeless equity, is evaluated `ply` rolls ahead. The mean over the rolls is the worth of
-rolling. The luck of a roll is its value minus this mean. Luck averages to zero exactly, since all rolls are treated
-alike.
+statically, and the cube model and the stakes convert their chances to values. For each roll the best play is evaluated
+`ply` rolls ahead; ties go to the highest cubeless equity. The mean over the rolls is the worth of rolling. The luck of
+a roll is its value minus this mean. Luck averages to zero exactly, since all rolls are treated alike.
 
 The first roll decides who begins: its luck is its value minus the mean over both players and their rolls.
 """
@@ -248,7 +247,7 @@ def whole_game(analyst: Analyst, game: RecordedGame, acts: list[Judged]) -> Judg
 
 
 def _judge_double(analyst: Analyst, act: Act, carried: float) -> Judged:
-    """A double; `carried` is what the player had before."""
+    """Judge a double; `carried` is what the player had before."""
     cube = analyst.cube(act.board, act.stakes)
     end = _double_worth(analyst, cube)
     start = max(cube.no_double, end)
@@ -257,7 +256,7 @@ def _judge_double(analyst: Analyst, act: Act, carried: float) -> Judged:
 
 
 def _judge_roll(analyst: Analyst, act: Act, carried: float, *, is_first: bool) -> Judged:
-    """A roll with its play, and the choice of not doubling if there was one."""
+    """Judge a roll with its play, and the choice of not doubling if there was one."""
     stakes, point = act.stakes, analyst.point(act.stakes)
     rolls = analyst.rolls(act.board, stakes)
     cube = analyst.cube(act.board, stakes) if _has_double(act, is_first=is_first) else None
@@ -269,7 +268,7 @@ def _judge_roll(analyst: Analyst, act: Act, carried: float, *, is_first: bool) -
 
 
 def _judge_answer(analyst: Analyst, act: Act, carried: float, offered: int) -> Judged:
-    """A take, pass or beaver of a cube that was offered at `offered` times its previous value."""
+    """Judge a take, pass or beaver of a cube that was offered at `offered` times its previous value."""
     cube, times, is_on_roll = analyst.cube(act.board, act.stakes), offered // 2, act.player == act.on_roll
     taken, passed = times * cube.double_take, cube.double_pass  # `times` is above 1 only in money play
     if not is_on_roll:
@@ -295,7 +294,7 @@ def _mean_of_first(analyst: Analyst, act: Act, rolls: RollValues) -> float:
 
 
 def _judge_play(analyst: Analyst, act: Act, rolls: RollValues, before: float) -> RollJudgement:
-    """A roll, and its play among the candidates."""
+    """Judge a roll and its play, which is one of the candidates."""
     assert act.dice is not None
     plays, rolled = analyst.plays(act.board), float(rolls.values[roll_place(*act.dice)])
     made = _made_rows(plays, act)

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.pages import met_of
 from bgdata.errors import BgdataError, InvalidScoreError, MissingTableError, UsageError, cite
-from bgdata.evaluation.pages import STEPS, loss_step
+from bgdata.evaluation.pages.position import STEPS, loss_step
 from bgdata.formats.matches import Match
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.dice import Roll, parse_roll
@@ -60,7 +60,8 @@ def crawford_games(games: Sequence[Mapping[str, Any]]) -> dict[int, bool]:
 
 def play_losses(evaluator: Evaluator, turns: Sequence[Mapping[str, Any]]) -> list[float | None]:
     """Points that each turn of a game lost against its best play, static and cubeless. None for turns without a play,
-    and if the record lacks the board after the play. `turns` are rows of the table `turns`, of one game in order."""
+    and if the record does not contain the board after the play. `turns` are rows of the table `turns`, of one game in
+    order."""
     from bgdata.evaluation.chances import cubeless_equities
     from bgdata.game.codec import flip_boards
     from bgdata.game.play_kernels import batch_plays
@@ -87,8 +88,8 @@ def play_losses(evaluator: Evaluator, turns: Sequence[Mapping[str, Any]]) -> lis
 
 
 def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
-    """The board after a play, from the opponent's point of view: read from the next turn or the last play; None if
-    unreadable."""
+    """The board after a play, from the opponent's point of view: read from the next turn or the last play; None if it
+    cannot be read."""
     row = turns[place]
     if place + 1 < len(turns) and turns[place + 1]["on_roll"] != row["on_roll"]:
         return tuple(turns[place + 1]["board"])
@@ -99,8 +100,8 @@ def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
 
 
 def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
-    """The stakes at a turn of a game, for the player on roll. `game` is a row of the table `games`, with
-    `is_jacoby`: whether the Jacoby rule applies. Raises InvalidScoreError."""
+    """The stakes at a turn of a game, for the player on roll. `game` is a row of the table `games`, with `is_jacoby`:
+    whether the Jacoby rule applies. Raises InvalidScoreError if the score cannot occur."""
     cube = Cube(turn["cube_value"], CubeOwner(turn["cube_owner"]))
     if not game["match_length"]:
         return Stakes(Money(game["is_jacoby"]), cube)
@@ -111,7 +112,7 @@ def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
 
 @dataclass(frozen=True)
 class CubeVerdict:
-    """The cube action that was taken (`NO_DOUBLE` for a roll), and the best one, in words. `loss` is in mwc, or in
+    """The cube action that was taken (`NO_DOUBLE` for a roll) and the best one, as strings. `loss` is in mwc, or in
     points per unit cube for money, and `size` in points of normalised equity; both are 0 for the best action."""
 
     made: str
@@ -128,11 +129,9 @@ class CubeVerdict:
 def cube_verdicts(
     player: LookaheadPlayer, rules: CubeRules, game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]
 ) -> list[CubeVerdict | None]:
-    """The verdict on each double, take, pass, and roll of a player who could double; None for other turns.
-
-    `turns` are those of one game with the cube, in order; the player evaluates all positions at once. Raises
-    InvalidScoreError and the errors of the player's `decide_cube`.
-    """
+    """The verdict on each double, take, pass, and roll of a player who could double; None for other turns. `turns` are
+    the turns of one game with the cube, in order; the player evaluates all positions at once. Raises InvalidScoreError
+    if a score cannot occur, and the errors of the player's `decide_cube`."""
     from bgdata.kernel import threads
 
     verdicts: list[CubeVerdict | None] = [None] * len(turns)
@@ -149,7 +148,8 @@ def cube_verdicts(
 
 
 def decided_stakes(game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]], place: int) -> Stakes | None:
-    """The stakes at a turn with a cube decision; None for other turns, such as the first. Raises InvalidScoreError."""
+    """The stakes at a turn with a cube decision; None for other turns, such as the first. Raises InvalidScoreError if
+    the score cannot occur."""
     from bgdata.equity.cube import why_no_double
 
     row = turns[place]
@@ -221,7 +221,7 @@ MAX_GAME = (1 << 31) - 1  # largest number of a game
 
 
 def corpus(site: Site, request: Request) -> Page:
-    """The games of a corpus."""
+    """The page with the games of a corpus."""
     found = corpus_at(site, request)
     order = request.query_params.get("order", "all")
     if order not in FILTERS:
@@ -241,7 +241,7 @@ def corpus(site: Site, request: Request) -> Page:
 
 
 def corpus_at(site: Site, request: Request) -> Table:
-    """The version of an address. Raises MissingTableError for one without games, and the errors of `opened`."""
+    """The version of an address. Raises MissingTableError if it has no games, and the errors of `opened`."""
     found = open_version(site, request.path_params)
     if site.warehouse.kind(found.folder.parts[-3]).tables[0].name != "games":
         raise MissingTableError(f"expected a version with games, got {found.name}")
@@ -249,12 +249,12 @@ def corpus_at(site: Site, request: Request) -> Table:
 
 
 def corpus_of(found: Table) -> dict[str, Any]:
-    """The parameters of queries for the games of a version."""
+    """The query parameters for the games of a version."""
     return {"dataset": found.folder.parts[-3], "variant": found.folder.parts[-2]}
 
 
 def game(site: Site, request: Request) -> Page:
-    """One game: its turns, a graph of equity and luck, and the position at one of them."""
+    """The page of one game: its turns, a graph of equity and luck, and the position at one of them."""
     found = corpus_at(site, request)
     number = whole(request.path_params, "number", 0, most=MAX_GAME)
     recorded, head, turns = game_of(site, found, number)
@@ -292,7 +292,8 @@ def game(site: Site, request: Request) -> Page:
 
 
 def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]:
-    """(game as recorded, the same with `is_crawford` and `is_jacoby` set, its turns). Raises MissingTableError."""
+    """A game as recorded, the same with `is_crawford` and `is_jacoby` set, and its turns. Raises MissingTableError if
+    there is no such game."""
     given = corpus_of(found)
     heads = site.rows(GAME, given | {"game": number})
     if not heads:
@@ -322,14 +323,15 @@ def holds_jacoby(site: Site, found: Table, head: Row) -> bool:
 
 
 def losses_of(site: Site, turns: Sequence[Row]) -> list[float | None]:
-    """Loss of each turn by the static evaluation of the warehouse's player. Raises TooBusyError."""
+    """Loss of each turn by the static evaluation of the warehouse's player. Raises TooBusyError if too many pages are
+    being computed."""
     with site.player() as player:
         return play_losses(player.evaluator, turns)
 
 
 def judged_cubes(site: Site, found: Table, head: Row, turns: Sequence[Row]) -> tuple[list[CubeVerdict | None], str]:
-    """(verdict on each turn by the warehouse's player, reason if this failed); None in games without the cube. Raises
-    TooBusyError."""
+    """The verdict on each turn by the warehouse's player, and the reason if this failed. The verdicts are None in games
+    without the cube. Raises TooBusyError if too many pages are being computed."""
 
     def judge() -> tuple[list[CubeVerdict | None], str]:
         nothing: list[CubeVerdict | None] = [None] * len(turns)
@@ -352,7 +354,8 @@ def is_cubeful(site: Site, found: Table) -> bool:
 
 
 def has_missed(site: Site, found: Table, number: int) -> bool:
-    """Whether a double was missed in a game. Raises TooBusyError, and UsageError if it cannot be judged."""
+    """Whether a double was missed in a game. Raises UsageError if it cannot be judged, and TooBusyError if too many
+    pages are being computed."""
     if not is_cubeful(site, found):
         return False
     _, head, turns = game_of(site, found, number)
@@ -371,12 +374,12 @@ def stakes_of(head: Row, row: Row) -> Stakes | None:
 
 
 def roll_of(row: Row) -> Roll | None:
-    """The roll of a turn, if the player on roll has rolled."""
+    """The roll of a turn; None if the player on roll has not rolled."""
     return parse_roll(f"{row['die1']}{row['die2']}") if row["die1"] and row["player"] == row["on_roll"] else None
 
 
 def play_of(row: Row) -> Play | None:
-    """The play of a turn; None without a readable play."""
+    """The play of a turn; None if it has none that can be read."""
     with suppress(BgdataError):
         if row["play"] and (roll := roll_of(row)):
             return parse_play(row["play"], Position(row["position_id"]), roll)
@@ -404,30 +407,30 @@ def turn_row(row: Row, here: str, head: Row, loss: float | None, cube: CubeVerdi
     }
 
 
-class GameError(NamedTuple):
-    """An error of a game with its address, its size in points of normalised equity, and its JSON."""
+class GameMistake(NamedTuple):
+    """A bad play or cube action of a game: its address, its size in points of normalised equity, and its JSON."""
 
     here: str
     size: float
     row: Row
 
 
-def errors_of(rows: Sequence[Row]) -> list[GameError]:
+def errors_of(rows: Sequence[Row]) -> list[GameMistake]:
     """The errors of a game, largest first; cube errors name the best action in words."""
     found = []
     for row in rows:
         who, cube = {"turn": row["turn"], "player": row["player"]}, row["cube"]
         if row["loss"] is not None and row["loss"] >= ERROR:
             play = {"made": row["what"], "best": None, "loss": row["loss"]}
-            found.append(GameError(row["here"], row["loss"], who | {"is_cube": False} | play))
+            found.append(GameMistake(row["here"], row["loss"], who | {"is_cube": False} | play))
         if cube and cube.size >= ERROR:
             action = {"made": cube.made, "best": cube.best, "loss": cube.loss}
-            found.append(GameError(row["here"], cube.size, who | {"is_cube": True} | action))
+            found.append(GameMistake(row["here"], cube.size, who | {"is_cube": True} | action))
     return sorted(found, key=lambda error: -error.size)
 
 
 def totals_of(head: Row, rows: Sequence[Row], side: int) -> Row:
-    """Losses of one player: of plays, cube actions and missed doubles."""
+    """The losses of one player: by plays, cube actions and missed doubles."""
     own = [row for row in rows if row["player"] == side]
     cubes = [row["cube"] for row in own if row["cube"]]
     return {

@@ -25,7 +25,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Situation:
-    """A game before it is judged; `game` is its record, with the points won."""
+    """A game as acts, before it is judged; `game` is its record, with the points won."""
 
     match: Match
     game: Game
@@ -37,14 +37,12 @@ class Situation:
         return any(turn.kind is TurnKind.BEAVER for game in self.match.games for turn in game.turns)
 
 
-def situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None = None) -> list[Situation]:
-    """The replayed games of matches.
-
-    `is_jacoby` sets the Jacoby rule of money games; None takes it from each record. Raises InvalidGameError, which
-    names the game of `source`, for a game that breaks a rule or has an invalid score, and if there are no games.
-    """
+def replayed_situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None = None) -> list[Situation]:
+    """The replayed games of matches. `is_jacoby` sets the Jacoby rule of money games; None takes it from each record.
+    Raises InvalidGameError if a game breaks a rule or has an invalid score, or if there are no games; the message names
+    the game and `source`."""
     found = [
-        situation(match, game, source, is_jacoby=match.is_jacoby if is_jacoby is None else is_jacoby)
+        replayed_situation(match, game, source, is_jacoby=match.is_jacoby if is_jacoby is None else is_jacoby)
         for match in matches
         for game in with_crawford(match).games
     ]
@@ -53,8 +51,8 @@ def situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None 
     return found
 
 
-def situation(match: Match, game: Game, source: str, *, is_jacoby: bool) -> Situation:
-    """One game, replayed. Raises InvalidGameError."""
+def replayed_situation(match: Match, game: Game, source: str, *, is_jacoby: bool) -> Situation:
+    """One game, replayed. Raises InvalidGameError if it breaks a rule or has an invalid score."""
     try:
         replayed = replay_game(match, game)
         game = replayed.game
@@ -82,7 +80,8 @@ def with_crawford(match: Match) -> Match:
 
 
 def stakes_of(match: Match, game: Game, cube: Cube, player: int, *, is_jacoby: bool) -> Stakes:
-    """The stakes of a game and `cube`, both from the point of view of `player`. Raises InvalidScoreError."""
+    """The stakes of a game and `cube`, both from the point of view of `player`. Raises InvalidScoreError if the score
+    cannot occur."""
     if not match.length:
         return Stakes(Money(is_jacoby), cube)
     own, other = game.score[player], game.score[1 - player]
@@ -90,7 +89,7 @@ def stakes_of(match: Match, game: Game, cube: Cube, player: int, *, is_jacoby: b
 
 
 def acts_of(match: Match, game: Game, turns: Sequence[ReplayedTurn], *, is_jacoby: bool) -> Iterator[Act]:
-    """The acts of replayed turns, without resignations. Raises InvalidScoreError."""
+    """The acts of replayed turns, without resignations. Raises InvalidScoreError if a score cannot occur."""
     offered = None
     for replayed in turns:
         turn, play = replayed.turn, replayed.play

@@ -1,4 +1,4 @@
-"""Analysis of recorded matches: from the turns of files to judged games."""
+"""Steps of the analysis of recorded matches: from the turns of files to judged games."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class AnalysedGame:
 
 
 def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
-    """The matches of a file, of standard input for `-`, or of an imported version. Raises InvalidGameError for a file
-    with bad lines, and the errors of `read_matches`."""
+    """The matches of a file, of standard input for `-`, or of an imported version. Raises InvalidGameError if the file
+    has bad lines, and the errors of `read_matches`."""
     from bgdata.formats.match_files import read_matches
     from bgdata.matches.kinds.matches_compute import matches_of
 

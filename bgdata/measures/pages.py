@@ -1,4 +1,4 @@
-"""The scores of players, and the ledger of networks."""
+"""The page of the scores of players and of the ledger of networks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SCORES = "from scores order by player_name, ply, measure, against"
 
 
 def players(site: Site, request: Request) -> Page:
-    """The scores of players, and the ledger of networks with their learning curves. JSON contains the rows of the table
-    `scores` and of the ledger."""
+    """The page of the scores of players, and of the ledger of networks with their learning curves. Its JSON contains
+    the rows of the table `scores` and of the ledger."""
     player = request.query_params.get("player", "")
     rows = site.keep("scores", lambda: site.rows(SCORES))
     chosen = [row for row in rows if not player or row["player_name"] == player]
@@ -31,7 +31,7 @@ def players(site: Site, request: Request) -> Page:
 
 
 def learning_rows(site: Site) -> tuple[list[Row], list[Row]]:
-    """(ledger of networks, first chart of each learning curve with the name of its network)."""
+    """The ledger of networks, and the first chart of each learning curve with the name of its network."""
     tables = networks(site.warehouse)
     curves = [{"name": table.name, "chart": chart_svg(curve_charts(table)[0])} for table in tables]
     return whole_rows(network_row(table.manifest) for table in tables), curves

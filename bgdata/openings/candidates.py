@@ -68,9 +68,10 @@ class RolledPlays(NamedTuple):
 def candidates_of(
     board: Boards, roll: tuple[int, int], chooser: Chooser, objective: Objective, within: float, most: int
 ) -> tuple[Boards, int]:
-    """Candidates of a roll: (int8[k, 26] boards after the play with the opponent on roll, number of legal plays). They
-    are within `within` points of the best one roll ahead, best first, at least MIN_PLAYS and at most `most`.
-    `chooser` plays for the objective. Raises InvalidPositionError and InvalidRollError."""
+    """The candidates of a roll, as int8[k, 26] boards after the play with the opponent on roll, and the number of legal
+    plays. Candidates are within `within` points of the best one roll ahead, best first, at least MIN_PLAYS and at most
+    `most`. `chooser` plays for the objective. Raises InvalidPositionError for an illegal board, and InvalidRollError
+    for an invalid roll."""
     _, after_play = batch_plays(np.ascontiguousarray(board[None]), np.array([roll], np.int8))
     after = np.ascontiguousarray(flip_boards(after_play))
     chances = evaluations_ahead(chooser.networks, chooser.tables, after, 1, likely_plays()).chances
@@ -107,8 +108,8 @@ def roll_out_candidates(
 
 
 def rolled_plays(boards: Boards, blocks: list[Values], objective: Objective) -> RolledPlays:
-    """The results of the opponent's float64[blocks, 2, 5] of each candidate, in the given order. Candidates may have
-    different numbers of blocks, at least two."""
+    """The results of the candidates in the given order, from the opponent's float64[blocks, 2, 5] of each candidate.
+    Candidates may have different numbers of blocks, at least two."""
     own = [own_blocks(each) for each in blocks]
     result = RolloutResult.join([result_of(each[None], objective.equities) for each in own])
     worth, best = [objective.equities(each[:, 0] - each[:, 1]) for each in own], int(np.argmax(result.equities))

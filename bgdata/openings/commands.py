@@ -147,8 +147,8 @@ Judge: TypeAlias = "Callable[[list[Any]], Iterable[Row]]"  # lists differences f
 
 
 def build_book(warehouse: Warehouse, first_rolls: Iterable[str], options: dict[str, Any]) -> list[Table]:
-    """The tables of these options for some first rolls; missing ones are built. Raises InvalidParameterError, and
-    MissingTableError for a missing network."""
+    """The tables of these options for the first rolls in `first_rolls`; missing tables are built. Raises
+    InvalidParameterError if an option is out of range, and MissingTableError if the network is missing."""
     roller = roller_parameters(warehouse, options["network"], options, DEFAULTS.until)
     if not roller["until"] > 0:
         raise InvalidParameterError(f"expected a standard error above 0, got {roller['until']}")
@@ -170,8 +170,8 @@ def build_book(warehouse: Warehouse, first_rolls: Iterable[str], options: dict[s
 
 
 def print_book(tables: Sequence[Table], place: tuple[str, str, str], plot: Path | None, form: str) -> None:
-    """Print a part of a book and plot it: all first rolls, the candidates of one (first roll, "", ""), or those of a
-    reply (first roll, first play, reply). Raises UsageError if the book lacks it."""
+    """Print a part of a book and plot it: all first rolls, the candidates of one (first roll, "", ""), or the
+    candidates of a reply (first roll, first play, reply). Raises UsageError if the book does not contain it."""
     from bgdata.openings.steps import decisions_of, find_first_roll, find_reply, first_rolls
 
     first, play, reply = place
@@ -194,7 +194,7 @@ def print_book(tables: Sequence[Table], place: tuple[str, str, str], plot: Path 
 
 
 def best_row(decision: Sequence[Row]) -> dict[str, Any]:
-    """The best and the second best play of a decision, named as in the view `opening_book`."""
+    """The names and figures of the best and the second best play of a decision, as in the view `opening_book`."""
     best, second = decision[0], decision[1] if len(decision) > 1 else {}
     return {
         **{name: best[name] for name in ("first_roll", "play", "equity", "standard_error")},
@@ -207,7 +207,7 @@ def best_row(decision: Sequence[Row]) -> dict[str, Any]:
 
 
 def candidate_lines(decision: Sequence[Row]) -> Iterator[str]:
-    """A line per candidate: equity and loss with standard errors, chances in percent, games."""
+    """Lines of text, one per candidate: equity and loss with standard errors, chances in percent, games."""
     columns = (*rolled_out_columns("equity", 18), Column("trials", COUNT, "games", width=9))
     yield from table_lines(columns, play_rows(decision))
     more = decision[0]["n_legal_plays"] - len(decision)
@@ -216,7 +216,7 @@ def candidate_lines(decision: Sequence[Row]) -> Iterator[str]:
 
 
 def missed_lines(tables: Sequence[Table]) -> Iterator[str]:
-    """A line if some candidates did not reach their standard error."""
+    """A line of text if a candidate did not reach its standard error, else no lines."""
     manifests = [table.manifest for table in tables]
     missed = sum(round(manifest.rows * (1 - manifest.statistics["known_share"])) for manifest in manifests)
     if missed:
@@ -229,8 +229,9 @@ def missed_lines(tables: Sequence[Table]) -> Iterator[str]:
 
 
 def open_judge(warehouse: Warehouse, name: str, objective: str) -> Judge:
-    """A function that lists the differences of a player, or of published tables, from decisions. Raises UsageError for
-    a player that only chooses plays, and for published tables if the objective is not money; and UnknownPlayerError."""
+    """A function that lists the differences of a player, or of published tables, from decisions. Raises UsageError if
+    the player only chooses plays, or if published tables are wanted and the objective is not money; and
+    UnknownPlayerError for an unknown player."""
     from bgdata.evaluation.player import open_named_evaluator
     from bgdata.measures.steps.scores import full_name, opponent_of
     from bgdata.openings.steps import evaluator_differences, published_differences, published_sources
@@ -246,7 +247,7 @@ def open_judge(warehouse: Warehouse, name: str, objective: str) -> Judge:
 
 
 def difference_lines(decisions: Sequence[Sequence[Row]], rows: Sequence[Row]) -> Iterator[str]:
-    """A line per difference."""
+    """Lines of text, one per difference."""
     shown = []
     for row in rows:
         amount = "not rolled out"
@@ -262,7 +263,8 @@ def difference_lines(decisions: Sequence[Sequence[Row]], rows: Sequence[Row]) ->
 
 
 def draw_decisions(title: str, decisions: Sequence[Sequence[Row]], path: Path) -> None:
-    """Write a plot, PNG or SVG, of the equities of candidates, the best of each roll in red. Raises StorageError."""
+    """Write a plot, PNG or SVG, of the equities of candidates, the best of each roll in red. Raises StorageError if it
+    cannot be written."""
     rows = [row for decision in decisions for row in decision]
     is_single = len(decisions) == 1  # one line per candidate, else one per roll
     if is_single:

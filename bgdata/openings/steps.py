@@ -73,7 +73,7 @@ def first_rolls(decisions: Iterable[Decision]) -> list[Decision]:
 
 
 def find_first_roll(decisions: Iterable[Decision], roll: str) -> Decision:
-    """The decision of a first roll. Raises UsageError if the book lacks it."""
+    """The decision of a first roll. Raises UsageError if the book does not contain it."""
     firsts = {decision[0]["first_roll"]: decision for decision in first_rolls(decisions)}
     if roll not in firsts:
         raise UsageError(f"expected a first roll of this book ({', '.join(firsts)}), got {roll}")
@@ -82,7 +82,7 @@ def find_first_roll(decisions: Iterable[Decision], roll: str) -> Decision:
 
 def find_reply(decisions: Sequence[Decision], first_roll: str, play: str, roll: str) -> Decision:
     """The decision of a reply to a play of a first roll, by default to the best play. Raises UsageError if the book
-    lacks it."""
+    does not contain it."""
     candidates = find_first_roll(decisions, first_roll)
     place = {"first_roll": first_roll, "first_play": play or candidates[0]["play"]}
     replies = [each for each in decisions if each[0]["reply_roll"] and place.items() <= each[0].items()]
@@ -97,7 +97,7 @@ def find_reply(decisions: Sequence[Decision], first_roll: str, play: str, roll: 
 
 def published_differences(decisions: Iterable[Decision], published: PublishedOpenings) -> Iterator[Row]:
     """Differences of a source from the book's first rolls: best plays that lose, and equities that differ, by more than
-    SURE standard errors. The difference of plays that the book did not roll out is unknown."""
+    SURE standard errors. If the book did not roll out a play, its difference is unknown."""
     for decision in first_rolls(decisions):
         roll = decision[0]["first_roll"]
         if roll in published.plays:

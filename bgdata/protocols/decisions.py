@@ -80,8 +80,8 @@ class Decisions:
         return sorted(rolled, key=lambda action: -action.worth.value)
 
     def equities(self, position: Position, stakes: Stakes) -> tuple[CubeEquities, float]:
-        """(value of each cube action of the player on roll, NOT_ALLOWED for impossible ones; largest standard
-        error)."""
+        """The value of each cube action of the player on roll (NOT_ALLOWED for impossible ones), and the largest
+        standard error."""
         rules = self.rules_for(stakes)
         decision = self.player.decide_cube(position, stakes, rules)
         if not self.trials:
@@ -100,7 +100,7 @@ class Decisions:
 
     def answer(self, position: Position, stakes: Stakes, *, by_roller: bool = False) -> Answer:
         """The opponent's answer to a double of the player on roll. If the opponent owns the cube already, the double is
-        a redoubled beaver. With `by_roller`, the player on roll answers a beaver."""
+        a redoubled beaver. If `by_roller` is true, the player on roll answers a beaver."""
         found, _ = self.equities(position, stakes)
         if stakes.cube.owner == CubeOwner.OPPONENT:
             return Answer.TAKE if (-2 if by_roller else 2) * found.no_double <= 1 else Answer.PASS
@@ -146,6 +146,6 @@ class Decisions:
 
 
 def _worth(ranked: RankedPlay) -> float:
-    """The mwc in a match, else points."""
+    """The mwc of a ranked play in a match, else its points."""
     assert ranked.cubeful_equity is not None  # plays are ranked for stakes
     return ranked.cubeful_equity if ranked.mwc is None else ranked.mwc

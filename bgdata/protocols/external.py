@@ -3,9 +3,9 @@
     set player 0 external localhost:7200
 
 Source: the lines that gnubg 1.07 sends and accepts; no program text was used. gnubg never turns the board: checkers of
-its player 1 are positive. Names and scores are those of player 0 and player 1, swapped where the side asked is not on
-roll; the turn is always that of the player on roll. Which side answers a beaver, or a redoubled one, is known from the
-lines before. gnubg takes an invalid line as no play.
+its player 1 are positive. Names and scores are of player 0 and player 1, swapped if the side that must answer is not on
+roll; the turn is always the turn of the player on roll. The previous lines say which side answers a beaver or raccoon.
+gnubg treats an invalid line as no play.
 
 Between its questions gnubg rolls and plays unseen, so an `ExternalRecord` infers its turns from the boards, for a .mat
 file. Where several rolls and plays lead to the same board it writes the likeliest, and a note counts them. The result
@@ -49,8 +49,8 @@ class QuestionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A decision. Position and stakes are from the point of view of the player on roll; that is the opponent if it has
-    doubled, unless we answer its beaver."""
+    """A decision that gnubg asks for. Position and stakes are from the point of view of the player on roll; that is the
+    opponent if it has doubled, unless we answer its beaver."""
 
     kind: QuestionKind
     players: tuple[str, str]  # the side asked, then the opponent
@@ -64,7 +64,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A line from gnubg and the reply to it; no question if the line was invalid."""
+    """A line from gnubg and the reply to it. `question` is None if the line was invalid."""
 
     line: str
     reply: str
@@ -80,7 +80,7 @@ class ExternalPlayer:
         self._refused: Question | None = None
 
     def exchange(self, line: str) -> Exchange:
-        """The reply to a line; an error message for an invalid one."""
+        """The exchange for a line; its reply is an error message if the line is invalid."""
         try:
             board = parse_fibs_board(line)
             color = color_to_decide(board, self._color)
@@ -92,7 +92,7 @@ class ExternalPlayer:
 
     def exchanges(self, talk: Talk, patience_seconds: float | None = None) -> Iterator[Exchange]:
         """Yield every exchange until the other side ends. Raises ExternalProgramError if it is silent for too long,
-        floods us with lines that are not questions, does not read, or ends within a line."""
+        sends too many lines that are not questions, does not read, or ends within a line."""
         others = 0
         while others < MAX_OTHER_LINES:
             try:
@@ -125,7 +125,7 @@ class ExternalPlayer:
 
 
 def color_to_decide(board: FibsBoard, known: int | None = None) -> int:
-    """The color that decides; `known` is the color of the lines before."""
+    """The color that decides; `known` is the color that the previous lines imply."""
     if not board.is_doubled:
         return board.turn
     if board.cube.owner == CubeOwner.OPPONENT and known is not None:
@@ -134,8 +134,8 @@ def color_to_decide(board: FibsBoard, known: int | None = None) -> int:
 
 
 def parse_question(board: FibsBoard, color: int, *, is_jacoby: bool) -> Question:
-    """Parse the decision of a color from a board. Raises InvalidPositionError, InvalidRollError or
-    InvalidScoreError."""
+    """The decision of a color, from a board. Raises InvalidPositionError, InvalidRollError or InvalidScoreError if
+    position, dice or score are invalid."""
     position, roll = check_in_progress(board.position), board.roll
     kind = QuestionKind.ANSWER if board.is_doubled else QuestionKind.PLAY if roll else QuestionKind.TURN
     is_on_roll = color == board.turn
@@ -345,5 +345,5 @@ def _ways(before: Position, after: Position) -> Iterator[tuple[Roll, Play]]:
 
 
 def _name(text: str) -> str:
-    """The name without characters that a .mat file cannot hold."""
+    """A name as a .mat file can hold it."""
     return re.sub(r"[^\w.-]+", "_", text)[:_MAX_LETTERS] or "_"

@@ -4,9 +4,9 @@
     invite somebody 5
     move 13-8 6-5
 
-A board with dice asks for a play; another line asks for a roll or a double. Other lines report the acts of the
-opponent, and are checked: the session ends if the server shows a board that does not follow from the last play. Points
-are counted as on the board that the server sends, upwards from 1 for a player who moves up.
+A board with dice is a request for a play; another line is a request for a roll or a double. Other lines report the acts
+of the opponent, and are checked: the session ends if the server shows a board that does not follow from the last play.
+Points are counted as on the board that the server sends, upwards from 1 for a player who moves up.
 
 Source: the description of CLIP 1008 (fibs.com/fibs_interface.html); no program text was used.
 """
@@ -130,11 +130,9 @@ class Wish:
 
 
 class FibsPlayer:
-    """One session. `tell` receives reports, line by line; `record` contains what was played, however the session ended;
-    `keep` receives it after every game.
-
-    Every method raises ExternalProgramError if the server dies or hangs, and InvalidGameError if it breaks the rules.
-    """
+    """The player of one session. `tell` receives reports, line by line; `record` contains what was played, however the
+    session ended; `keep` receives it after every game. Every method raises ExternalProgramError if the server dies or
+    hangs, and InvalidGameError if it breaks the rules."""
 
     def __init__(
         self,
@@ -161,7 +159,7 @@ class FibsPlayer:
         self._turns = (0, 0)  # number of games, number of turns in the last one
 
     def log_in(self, password: str) -> None:
-        """Log in and switch on boards. Raises EngineRefusedError for a wrong name or password, and for a server with
+        """Log in and switch on boards. Raises EngineRefusedError if name or password are wrong, or if the server speaks
         another protocol."""
         until = self._until()
         while self._line(until, PROMPT) != PROMPT:
@@ -215,7 +213,7 @@ class FibsPlayer:
             raise InvalidGameError(f"{error}, in a line of {self.talk.name}: {cite(line)}") from error
 
     def _check_progress(self) -> None:
-        """Raise ExternalProgramError if valid lines keep coming without a turn being played."""
+        """Raise ExternalProgramError if valid lines keep coming but no turn is played."""
         games = self.record.games if self.record else []
         turns = (len(games), len(games[-1].turns)) if games else (0, 0)
         self._lines = self._lines + 1 if turns == self._turns else 0
@@ -229,8 +227,8 @@ class FibsPlayer:
         return time.monotonic() + self.patience_seconds
 
     def _line(self, until: float, prompt: str = "") -> str:
-        """The next line of text. Invalid lines are reported and skipped. Raises ExternalProgramError after too many
-        invalid lines, or at the time `until`."""
+        """The next valid line. Invalid lines are reported and skipped. Raises ExternalProgramError after too many
+        invalid lines, or once the time is `until`."""
         for _ in range(MAX_BAD_LINES):
             if time.monotonic() >= until:
                 name, patience = self.talk.name, self.patience_seconds
@@ -373,7 +371,7 @@ class FibsPlayer:
         self.tell(f"  {who} {dice[0]}{dice[1]}: {play if play.moves else 'cannot move'}")
 
     def _on_moves(self, message: Message) -> None:
-        """A play of the opponent, or one that the server made for us."""
+        """Record a play of the opponent, or one that the server made for us."""
         player = 0 if message.kind == "forced" else self._player(message)
         board = self._game_board()
         if self._expected and self._expected.player == 1 - player:
@@ -476,14 +474,15 @@ class FibsPlayer:
         return self.board
 
     def _player(self, message: Message) -> int:
-        """0 for ourselves, 1 for the opponent. Raises InvalidGameError for others."""
+        """The number of the player of a message: 0 for ourselves, 1 for the opponent. Raises InvalidGameError for any
+        other name."""
         who = message.words["who"]
         if who not in (YOU, *self._record.players):
             raise InvalidGameError(f"expected {YOU} or {self._opponent}, got {who}")
         return int(who == self._opponent)
 
     def _stakes(self, board: FibsBoard) -> Stakes:
-        """The stakes for the side whose turn it is. Raises InvalidScoreError."""
+        """The stakes for the side whose turn it is. Raises InvalidScoreError if the score cannot occur."""
         mine, theirs = board.may_double
         owner = self._owner if mine == theirs else int(theirs)
         player = int(board.turn != board.color)
@@ -500,8 +499,8 @@ class FibsPlayer:
 
 
 def check_position(board: FibsBoard) -> Position:
-    """The position of a game in progress, for the side whose turn it is. Raises InvalidPositionError for an
-    impossible position, or one that contradicts the number of checkers off."""
+    """The position of a game in progress, for the side whose turn it is. Raises InvalidPositionError if it is
+    impossible, or contradicts the number of checkers off."""
     position = check_in_progress(board.position)
     off = (position.off, position.opponent_off)
     told = board.off if board.turn == board.color else board.off[::-1]
@@ -519,15 +518,15 @@ def format_fibs_play(play: Play, *, is_up: bool) -> str:
 
 
 def find_fibs_play(text: str, plays: list[Play], *, is_up: bool) -> Play:
-    """The play that the server reports. Raises IllegalPlayError."""
+    """The play that the server reports. Raises IllegalPlayError if it is not legal."""
     if is_up:
         text = re.sub(r"\d+", lambda found: str(BAR - int(found[0])), text)
     return find_play(text.replace("-", "/"), plays)
 
 
 def parse_own_info(line: str, user: str) -> dict[str, str] | None:
-    """The settings of a user by name; None for a line without settings. Raises EngineRefusedError for settings of
-    another protocol version."""
+    """The settings of a user by name; None if the line contains none. Raises EngineRefusedError if the protocol version
+    is another one."""
     number_and_name, values = line.split()[:2], line.split()[2:]
     if number_and_name != ["2", user]:
         return None

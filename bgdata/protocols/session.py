@@ -1,8 +1,8 @@
 """Sessions of games between two sides, without the cube, for money, or in a match; and records of what is played.
 
-Side 0, our own side in games against others, is the left column of a .mat file. A session knows the rules and the dice;
+Side 0, our own side in games against others, is the left column of a.mat file. A session knows the rules and the dice;
 its callers decide. The dice depend on the seed, the game and the number of rolls before, not on cube actions or undo.
-They equal those of match 0 with the same seed in `selfplay.cubeful_games`.
+They equal the dice of match 0 with the same seed in `selfplay.cubeful_games`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Record:
 
     @property
     def last_act(self) -> tuple[int, TurnKind] | None:
-        """(player, kind) of the last turn of the last game; None before its first turn."""
+        """The player and kind of the last turn of the last game; None before its first turn."""
         turns = self.games[-1].turns if self.games else ()
         return (turns[-1].player, turns[-1].kind) if turns else None
 
@@ -100,11 +100,11 @@ class Record:
             self.note_elsewhere()
 
     def has(self, state: State) -> bool:
-        """Whether the last game has had this state."""
+        """Whether the last game was in this state at some time."""
         return state in self._states
 
     def go_back(self, state: State) -> bool:
-        """Drop the turns since the last game had this state. Returns False if there is no such state."""
+        """Drop the turns since the last game was in this state. Returns False if there is no such state."""
         if not self.has(state):
             return False
         self.take_back(len(self._states) - self._states[::-1].index(state))
@@ -163,8 +163,8 @@ class Ending(NamedTuple):
 @dataclass
 class Session:
     """Games with the dice of a seed between two sides. `score` is the score before the first game, from side 0's point
-    of view. With None one game is played without the cube, with Money one with it. Raises InvalidScoreError for a match
-    with unequal scores, because a record has only one length."""
+    of view. If it is None, one game is played without the cube; if it is Money, one with the cube. Raises
+    InvalidScoreError for a match with unequal scores, because a record has only one length."""
 
     seed: int
     players: tuple[str, str]
@@ -195,7 +195,7 @@ class Session:
         return self.ending is not None and (not self.record.length or max(self.points) >= self.record.length)
 
     def dice(self) -> tuple[int, int]:
-        """The next dice, as rolled. The first dice of a game are one of each side, side 0 first, and differ."""
+        """The next dice, as rolled. The first dice of a game are one die of each side, side 0 first, and differ."""
         from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
         from bgdata.selfplay.cubeful_games import GAME_TURNS
 
@@ -205,7 +205,7 @@ class Session:
 
     @property
     def roll(self) -> Roll:
-        """The roll of these dice."""
+        """The roll of the next dice."""
         return roll_of(*self.dice())
 
     @property
@@ -242,7 +242,7 @@ class Session:
         return True
 
     def roll_dice(self) -> None:
-        """Roll without a double."""
+        """Roll the dice without doubling first."""
         self.now = replace(self.now, kind=DecisionKind.PLAY)
 
     def make(self, play: Play) -> None:

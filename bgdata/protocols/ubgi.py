@@ -43,7 +43,7 @@ _SHOWN_PLAYS = 5
 
 
 def refusal(code: str, detail: str) -> EngineRefusedError:
-    """An error line: code and explanation."""
+    """An error line of the protocol: code and explanation."""
     return EngineRefusedError(f"error {code} {detail}")
 
 
@@ -59,7 +59,7 @@ class Key:
     is_minor: bool = False
 
     def parse(self, name: str, text: str) -> int:
-        """Parse a value. Raises EngineRefusedError."""
+        """The number that a string means. Raises EngineRefusedError if it is not a value of this setting."""
         number = _SWITCHES.get(text) if self.kind == "bool" else int(text) if _INTEGER.fullmatch(text) else None
         if number is None or not self.least <= number <= self.most:
             expected = "true or false" if self.kind == "bool" else f"{self.least}..{self.most}"
@@ -67,7 +67,7 @@ class Key:
         return number
 
     def show(self, number: int) -> str:
-        """Format a value."""
+        """A number as a value of this setting, as a string."""
         return ("false", "true")[number] if self.kind == "bool" else str(number)
 
 
@@ -112,7 +112,8 @@ class UbgiEngine:
             return [f"error bad_value {error}"]
 
     def conversation(self, talk: Talk) -> Iterator[tuple[str, list[str]]]:
-        """Answer every line until the other side ends or sends `quit`. Raises ExternalProgramError if it is gone."""
+        """Answer every line until the other side ends or sends `quit`. Raises ExternalProgramError if it does not
+        read."""
         while not self.is_quit:
             try:
                 line = talk.read_line()
@@ -204,7 +205,7 @@ class UbgiEngine:
         return roles[role](self._decisions_for(words), position)
 
     def _decisions_for(self, words: list[str]) -> Decisions:
-        """Decisions with the settings, changed by the words of this question."""
+        """The decisions with the settings, as the words of this question change them."""
         settings = dict(self._settings)
         names = [_OF_GO.get(word) for word in words[::2]]
         if len(words) % 2 or not all(names):
@@ -263,7 +264,7 @@ class UbgiEngine:
 
 
 def format_moves(play: Play) -> str:
-    """Checker moves in UBGI notation, each written singly: `bar/22 13/10`; `pass` without moves."""
+    """Checker moves in UBGI notation, each written singly: `bar/22 13/10`; `pass` if there are none."""
     names = {BAR: "bar", OFF: "off"}
     moves = [f"{names.get(start, start)}/{names.get(end, end)}" for start, end, _ in play.moves]
     return " ".join(moves) or PASS

@@ -23,19 +23,22 @@ def publish(
     *,
     title: str = TITLE,
     about: str = "",
+    scripts: Sequence[Path] = (),
     explorer: Callable[[Warehouse, Path], object] | None = None,
     progress: Progress | None = None,
 ) -> Contents:
     """Publish tables of a warehouse into a folder, and return its contents.
 
     `scopes` are KIND, KIND/VARIANT or KIND/VARIANT/VERSION; the default is the current version of every variant.
-    `title` is the name of the dataset, and `about` a text of Markdown for the beginning of its card. `explorer` is
-    called with a warehouse of these tables alone and the folder `explorer/`, to write pages about them. Finished tables
-    of an interrupted call, and those that have not changed, are kept. The same versions give the same bytes.
+    `title` is the name of the dataset, and `about` is Markdown for the beginning of its card. `scripts` are programs
+    that read the tables, which are copied into the folder `scripts/`. `explorer` is called with a warehouse of these
+    tables alone and the folder `explorer/`, to write pages about them. Finished tables of an interrupted call, and
+    those that have not changed, are kept. The same versions give the same bytes.
 
-    Raises UsageError for a folder with other files, MissingTableError for scopes without versions, the errors of
-    damaged versions, and StorageError: what lists the folder is written last, so that it is whole or not listed.
+    The list of the folder is written last, so an incomplete folder is never listed. Raises UsageError if the folder
+    contains other files, MissingTableError if a scope has no versions, the errors of damaged versions, and StorageError
+    if a file cannot be written.
     """
     from bgdata.publishing.folder import publish_folder  # loads PyArrow
 
-    return publish_folder(warehouse, folder, scopes, title, about, progress or Silence(), explorer)
+    return publish_folder(warehouse, folder, scopes, title, about, progress or Silence(), explorer, scripts)

@@ -1,4 +1,5 @@
-"""The card of a published folder: README.md, with the YAML that Hugging Face reads, from the declarations of kinds."""
+"""Writes the card of a published folder: README.md, with the YAML that Hugging Face reads, from the declarations of
+kinds."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 
 def card(described: Described) -> str:
-    """README.md of a published folder."""
+    """The text of README.md of a published folder."""
     sections = (
         _front_matter, _heading, _list_of_tables, _use, _splits, _proof, _licences, _left_out, _kinds, _citation
     )  # fmt: skip
@@ -31,7 +32,7 @@ def card(described: Described) -> str:
 
 
 def _quote(text: str) -> str:
-    """A text in YAML, which takes strings of JSON."""
+    """A string as a YAML scalar, in the notation of JSON."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -28,7 +28,7 @@ _SPLIT = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True)
 class File:
-    """A file of a published folder, by its path in it; rows of a shard."""
+    """A file of a published folder: its path in the folder, and its number of rows if it is a shard."""
 
     name: str
     bytes: int
@@ -45,13 +45,13 @@ class Split:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
+        """Number of rows in all shards."""
         return sum(file.rows for file in self.files)
 
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table of a version: a configuration of the dataset."""
+    """A table of a version, which is a configuration of the dataset."""
 
     config: str
     table: str  # its name in SQL
@@ -62,18 +62,18 @@ class PublishedTable:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
+        """Number of rows in all splits."""
         return sum(split.rows for split in self.splits)
 
     @property
     def files(self) -> list[File]:
-        """Its shards, split by split."""
+        """The shards of all splits, split by split."""
         return [file for split in self.splits for file in split.files]
 
 
 @dataclass(frozen=True)
 class PublishedVersion:
-    """A version: its tables, its manifest, and how each array is found in rows, or in which file."""
+    """A version in the folder: its tables, its manifest, and where each array is found, in rows or in a file."""
 
     name: str  # kind/variant/version
     licence: str
@@ -84,18 +84,18 @@ class PublishedVersion:
 
     @property
     def folder(self) -> str:
-        """Its folder in the published folder."""
+        """The folder of the version in the published folder."""
         return f"versions/{self.name}"
 
     @property
     def all_files(self) -> list[File]:
-        """Shards, manifest and arrays."""
+        """All files of the version: shards, manifest and arrays."""
         return [*(file for table in self.tables for file in table.files), *self.files]
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a published folder lists."""
+    """The contents of a published folder: what its list contains."""
 
     title: str
     about: str
@@ -104,31 +104,31 @@ class Contents:
 
     @property
     def tables(self) -> list[PublishedTable]:
-        """All tables."""
+        """The tables of all versions."""
         return [table for version in self.versions for table in version.tables]
 
     @property
     def files(self) -> list[File]:
-        """All files of versions and tables; not those that describe the folder."""
+        """All files of versions and tables, without the files that describe the folder."""
         return [file for version in self.versions for file in version.all_files]
 
     @property
     def rows(self) -> int:
-        """Rows of all tables."""
+        """Number of rows in all tables."""
         return sum(table.rows for table in self.tables)
 
     @property
     def size(self) -> int:
-        """Bytes of these files."""
+        """Bytes of all files of versions and tables."""
         return sum(file.bytes for file in self.files)
 
     def to_bytes(self) -> bytes:
-        """The file that lists the contents."""
+        """The contents as the bytes of the file that lists them."""
         return canonical_json({"format": FORMAT, **asdict(self)}, indent=2)
 
 
 def visible_files(folder: Path) -> Iterator[str]:
-    """The names of all files in a published folder, sorted; hidden ones at its top, such as those of git, are left
+    """The names of all files in a published folder, sorted; hidden files at its top, such as files of git, are left
     out."""
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
@@ -137,7 +137,8 @@ def visible_files(folder: Path) -> Iterator[str]:
 
 
 def read_contents(folder: Path) -> Contents:
-    """The contents of a published folder. Raises MissingFileError if it has no list, and ManifestFormatError."""
+    """The contents of a published folder. Raises MissingFileError if it has no list, and ManifestFormatError if the
+    list is damaged."""
     path = folder / LISTING
     try:
         return parse_contents(read_whole(path), path)
@@ -148,8 +149,8 @@ def read_contents(folder: Path) -> Contents:
 
 
 def parse_contents(written: bytes, where: Path | str) -> Contents:
-    """The contents in these bytes, which come from `where`. Every name in it stays inside the folder. Raises
-    ManifestFormatError."""
+    """The contents in these bytes, which come from `where`. Raises ManifestFormatError if they are damaged or a name
+    leads outside the folder."""
     try:
         data = parse_json(written)
         if data["format"] != FORMAT:
@@ -168,7 +169,7 @@ def parse_contents(written: bytes, where: Path | str) -> Contents:
 
 
 def parse_version(data: Any) -> PublishedVersion:
-    """A version from JSON. Raises ValueError, LookupError or TypeError for an invalid one."""
+    """A version from JSON. Raises ValueError, LookupError or TypeError if it is invalid."""
     if parse_reference(data["name"])[2] is None:
         raise ValueError(data["name"])
     tables = tuple(map(_table, data["tables"]))

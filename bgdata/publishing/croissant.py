@@ -62,7 +62,8 @@ _CONTEXT = {
 
 
 def croissant(described: Described) -> bytes:
-    """The description of the folder. File sets have no container: their patterns are relative to the file."""
+    """The description of the folder in Croissant. File sets have no container: their patterns are relative to the
+    description."""
     tables = described.tables
     found = {
         "@context": _CONTEXT,
@@ -82,7 +83,7 @@ def croissant(described: Described) -> bytes:
 
 
 def _files(each: DescribedTable) -> Iterator[dict[str, Any]]:
-    """Every shard with its hash, and all of a table together."""
+    """The entries for the files of a table: each shard with its hash, and all shards together."""
     for file in each.table.files:
         yield {
             "@type": "cr:FileObject",
@@ -103,7 +104,7 @@ def _files(each: DescribedTable) -> Iterator[dict[str, Any]]:
 
 
 def _record_sets(each: DescribedTable) -> Iterator[dict[str, Any]]:
-    """The splits of a table, and its rows."""
+    """The record sets of a table: its splits, and its rows."""
     config = each.table.config
     yield {
         "@type": "cr:RecordSet",

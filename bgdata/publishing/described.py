@@ -1,4 +1,4 @@
-"""What describes a published folder, derived from its contents and the declarations of its kinds."""
+"""The descriptions of a published folder, derived from its contents and the declarations of its kinds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DescribedTable(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """What the table holds, and in which variant."""
+        """A sentence that says what the table contains, and in which variant."""
         return f"{self.shape.summary} Variant {self.manifest.variant} of {self.kind.name}. {self.shape.row}"
 
 
@@ -48,7 +48,7 @@ class Described:
 
     @cached_property
     def manifests(self) -> Mapping[str, Manifest]:
-        """The manifests by name of the version."""
+        """The manifests by name of their version."""
         return {each.name: load_manifest(self.folder / each.folder) for each in self.contents.versions}
 
     @cached_property
@@ -67,7 +67,7 @@ class Described:
 
     @cached_property
     def licences(self) -> list[str]:
-        """The licences of all tables, ours first."""
+        """The licences of all tables, with ours first."""
         found = {version.licence for version in self.contents.versions}
         return sorted(found, key=lambda licence: (licence != OURS, licence))
 

@@ -1,4 +1,4 @@
-"""The files that describe a published folder."""
+"""Writes the files that describe a published folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Publishing versions into a folder: each is finished beside its place and renamed, and the list of all is last."""
+"""Publishes versions into a folder: each is finished beside its place and renamed, and the list of all is written
+last."""
 
 from __future__ import annotations
 
@@ -43,12 +44,12 @@ from bgdata.store.parameters import Parameters
 from bgdata.store.places import Folder
 from bgdata.store.progress import Progress
 from bgdata.store.storage import (
+    checksum_bytes,
     hold_lock,
     make_folder,
     remove_folder,
     sha256_file,
     storage_errors,
-    sums_bytes,
     write_file,
 )
 from bgdata.store.table import Table
@@ -56,8 +57,9 @@ from bgdata.store.verify import check_hashes
 from bgdata.warehouse import Warehouse
 
 WORKING = ".publishing"  # folder of what is not finished, and of records of what is
-EXPLORER = "explorer"
+EXPLORER, SCRIPTS = "explorer", "scripts"  # folders that are written anew each time
 HINT = "choose another folder"
+LAYOUT = 2  # 1 had no dictionaries of numbers
 
 
 def publish_folder(
@@ -68,6 +70,7 @@ def publish_folder(
     about: str,
     progress: Progress,
     explorer: Callable[[Warehouse, Path], object] | None = None,
+    scripts: Sequence[Path] = (),
 ) -> Contents:
     """Publish versions of a warehouse into a folder; see `bgdata.publishing.publish`."""
     warehouse.require()
@@ -94,8 +97,14 @@ def publish_folder(
                 raise UsageError(f"expected tables to publish, got none: {len(left_out)} versions are left out")
             contents = Contents(title, about, tuple(finished), left_out)
             _remove_others(folder, contents)
-            with storage_errors("delete", folder / EXPLORER, HINT):
-                remove_folder(folder / EXPLORER)
+            for name in (EXPLORER, SCRIPTS):
+                with storage_errors("delete", folder / name, HINT):
+                    remove_folder(folder / name)
+            if scripts:
+                with storage_errors("create", folder / SCRIPTS, HINT):
+                    make_folder(folder / SCRIPTS)
+            for path in scripts:
+                write_file(folder / SCRIPTS / path.name, path.read_bytes())
             for name, data in describe(Described(contents, folder, warehouse.kinds)).items():
                 write_file(folder / name, data)
             if explorer is not None:
@@ -110,8 +119,9 @@ def publish_folder(
 
 
 def chosen_versions(warehouse: Warehouse, scopes: Sequence[str]) -> list[Table]:
-    """The versions in these scopes, the current ones of variants unless one is named; all without scopes. Raises
-    UnknownKindError, InvalidNameError or MissingTableError."""
+    """The versions in these scopes, or all versions if there are no scopes; of a variant, the current version unless
+    one is named. Raises UnknownKindError, InvalidNameError or MissingTableError if a scope names no kind, is not a
+    name, or has no version."""
     found: dict[str, Table] = {}
     for scope in scopes or (None,):
         kind, variant, version = parse_scope(scope)
@@ -126,8 +136,8 @@ def chosen_versions(warehouse: Warehouse, scopes: Sequence[str]) -> list[Table]:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise UsageError for a folder that has files other than published ones. Hidden ones, such as those of git, are
-    not counted."""
+    """Raise UsageError if a folder contains files other than published ones. Hidden files, such as files of git, are
+    ignored."""
     with storage_errors("read", folder, HINT):
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"expected a folder to publish into, got the file {cite(str(folder))}")
@@ -140,7 +150,7 @@ def check_folder(folder: Path) -> None:
 
 
 def reason_against(warehouse: Warehouse, table: Table) -> str:
-    """Why a version is not published; empty if it is."""
+    """The reason why a version is not published; empty if it is."""
     manifest = table.manifest
     kind = warehouse.kind(manifest.dataset)
     if manifest.revision != kind.revision:
@@ -155,7 +165,7 @@ def reason_against(warehouse: Warehouse, table: Table) -> str:
 
 
 def _reopen(folder: Path) -> None:
-    """Keep records of the versions of a published folder, and remove what says that it is whole."""
+    """Keep records of the versions of a published folder, and remove the lists by which it is whole."""
     if (folder / LISTING).exists():
         try:
             for version in read_contents(folder).versions:
@@ -176,8 +186,8 @@ def _write_record(folder: Path, version: PublishedVersion) -> None:
 
 
 def writer() -> str:
-    """What the bytes of published files depend on, apart from the version."""
-    return f"format {FORMAT}, pyarrow {pa.__version__}"
+    """Names and versions of all software that decides the bytes of published files, apart from the version itself."""
+    return f"format {FORMAT}, layout {LAYOUT}, pyarrow {pa.__version__}"
 
 
 def _find_finished(warehouse: Warehouse, folder: Path, table: Table, progress: Progress) -> PublishedVersion | None:
@@ -241,7 +251,7 @@ def _publish_table(
     packed: dict[str, Array],
     progress: Progress,
 ) -> PublishedTable:
-    """Write the shards of a table, and, where there are several splits, pack the split of each row."""
+    """Write the shards of a table. If there are several splits, also pack the split of each row."""
     manifest, paths = table.manifest, table.check_files(shape.file)
     config = config_name(kind, shape, manifest.variant)
     missing = missing_columns(kind.derived_columns(parameters), shape, paths)
@@ -300,5 +310,5 @@ def _write_lists(folder: Path, contents: Contents) -> None:
     lines = {name: known.get(name) or sha256_file(folder / name) for name in visible_files(folder)}
     lines[LISTING] = hashlib.sha256(listed).hexdigest()
     lines.pop(SUMS, None)
-    write_file(folder / SUMS, sums_bytes(lines))
+    write_file(folder / SUMS, checksum_bytes(lines))
     write_file(folder / LISTING, listed)

@@ -1,4 +1,5 @@
-"""Licences of published tables: ours are CC0, tables made from other people's files carry theirs, or are left out."""
+"""Licences of published tables: ours are CC0; tables made from other people's files have the licence of the files, or
+are not published."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ LICENCES = {
 
 
 def licence_of(warehouse: Warehouse, table: Table) -> str:
-    """The licence of a version: CC0, or that of the other people's files that it is made from, over all its inputs.
-    Raises UnknownLicenceError for one that does not say, or for several."""
+    """The licence of a version: CC0, or the licence of the other people's files from which it is made, over all its
+    inputs. Raises UnknownLicenceError if a file has no licence, or if there are several."""
     found = _licences(warehouse, table, set()) - {OURS}
     for licence, name in sorted((licence, _origin(warehouse, table, licence)) for licence in found):
         if licence not in LICENCES:
@@ -50,7 +51,7 @@ def licence_of(warehouse: Warehouse, table: Table) -> str:
 
 
 def _origin(warehouse: Warehouse, table: Table, licence: str) -> str:
-    """The version whose licence it is."""
+    """The version, among a version and its inputs, that has this licence."""
     for each in (table, *_inputs(warehouse, table)):
         if licence in _own(each):
             return each.name
@@ -58,20 +59,21 @@ def _origin(warehouse: Warehouse, table: Table, licence: str) -> str:
 
 
 def _own(table: Table) -> set[str]:
-    """The licences of a version and of the files that it was imported from."""
+    """The licences of a version and of the files from which it was imported."""
     files = {file.licence for file in table.manifest.raw_files if file.licence}
     return files or {table.manifest.licence}
 
 
 def _inputs(warehouse: Warehouse, table: Table) -> list[Table]:
-    """The versions that are here of those that a version is made from."""
+    """The inputs of a version that are in the warehouse."""
     with suppress(BgdataError):
         return list(warehouse.made_from(table).values())
     return []
 
 
 def _licences(warehouse: Warehouse, table: Table, seen: set[str]) -> set[str]:
-    """The licences of a version and all its inputs; those that are not here count as their kind declares."""
+    """The licences of a version and all its inputs; an input that is not in the warehouse has the licence that its kind
+    declares."""
     found = _own(table)
     for name in table.manifest.inputs.values():
         if name in seen:

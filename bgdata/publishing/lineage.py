@@ -61,7 +61,7 @@ def _event(described: Described, version: PublishedVersion, manifest: Manifest) 
 
 
 def _producer(manifest: Manifest) -> str:
-    """The software that made a version, as an address: the form that the specification asks for."""
+    """The software that made a version, as an address, which is the form that the specification requires."""
     return f"https://pypi.org/project/{DISTRIBUTION}/{manifest.software.get('bgdata', __version__)}"
 
 
@@ -96,7 +96,7 @@ def _outputs(described: Described, version: PublishedVersion, manifest: Manifest
             + (f"/{each.shape.name}" if each.shape.name != manifest.dataset else ""),
             "facets": {
                 "version": _version_facet(manifest, manifest.digest),
-                "schema": _facet(manifest, "1-1-1/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet", fields=fields),
+                "schema": _facet(manifest, "1-2-0/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet", fields=fields),
             },
             "outputFacets": {
                 "outputStatistics": _facet(

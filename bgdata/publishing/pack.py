@@ -1,4 +1,4 @@
-"""The pack: the tables that an author of an engine wants, built where they are missing, in one published folder."""
+"""The pack: the tables that an author of an engine wants, built if they are missing, in one published folder."""
 
 from __future__ import annotations
 
@@ -26,10 +26,18 @@ from bgdata.store.parameters import Given, Parameters, VersionRef
 from bgdata.store.progress import Progress, Silence
 from bgdata.warehouse import Warehouse
 
+_HERE = Path(__file__).parent
+# beside the documentation in a checkout, and inside the package in a wheel (see pyproject.toml)
+SCRIPTS = next(place for place in (_HERE / "scripts", _HERE.parents[1] / "docs" / "scripts") if place.is_dir())
 TITLE = "The bgdata pack"
 ABOUT = """\
 What the author of a backgammon engine needs: exact tables to look races and endgames up, decisions and positions to
 measure by, and positions to learn from.
+
+## Use it
+
+With NumPy and PyArrow, without bgdata: `python DIR/scripts/score_an_engine.py DIR` scores an engine, which is a
+function in it, and `python DIR/scripts/train_a_player.py DIR` trains a network, scores it and lets it play.
 
 ## How to read it
 
@@ -55,13 +63,13 @@ measure by, and positions to learn from.
 
 
 def _labels(sample: PlaySampleParameters) -> LookaheadParameters:
-    """Labels of the positions of a sample."""
+    """The parameters of labels of the positions of a sample."""
     source = VersionRef(PLAYS.name, PLAYS.slug(sample))
     return LookaheadParameters(source=source, source_recipe=Given.of(sample.to_json()))
 
 
 def pack_plan() -> Iterator[tuple[str, Parameters]]:
-    """(kind, parameters) of each version in the pack."""
+    """The kind and parameters of each version in the pack."""
     yield TWO_SIDED.name, TwoSidedParameters(6, 6)
     yield TWO_SIDED.name, TwoSidedParameters(6, 8)
     yield ONE_SIDED.name, RaceParameters(6)
@@ -82,12 +90,13 @@ def publish_pack(
     explorer: Callable[[Warehouse, Path], object] | None = None,
     progress: Progress | None = None,
 ) -> Contents:
-    """Build the versions of the pack that are missing, publish them into a folder, and return its contents.
-
-    `plan` replaces the versions of the pack. The same command goes on where another one stopped. Raises the errors of
-    `Warehouse.build` and `publish`.
-    """
+    """Build the versions of the pack that are missing, publish them into a folder, and return its contents. `plan`
+    replaces the versions of the pack. The same command resumes a stopped one. Raises the errors of `Warehouse.build`
+    and `publish`."""
     progress = progress or Silence()
     tables = [warehouse.build(kind, parameters, progress=progress) for kind, parameters in plan or pack_plan()]
     names = [table.name for table in tables]
-    return publish(warehouse, folder, names, title=title, about=ABOUT, explorer=explorer, progress=progress)
+    scripts = sorted(SCRIPTS.glob("*.py"))
+    return publish(
+        warehouse, folder, names, title=title, about=ABOUT, scripts=scripts, explorer=explorer, progress=progress
+    )

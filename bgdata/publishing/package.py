@@ -1,4 +1,4 @@
-"""datapackage.json: a Data Package of Frictionless (version 2), a resource for each file of rows."""
+"""datapackage.json: a Data Package of Frictionless (version 2), with a resource for each file of rows."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _resources(folder: Path, each: DescribedTable) -> Iterator[dict[str, Any]]:
 
 
 def columns_with_gaps(paths: Sequence[Path]) -> set[str]:
-    """The columns that miss values in some rows."""
+    """The columns that have no value in at least one row."""
     found = set()
     for path in paths:
         metadata = pq.read_metadata(path)
@@ -78,7 +78,8 @@ def columns_with_gaps(paths: Sequence[Path]) -> set[str]:
 
 
 def _type(type_: pa.DataType, *, has_gaps: bool) -> str:
-    """The type of a column in Frictionless; its validator takes integers with gaps for numbers."""
+    """The type of a column in Frictionless; an integer column with missing values is a number, as the validator reads
+    it."""
     if pa.types.is_list(type_) or pa.types.is_fixed_size_list(type_):
         return "any"  # its validator takes lists of Parquet for another type than `array`
     if pa.types.is_boolean(type_):

@@ -19,7 +19,8 @@ _ERRORS = (zipfile.BadZipFile, ValueError, LookupError, EOFError, NotImplemented
 
 
 def pack_arrays(arrays: Mapping[str, Array], path: Path) -> None:
-    """Write arrays by the names of their files, such as `boards.npy`, durably. Raises StorageError."""
+    """Write arrays by the names of their files, such as `boards.npy`, durably. Raises StorageError if they cannot be
+    written."""
     with storage_errors("write", path):
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, values in sorted(arrays.items()):
@@ -35,7 +36,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def packed_names(path: Path) -> Iterator[str]:
-    """The names of the arrays in a file; none without a file. Raises CorruptFileError."""
+    """The names of the arrays in a file; empty if there is no file. Raises CorruptFileError if it is damaged."""
     if path.exists():
         with storage_errors("read", path), open_regular(path) as file:
             try:
@@ -45,8 +46,8 @@ def packed_names(path: Path) -> Iterator[str]:
 
 
 def unpack_array(path: Path, name: str, most_bytes: int) -> Array:
-    """An array of a packed file that has at most so many bytes with its header. Raises CorruptFileError, and
-    StorageError."""
+    """An array of a packed file, which has at most `most_bytes` bytes with its header. Raises CorruptFileError if the
+    file is damaged or the array is larger, and StorageError if it cannot be read."""
     with storage_errors("read", path):
         try:
             with open_regular(path) as file, zipfile.ZipFile(file) as archive:

@@ -30,18 +30,16 @@ from bgdata.store.manifest import Manifest, load_manifest, read_whole
 from bgdata.store.parquet import parquet_errors
 from bgdata.store.progress import Progress
 from bgdata.store.registry import Kinds
-from bgdata.store.storage import parse_sums, sha256_file
+from bgdata.store.storage import parse_checksums, sha256_file
 from bgdata.store.verify import Check, Finding, finding_of
 
 
 def verify_published(folder: Path, kinds: Kinds, progress: Progress) -> Iterator[Finding]:
-    """Findings about a published folder, and about each of its versions: a failed check ends those of its subject.
-
-    Raises MissingFileError for a folder without a list, and ManifestFormatError for a damaged one.
-    """
+    """Yield findings about a published folder, and about each of its versions: a failed check ends the checks of its
+    subject. Raises MissingFileError if the folder has no list, and ManifestFormatError if the list is damaged."""
     contents = read_contents(folder)
     name = str(folder)
-    hashes = finding_of(name, "hashes", partial(check_sums, folder, contents))
+    hashes = finding_of(name, "hashes", partial(check_file_hashes, folder, contents))
     yield hashes
     if hashes.is_last:
         return
@@ -54,11 +52,11 @@ def verify_published(folder: Path, kinds: Kinds, progress: Progress) -> Iterator
                 break
 
 
-def check_sums(folder: Path, contents: Contents) -> str:
-    """Compare every file with its hash in SHA256SUMS; returns how many. Raises CorruptFileError, or
-    DigestMismatchError."""
+def check_file_hashes(folder: Path, contents: Contents) -> str:
+    """Compare every file with its hash in SHA256SUMS; returns the number of files. Raises CorruptFileError if a file or
+    hash is missing, and DigestMismatchError if a hash differs."""
     try:
-        lines = parse_sums(read_whole(folder / SUMS))
+        lines = parse_checksums(read_whole(folder / SUMS))
     except FileNotFoundError as error:
         raise CorruptFileError(f"expected {SUMS} in {folder}, found no such file") from error
     except ValueError as error:
@@ -80,7 +78,7 @@ def check_sums(folder: Path, contents: Contents) -> str:
 
 
 def check_hash(path: Path, expected: str) -> None:
-    """Raise DigestMismatchError for a file with another hash."""
+    """Raise DigestMismatchError if a file has another hash."""
     if (found := sha256_file(path, inside=True)) != expected:
         raise DigestMismatchError(f"expected SHA-256 {expected[:16]}... of {path}, found {found[:16]}...")
 
@@ -105,7 +103,7 @@ def _checks(folder: Path, version: PublishedVersion, kinds: Kinds, progress: Pro
 
 def check_tables(folder: Path, version: PublishedVersion, manifest: Manifest, kinds: Kinds) -> str:
     """Check that every shard has the rows that are listed, and that all shards of a table have the declared columns.
-    Raises CheckFailedError."""
+    Raises CheckFailedError if one does not."""
     kind = kinds.get(manifest.dataset)
     declared = {shape.name: [column.name for column in shape.columns] for shape in kind.tables} if kind else {}
     is_known = kind is not None and kind.revision == manifest.revision
@@ -128,8 +126,8 @@ def check_tables(folder: Path, version: PublishedVersion, manifest: Manifest, ki
 
 
 def check_splits(folder: Path, version: PublishedVersion) -> str:
-    """Check that no game, or without games no position, is in two splits of a table; returns what was compared. Raises
-    CheckFailedError, and CheckSkippedError without splits."""
+    """Check that no game, or in tables without games no position, is in two splits of a table; returns a description of
+    what was compared. Raises CheckFailedError if one is, and CheckSkippedError if the version has no splits."""
     compared = []
     for table in version.tables:
         column = table.once
@@ -153,8 +151,8 @@ def check_splits(folder: Path, version: PublishedVersion) -> str:
 
 
 def check_rows(folder: Path, version: PublishedVersion, manifest: Manifest, kinds: Kinds, progress: Progress) -> str:
-    """Make all rows again from the arrays, and compare them with those that are published; returns how many. Raises
-    CheckFailedError, and CheckSkippedError for kinds that this bgdata does not know."""
+    """Make all rows again from the arrays, and compare them with the published rows; returns the number of rows. Raises
+    CheckFailedError if they differ, and CheckSkippedError if this bgdata does not know the kind."""
     kind = kinds.get(manifest.dataset)
     if kind is None or kind.revision != manifest.revision:
         raise CheckSkippedError(f"this bgdata does not know revision {manifest.revision} of {manifest.dataset}")
@@ -174,7 +172,7 @@ def check_rows(folder: Path, version: PublishedVersion, manifest: Manifest, kind
 
 
 def computed_parts(kind: Dataset[Any], arrays: PublishedArrays, manifest: Manifest) -> Iterator[Computed[Any]]:
-    """The values of a version, part by part, as its kind makes rows of them."""
+    """The computed values of a version, part by part, from which its kind makes rows."""
     parameters = kind.recipe_of(manifest)
     common = arrays.common()
     if not manifest.parts:
@@ -196,7 +194,7 @@ class _Split:
         self._begin = 0
 
     def compare(self, rows: pa.Table) -> None:
-        """Compare the next rows. Raises CheckFailedError."""
+        """Compare the next rows. Raises CheckFailedError if they differ."""
         expected = plain_batch(rows, self._schema)
         end = self._begin + len(expected)
         codes = np.zeros(len(expected), np.uint8) if self._codes is None else self._codes[self._begin : end]

@@ -1,4 +1,4 @@
-"""The arrays of a published version: from rows by recipe, or packed; and the digest that they must have."""
+"""The arrays of a published version: restored from rows by recipe, or unpacked; and the digest that they must have."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class PublishedArrays:
         return unpack_array(self._packed, name, rows + _HEADER_BYTES)
 
     def codes(self, table: PublishedTable) -> NDArray[np.uint8] | None:
-        """uint8[rows]: the split of each row, as a place in `splits`; None for a single split. Raises
-        CorruptFileError for other numbers of rows."""
+        """uint8[rows]: the split of each row, as a place in `splits`; None if there is only one split. Raises
+        CorruptFileError if the number of rows differs."""
         if not table.row_order:
             return None
         codes = self._order(table.row_order)
@@ -57,22 +57,22 @@ class PublishedArrays:
 
     @property
     def shared_files(self) -> list[str]:
-        """Files that all parts share; of a version without parts all."""
+        """The files that all parts share; all files if the version has no parts."""
         return [name for name in self._sizes if not is_part_file(name)]
 
     def part(self, number: int) -> dict[str, Array]:
-        """The arrays of a part, without those that parts share, by name."""
+        """The arrays of a part by name, without the arrays that parts share."""
         prefix = part_file("", number)
         names = [name for name in self._sizes if name.startswith(prefix)]
         return {name.removeprefix(prefix).removesuffix(".npy"): self.file(name) for name in names}
 
     def common(self) -> dict[str, Array]:
-        """The arrays that all parts share; of a version without parts all."""
+        """The arrays that all parts share; all arrays if the version has no parts."""
         return {name.removesuffix(".npy"): self.file(name) for name in self.shared_files}
 
     def check_digest(self) -> str:
-        """Compare the digest of all values with the manifest; returns what was compared. Raises
-        DigestMismatchError."""
+        """Compare the digest of all values with the manifest; returns a description of what was compared. Raises
+        DigestMismatchError if they differ."""
         parts = self.manifest.parts
         for number, part in enumerate(parts):
             self._compare(f"part {number}", _digest(self.part(number)), part.digest)
@@ -90,7 +90,8 @@ class PublishedArrays:
 
 
 def _digest(arrays: dict[str, Array]) -> str:
-    """The digest of arrays, with the hashes of rows checked where there are some. Raises DigestMismatchError."""
+    """The digest of arrays. If there are hashes of rows, they are checked. Raises DigestMismatchError if one
+    differs."""
     for name, values in arrays.items():
         if name + ROW_HASHES in arrays and damaged_rows(values, arrays[name + ROW_HASHES]):
             raise DigestMismatchError(f"expected the rows of {name} as their hashes say, found others")
@@ -98,7 +99,7 @@ def _digest(arrays: dict[str, Array]) -> str:
 
 
 class RowStream:
-    """The rows of some files, read in order."""
+    """The rows of several files, read in order."""
 
     def __init__(self, paths: list[Path]) -> None:
         self._groups = groups(paths)

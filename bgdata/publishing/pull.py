@@ -1,4 +1,4 @@
-"""A warehouse from a published folder: arrays are taken from rows or unpacked, compared with the digest in the
+"""A warehouse from a published folder: arrays are restored from rows or unpacked, compared with the digest in the
 manifest, and Parquet is written again."""
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from bgdata.store.manifest import MAX_BYTES, FileEntry, Manifest, load_manifest,
 from bgdata.store.places import Folder, Place
 from bgdata.store.progress import Progress
 from bgdata.store.storage import (
+    check_room,
     hold_lock,
     make_folder,
     publish,
@@ -31,13 +32,13 @@ from bgdata.store.storage import (
     sync,
     write_file,
 )
-from bgdata.store.transfer import Moved, check_room, fetch_file, in_scopes, is_whole
+from bgdata.store.transfer import Moved, fetch_file, in_scopes, is_whole
 from bgdata.warehouse import Warehouse
 
 
 def published_contents(place: Place) -> Contents | None:
-    """The contents of a published folder at a place; None if there is none. Raises DownloadError, or
-    ManifestFormatError."""
+    """The contents of a published folder at a place; None if there is none. Raises DownloadError if they cannot be
+    downloaded, and ManifestFormatError if they are damaged."""
     try:
         return parse_contents(place.part(LISTING, 0, MAX_BYTES).data, place.where(LISTING))
     except MissingFileError:
@@ -57,10 +58,8 @@ class PublishedPull:
 
     def pull(self, scopes: Sequence[str] = ()) -> list[Moved]:
         """Make the versions in these scopes, or all, and return which; the first version of a variant becomes current.
-
-        Raises MissingTableError for scopes without versions, TooLargeError for a full disk, DigestMismatchError for
-        other values than in the manifest, and the errors of reading and writing. Finished versions are kept.
-        """
+        Raises MissingTableError if a scope has no versions, TooLargeError if the disk is full, DigestMismatchError if
+        values differ from the manifest, and the errors of reading and writing. Finished versions are kept."""
         warehouse = self.warehouse
         warehouse.check_staging()
         offered = {version.name: version for version in self.contents.versions}
@@ -120,7 +119,8 @@ class PublishedPull:
         return True
 
     def _fetch(self, version: PublishedVersion, folder: Path) -> Path:
-        """The folder with the files of a version, each with the hash in the list: the place itself, or a copy."""
+        """The folder with the files of a version, each checked against its hash in the list: the place itself, or a
+        copy."""
         if isinstance(self.place, Folder):
             for file in version.all_files:
                 check_hash(self.place.root / file.name, file.sha256)
@@ -139,8 +139,8 @@ class PublishedPull:
 def restore_version(
     kind: Dataset[Any], arrays: PublishedArrays, manifest: Manifest, target: Path, progress: Progress
 ) -> None:
-    """Write the arrays and Parquet files of a version into a folder, and its manifest if files have other bytes than
-    when it was made. Raises DigestMismatchError for values that the manifest does not have."""
+    """Write the arrays and Parquet files of a version into a folder, and a new manifest if the files have other bytes
+    than in the old one. Raises DigestMismatchError if values differ from the manifest."""
     arrays.check_digest()
     for entry in manifest.files:
         if entry.name.endswith(".npy"):
@@ -160,7 +160,7 @@ def restore_version(
 
 
 def _entries(manifest: Manifest, target: Path) -> Iterator[FileEntry]:
-    """The files of a version as they were written now."""
+    """The entries of a manifest for the files of a version, as they were written now."""
     for entry in manifest.files:
         path = target / entry.name
         sync(path)

@@ -1,9 +1,10 @@
 """Arrays of versions from published rows: most arrays have the values of columns, so that they need no file of their
 own.
 
-A recipe says how: by columns (`columns`), by the entries of lists (`entries`), or by their number in each row
-(`ends`, `zeros`). `values` gives the number of the array for each value of the column: equal ones, `scale` and `offset`
-of a quantised number, or the place in a list of `texts`. A recipe is kept only if it gives the same bytes.
+A recipe says how an array follows: from columns (`columns`), from the entries of lists (`entries`), or from their
+number in each row (`ends`, `zeros`). `values` says how the numbers of the array follow from the values of the column:
+equal ones, `scale` and `offset` of a quantised number, or the place in a list of `texts`. A recipe is kept only if it
+gives the same bytes.
 
     {"table": "bearoff_two_sided", "columns": ["cubeless", "owned"], "dtype": "<u2", "shape": [924, 924, 2],
      "values": [{"scale": 32767.5, "offset": 32767.5}, {"scale": 32767.5, "offset": 32767.5}]}
@@ -34,8 +35,8 @@ _MANY_ROWS = 2_000_000  # of a version of which few columns are in memory at a t
 
 
 class Values(NamedTuple):
-    """The values of a column: one for each row, or lists with a number of entries in each row. Texts are places in
-    `texts`; a missing number is NaN."""
+    """The values of a column: one for each row, or lists with a number of entries in each row. A string is stored as
+    its place in `texts`; a missing number is NaN."""
 
     flat: Array
     texts: list[str] | None
@@ -43,7 +44,7 @@ class Values(NamedTuple):
 
 
 class PublishedRows:
-    """Columns of a published version, in its order of rows."""
+    """Columns of a published version, in the order of its rows."""
 
     def __init__(
         self, folder: Path, tables: Sequence[PublishedTable], row_order: Callable[[str], NDArray[np.uint8]]
@@ -89,7 +90,8 @@ class PublishedRows:
 
 
 def row_places(codes: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """int64[rows]: where each row of a version is among the published rows, split by split, from the split of each."""
+    """int64[rows]: where each row of a version is among the published rows, which are in the order of splits. `codes`
+    are the splits of the rows."""
     places = np.empty(len(codes), np.int64)
     places[np.argsort(codes, kind="stable")] = np.arange(len(codes))
     return places
@@ -112,7 +114,8 @@ def _values(values: Any) -> Values | None:
 
 
 def find_recipe(values: Array, rows: PublishedRows, part: int) -> Recipe | None:
-    """How an array of a part is found in the rows; None if it is not, or is too small for a recipe."""
+    """The recipe that gives an array of a part from the rows; None if there is none, or if the array is too small for
+    one."""
     if values.nbytes < MIN_BYTES:
         return None
     kind = {"dtype": values.dtype.newbyteorder("<").str, "shape": list(values.shape)}
@@ -133,7 +136,7 @@ def same_bytes(first: Array, second: Array) -> bool:
 
 
 def _candidates(values: Array, table: str, rows: PublishedRows, part: int) -> Iterator[dict[str, Any]]:
-    """Recipes that may give an array."""
+    """Yield recipes that may give an array."""
     begin, end = rows.rows(table, part)
     count, flat = end - begin, values.reshape(-1)
     if not count:
@@ -165,7 +168,7 @@ def _candidates(values: Array, table: str, rows: PublishedRows, part: int) -> It
 def _column_of(
     values: Array, table: str, names: Sequence[str], rows: PublishedRows, part: int
 ) -> tuple[str, dict[str, Any]] | None:
-    """The first column with the values of an array, and the rule for them."""
+    """The first column that has the values of an array, and the rule for them."""
     for name in names:
         column = rows.part(table, name, part)
         if column is not None and column.counts is None:
@@ -176,7 +179,7 @@ def _column_of(
 
 
 def _rule(values: Array, column: Values) -> dict[str, Any] | None:
-    """The rule that gives the values from those of a column; None without one."""
+    """The rule that gives the values of an array from the values of a column; None if there is none."""
     sample = np.unique(np.linspace(0, len(values) - 1, _SAMPLE).astype(np.int64))
     for rule in _rules(values, column):
         if all(same_bytes(_apply(rule, column._replace(flat=column.flat[at]), values.dtype), np.asarray(values[at]))
@@ -186,7 +189,7 @@ def _rule(values: Array, column: Values) -> dict[str, Any] | None:
 
 
 def _rules(values: Array, column: Values) -> Iterator[dict[str, Any]]:
-    """Rules that may give the values."""
+    """Yield rules that may give the values."""
     if column.texts is not None:
         if len(column.texts) <= _MAX_TEXTS and values.dtype.kind in "iu":
             first = {int(code): int(at) for code, at in zip(*np.unique(column.flat, return_index=True), strict=True)}
@@ -202,7 +205,7 @@ def _rules(values: Array, column: Values) -> Iterator[dict[str, Any]]:
 
 
 def _apply(rule: Mapping[str, Any], column: Values, dtype: np.dtype[Any]) -> Array:
-    """The values of an array from those of a column."""
+    """The values of an array, from the values of a column."""
     if "texts" in rule:
         places = np.array([rule["texts"].get(text, 0) for text in column.texts or ()], dtype)
         chosen: Array = places[column.flat]
@@ -215,8 +218,8 @@ def _apply(rule: Mapping[str, Any], column: Values, dtype: np.dtype[Any]) -> Arr
 
 
 def restore(recipe: Recipe, rows: PublishedRows, part: int) -> Array:
-    """The array of a recipe. Raises ManifestFormatError for an invalid one, and CorruptFileError for unreadable
-    rows."""
+    """The array of a recipe. Raises ManifestFormatError if the recipe is invalid, and CorruptFileError if the rows
+    cannot be read."""
     try:
         dtype, shape, table = np.dtype(recipe["dtype"]), tuple(map(int, recipe["shape"])), recipe["table"]
         if dtype.kind not in "biuf":

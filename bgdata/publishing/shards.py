@@ -1,7 +1,7 @@
 """Rows as hubs expect them: Parquet in shards for each split, in the order of the version, with plain types.
 
-Texts are plain, lists of one length are fixed, and there are no unsigned 64-bit or 16-bit floating numbers, which many
-readers lack.
+Strings are plain, lists of one length are fixed, and there are no unsigned 64-bit or 16-bit floating-point numbers,
+which many readers do not support.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from bgdata.store.storage import sha256_file, storage_errors, sync
 SHARD_BYTES = 300_000_000  # largest expected size of a shard
 GROUP_ROWS = 122_880
 GROUP_BYTES = 64_000_000  # largest expected size of a row group in memory
+_DICTIONARY = {"RLE_DICTIONARY", "PLAIN_DICTIONARY"}  # names of its encoding in Parquet
 _PLAIN = {pa.uint64(): pa.int64(), pa.float16(): pa.float32(), pa.large_string(): pa.string()}
 
 
@@ -44,7 +45,7 @@ class Source:
     missing: Mapping[str, str] = field(default_factory=dict)  # SQL of the derived columns that older files lack
 
     def fill(self, rows: pa.Table) -> pa.Table:
-        """Some rows of the files, with all declared columns."""
+        """Rows of the files with all declared columns: missing derived columns are added."""
         if not self.missing:
             return rows
         with duckdb.connect() as connection:
@@ -54,12 +55,12 @@ class Source:
             return connection.sql(query).arrow().read_all()
 
     def counts(self, rows: int) -> list[int]:
-        """The number of rows of each split, of `rows` in all."""
+        """The number of rows of each split; `rows` is the number of all rows."""
         return [rows] if self.codes is None else np.bincount(self.codes, minlength=len(self.splits)).tolist()
 
 
 def row_counts(paths: Sequence[Path]) -> list[int]:
-    """The number of rows of each Parquet file. Raises CorruptFileError."""
+    """The number of rows of each Parquet file. Raises CorruptFileError if a file is damaged."""
     found = []
     for path in paths:
         with parquet_errors(path), pq.ParquetFile(path) as file:
@@ -68,7 +69,8 @@ def row_counts(paths: Sequence[Path]) -> list[int]:
 
 
 def groups(paths: Sequence[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-    """The row groups of several Parquet files, with all columns or some. Raises CorruptFileError."""
+    """The row groups of several Parquet files, with all columns or the given ones. Raises CorruptFileError if a file is
+    damaged."""
     for path in paths:
         with parquet_errors(path), pq.ParquetFile(path) as file:
             for number in range(file.num_row_groups):
@@ -76,7 +78,8 @@ def groups(paths: Sequence[Path], columns: Sequence[str] | None = None) -> Itera
 
 
 def missing_columns(derived: Mapping[str, str], shape: TableShape, paths: Sequence[Path]) -> dict[str, str]:
-    """The derived columns of a table, with their SQL, that any of its files lacks. Raises CorruptFileError."""
+    """The derived columns of a table, with their SQL, that are missing in at least one of its files. Raises
+    CorruptFileError if a file is damaged."""
     there = {column.name for column in shape.columns}
     for path in paths if derived else ():
         with parquet_errors(path):
@@ -86,8 +89,8 @@ def missing_columns(derived: Mapping[str, str], shape: TableShape, paths: Sequen
 
 
 def plain_schema(source: Source) -> pa.Schema:
-    """The schema of published rows: that of the files in plain types, with fixed-size lists where all have the same
-    length. Raises CorruptFileError."""
+    """The schema of published rows: the schema of the files in plain types, with fixed-size lists if all have the same
+    length. Raises CorruptFileError if a file is damaged."""
     paths = source.paths
     with parquet_errors(paths[0]):
         schema = source.fill(pq.read_schema(paths[0]).empty_table()).schema
@@ -109,8 +112,41 @@ def _plain_type(type_: pa.DataType, lengths: set[int | None]) -> pa.DataType:
     return _PLAIN.get(type_, type_)
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How the columns of a table are stored: the paths of columns with a dictionary, and the largest number of rows of
+    a row group."""
+
+    dictionaries: frozenset[str] = frozenset()
+    group_rows: int = GROUP_ROWS
+
+    def options(self, schema: pa.Schema) -> dict[str, Any]:
+        """The options of PyArrow for writing rows of a schema."""
+        found = encodings(schema)
+        coded = [*(found["use_dictionary"] or ()), *sorted(self.dictionaries)]
+        others = {path: name for path, name in (found["column_encoding"] or {}).items() if path not in coded}
+        return {"use_dictionary": coded or False, "column_encoding": others or None}
+
+
+def source_layout(paths: Sequence[Path], schema: pa.Schema) -> Layout:
+    """The layout of published rows. Numbers that have a dictionary in all row groups of the files keep it; then row
+    groups are as long as in the files, since each has its own dictionary. Raises CorruptFileError if a file is
+    damaged."""
+    typed = set(encodings(schema)["column_encoding"] or ())
+    dictionaries, most = typed, 0
+    for path in paths:
+        with parquet_errors(path):
+            metadata = pq.read_metadata(path)
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            columns = [group.column(place) for place in range(metadata.num_columns)]
+            dictionaries &= {each.path_in_schema for each in columns if _DICTIONARY & {*each.encodings}}
+            most = max(most, group.num_rows)
+    return Layout(frozenset(dictionaries), most) if dictionaries and most else Layout()
+
+
 def plain_batch(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Rows in the types of a schema from `plain_schema`, with its columns in its order."""
+    """The rows in the types of `schema`, which comes from `plain_schema`, with its columns in its order."""
     columns = [_cast(rows[field.name].combine_chunks(), field.type) for field in schema]
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -127,14 +163,14 @@ def _cast(values: Any, type_: pa.DataType) -> Any:
 def write_splits(
     source: Source, folder: Path, home: str, about: Mapping[str, str], progress: Progress
 ) -> tuple[Split, ...]:
-    """Write the shards of all splits of a table into a folder, durably, and return them with names below `home`.
-    Raises CorruptFileError or StorageError."""
+    """Write the shards of all splits of a table into a folder, durably, and return them with names below `home`. Raises
+    CorruptFileError if the source is damaged, and StorageError if a file cannot be written."""
     rows = sum(row_counts(source.paths))
     size = sum(path.stat().st_size for path in source.paths)
     schema = described_schema(plain_schema(source), source.shape, about)
-    counts = source.counts(rows)
+    counts, layout = source.counts(rows), source_layout(source.paths, schema)
     writers = [
-        ShardWriter(folder, name, count, -(-size * count // max(1, rows) // SHARD_BYTES), schema, source.shape)
+        ShardWriter(folder, name, count, -(-size * count // max(1, rows) // SHARD_BYTES), schema, source.shape, layout)
         for name, count in zip(source.splits, counts, strict=True)
     ]
     begin = 0
@@ -162,8 +198,10 @@ def write_splits(
 class ShardWriter:
     """Writes the rows of a split in shards of equal length, in row groups."""
 
-    def __init__(self, folder: Path, split: str, rows: int, shards: int, schema: pa.Schema, shape: TableShape) -> None:
-        self.split, self.schema, self._shape = split, schema, shape
+    def __init__(
+        self, folder: Path, split: str, rows: int, shards: int, schema: pa.Schema, shape: TableShape, layout: Layout
+    ) -> None:
+        self.split, self.schema, self._shape, self._options = split, schema, shape, layout.options(schema)
         count = max(1, shards)
         self.paths = [folder / f"{split}-{number:05d}-of-{count:05d}.parquet" for number in range(count)]
         per_shard = -(-rows // count)
@@ -171,7 +209,7 @@ class ShardWriter:
         self._number, self._left = 0, self.shard_rows[0]  # of the open shard: its number, and rows to come
         self._writer: pq.ParquetWriter | None = None
         self._waiting: list[pa.Table] = []
-        self._group_rows = GROUP_ROWS
+        self._group_rows = layout.group_rows
 
     def append(self, rows: pa.Table) -> None:
         """Add rows."""
@@ -204,7 +242,7 @@ class ShardWriter:
             sorting = [pq.SortingColumn(self.schema.get_field_index(name)) for name in self._shape.key]
             self._writer = pq.ParquetWriter(
                 self.paths[self._number], self.schema, compression="zstd", compression_level=9,
-                sorting_columns=sorting, **encodings(self.schema),
+                sorting_columns=sorting, **self._options,
             )  # fmt: skip
         return self._writer
 
@@ -214,7 +252,7 @@ class ShardWriter:
         self._writer = None
 
     def close(self) -> None:
-        """Finish the last shard; a split without rows has an empty one. Raises CorruptFileError for missing rows."""
+        """Finish the last shard; a split without rows has an empty one. Raises CorruptFileError if rows are missing."""
         if self._count or self._left:
             raise CorruptFileError(f"expected {self._left} more rows of {self._shape.name}, found {self._count}")
         self._close_shard()

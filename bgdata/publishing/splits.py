@@ -19,12 +19,9 @@ SPLIT, GAME, POSITION = "split", "game", "position_id"
 
 
 def split_source(kind: Dataset[Any], parameters: Parameters, shape: TableShape, paths: Sequence[Path]) -> Source:
-    """A table with the split of each row.
-
-    A column `split` says it; rows of games with a seed have that of labels of the same games. Decisions and positions
-    that players are scored on are for tests, and everything else, which has no splits, is `train`, the name that hubs
-    give to all rows.
-    """
+    """A table with the split of each row. A column `split` gives the splits; otherwise a row of a game with a seed has
+    the split that labels of this game have. Decisions and positions by which players are scored are in `test`; every
+    other table has only `train`, the name that hubs give to all rows."""
     names = [column.name for column in shape.columns]
     if SPLIT in names:
         return _by_column(shape, paths)
@@ -37,13 +34,13 @@ def split_source(kind: Dataset[Any], parameters: Parameters, shape: TableShape, 
 
 
 def column_in_one_split(shape: TableShape) -> str:
-    """The column each value of which is in one split of a table: the game of its rows, or else the position."""
+    """The column whose values never occur in two splits of a table: the game of its rows, or else the position."""
     names = [column.name for column in shape.columns]
     return GAME if shape.key[0] == GAME else POSITION if POSITION in names else ""
 
 
 def _by_column(shape: TableShape, paths: Sequence[Path]) -> Source:
-    """Splits as the column `split` names them; those of training first."""
+    """The splits that the column `split` names; the splits of training come first."""
     found = [np.asarray(group[SPLIT].combine_chunks().cast("string")) for group in groups(paths, [SPLIT])]
     texts = np.concatenate(found) if found else np.array([], object)
     names, codes = np.unique(texts.astype(str), return_inverse=True)
@@ -57,7 +54,7 @@ def _rank(name: str) -> int:
 
 
 def _source(shape: TableShape, paths: Sequence[Path], codes: Any, names: Sequence[str]) -> Source:
-    """A table with these splits, without those that have no rows."""
+    """A table with these splits; splits that have no rows are left out."""
     if codes is None or not len(codes):
         return Source(shape, paths, (TRAIN,))
     there = np.unique(codes)

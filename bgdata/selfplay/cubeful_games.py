@@ -89,7 +89,7 @@ class Book(NamedTuple):
 
 
 class GameScratch(NamedTuple):
-    """Scratch of one thread."""
+    """Scratch memory of one thread."""
 
     position: TreeScratch  # for chances; its `rolls` also for static plays and luck
     plays: CubeTree
@@ -98,7 +98,7 @@ class GameScratch(NamedTuple):
 
 @kernel()
 def new_game_scratch(networks: Networks, ply: int) -> GameScratch:
-    """Scratch of one thread for this ply."""
+    """Scratch memory of one thread for this ply."""
     return GameScratch(new_tree_scratch(networks, ply), new_cube_tree(networks, ply), new_volatility_scratch(networks))
 
 
@@ -206,14 +206,14 @@ def takes(terms: Terms, moment: Moment, chances: Chances) -> bool:
 
 @kernel(borrows=True)
 def way_of(terms: Terms, owner: int, outcome: int) -> int:
-    """How a game counts that was won as a single game, gammon or backgammon (1 to 3): as a single game under the Jacoby
-    rule if nobody has doubled."""
+    """How a game counts that was won as a single game, gammon or backgammon (1 to 3): as a single game if the Jacoby
+    rule applies and nobody has doubled."""
     return 1 if terms.length == 0 and terms.is_jacoby and owner == NOBODY else outcome
 
 
 @kernel(borrows=True)
 def note(book: Book, turn: int, board: Boards, chances: Chances, moment: Moment, player: int, action: int) -> None:
-    """Fill all of book[turn] except dice and play, if there is room."""
+    """Fill all of book[turn] except dice and play, if it exists."""
     if turn >= len(book.boards):
         return
     for slot in range(26):
@@ -226,7 +226,7 @@ def note(book: Book, turn: int, board: Boards, chances: Chances, moment: Moment,
 
 @kernel(borrows=True)
 def note_play(book: Book, turn: int, die: int, other_die: int, chosen: Boards) -> None:
-    """Fill the dice and the play of book[turn], if there is room."""
+    """Fill the dice and the play of book[turn], if it exists."""
     if turn < len(book.boards):
         book.records[turn, 3], book.records[turn, 4] = die, other_die
         for slot in range(26):
@@ -291,8 +291,8 @@ def play_roll(
     tree: CubeTree,
     chosen: Boards,
 ) -> tuple[float, bool]:
-    """Fill chosen[slot] with the play of dice from board[slot]. `opponent` is the moment after it; `likely` are the
-    plays of each roll considered for luck, and those of the next roll.
+    """Fill chosen[slot] with the play of dice from board[slot]. `opponent` is the moment after it; `likely` says which
+    plays of a roll are considered for luck, and which plays of the next roll.
 
     Returns the luck of the roll, 0 unless it is measured, and whether the opponent's chances after the play are in
     rolls.evaluation.chances[0, 0:5]. `tree.rolls` may be `rolls`.
@@ -375,7 +375,7 @@ def play_match(
     book: Book,
 ) -> tuple[int, int, float]:
     """Fill games[number, (score of player 0, of player 1, whether it is the Crawford game, winner, points, cube value,
-    way, turns)] and the book. Returns (games, turns, luck of player 0)."""
+    way, turns)] and the book. Returns the number of games, the number of turns, and the luck of player 0."""
     score_0, score_1, number, row, is_past, luck = 0, 0, 0, 0, False, 0.0
     while True:
         away_0, away_1 = terms.length - score_0, terms.length - score_1
@@ -410,8 +410,8 @@ def fill_matches(
     books: Book,
 ) -> None:
     """Fill counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the books
-    [row, turn] with matches[row] of a seed, for rows begin:end. In pairs, matches 2k and 2k + 1 use the dice of k, and
-    the sides change seats in 2k + 1."""
+    [row, turn] with matches[row] of a seed, for rows begin:end. If `is_paired`, matches 2k and 2k + 1 use the dice of
+    k, and the sides change seats in 2k + 1."""
     swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(chooser.networks, terms.ply)
     for row in range(begin, end):
         match = matches[row]

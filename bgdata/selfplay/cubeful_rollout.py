@@ -10,6 +10,7 @@ item get the same dice.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,7 +67,7 @@ class CubefulStart(NamedTuple):
 
 
 def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStart]:
-    """The cube actions of the player on roll before the roll, by name."""
+    """The starts after each cube action of the player on roll before the roll, by name of the action."""
     board = np.array(position.board, np.int8)
     starts = {"no double": CubefulStart(board, stakes, may_double=False)}
     if stakes.may_double:
@@ -75,8 +76,8 @@ def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStar
 
 
 def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: int) -> dict[str, CubefulStart]:
-    """The better plays by name, at least two if the roll has two. After them the opponent is on roll, and may
-    double."""
+    """The starts after the better plays, by name of the play; at least two if the roll has two plays. After them the
+    opponent is on roll, and may double."""
     chosen = [row for place, row in enumerate(ranked[:most]) if place < 2 or row.loss <= within]
     return {
         str(row.play): CubefulStart(np.array(row.play.next_position.board, np.int8), stakes.flip()) for row in chosen
@@ -109,11 +110,31 @@ def roll_out_with_cube(
     unless `rules` are as for money.
 
     All positions get the dice of `item` of the seed. The result does not depend on the number of threads. Games are
-    played to the end, or in money play to an exact table: settings must not truncate them. Raises UsageError for
-    numbers out of range, a player without networks and settings that cut games short, InvalidParameterError for rules
-    that do not fit the stakes, and InvalidPositionError.
+    played to the end, or in money play to an exact table: settings must not truncate them. Raises UsageError if numbers
+    are out of range, the player has no networks or settings cut games short; InvalidParameterError if rules do not fit
+    the stakes; and InvalidPositionError if a position is invalid.
     """
     limits.check()
+    roll, stakes = rolled_with_cube(starts, chooser, rules, seed, settings, item), starts[0].stakes
+    rows, blocks = np.arange(len(starts)), np.empty((len(starts), 0, 2))
+    while True:
+        blocks = np.concatenate([blocks, roll(rows, blocks.shape[1], limits.trials // BLOCK)], axis=1)
+        result = result_of(blocks, stakes, rules)
+        is_reached = (result.standard_errors <= limits.until * result.point).all()
+        if blocks.shape[1] * BLOCK >= limits.most_trials or is_reached:
+            return result
+
+
+def rolled_with_cube(
+    starts: list[CubefulStart],
+    chooser: Chooser,
+    rules: CubeRules,
+    seed: int = 0,
+    settings: RolloutSettings = PLAIN,
+    item: int = 0,
+) -> Callable[[NDArray[np.int64], int, int], Values]:
+    """A function of (int64[k] rows of `starts`, first block, count) that returns float64[k, count, (value, luck)], for
+    `result_of`. Raises the errors of `roll_out_with_cube`."""
     if (settings.stop, settings.turns) != (PLAIN.stop, PLAIN.turns):
         raise UsageError(
             "expected neither --stop nor --truncate with the cube in play, whose games go to an end; try: --cubeless"
@@ -121,29 +142,27 @@ def roll_out_with_cube(
     require_networks(chooser, "to handle the cube")
     boards = np.array([start.board for start in starts], np.int8)
     numbers_of(boards, None)  # raises for an invalid position
-    stakes = starts[0].stakes
-    terms = rollout_terms(stakes, rules, with_luck=settings.with_luck, ply=settings.play_ply)
-    rows = []
+    terms = rollout_terms(starts[0].stakes, rules, with_luck=settings.with_luck, ply=settings.play_ply)
+    fields = []
     for start in starts:
         cube, score = start.stakes.cube, start.stakes.score
         game = (0, 0, False) if isinstance(score, Money) else (score.away, score.opponent_away, score.is_crawford)
-        rows.append((cube.value, _OWNERS[cube.owner], start.may_double, *game))
-    arrays = boards, np.array(rows, np.int64), item
-    kernel_settings, count = settings.for_kernels(seed), 0
-    blocks = np.empty((len(boards), 0, 2))
-    while True:
-        found = np.empty((len(boards), limits.trials // BLOCK, 2))
-        size = found.shape[0] * found.shape[1]
-        in_threads(fill_cubeful_blocks, size, chooser, terms, kernel_settings, *arrays, count, found)
-        blocks, count = np.concatenate([blocks, found], axis=1), count + found.shape[1]
-        result = result_of(blocks, stakes, rules)
-        if count * BLOCK >= limits.most_trials or (result.standard_errors <= limits.until * result.point).all():
-            return result
+        fields.append((cube.value, _OWNERS[cube.owner], start.may_double, *game))
+    kernel_settings, own = settings.for_kernels(seed), np.array(fields, np.int64)
+
+    def roll_out_blocks(rows: NDArray[np.int64], first: int, count: int) -> Values:
+        found = np.empty((len(rows), count, 2))
+        arrays = np.ascontiguousarray(boards[rows]), own[rows], item, first, found
+        in_threads(fill_cubeful_blocks, len(rows) * count, chooser, terms, kernel_settings, *arrays)
+        return found
+
+    return roll_out_blocks
 
 
 def rollout_terms(stakes: Stakes, rules: CubeRules, *, with_luck: bool, ply: int) -> Terms:
-    """The stakes of the games, and how both sides play at a ply and handle the cube. Raises UsageError, and
-    InvalidParameterError, also for beavers, two cube life indexes and local volatility."""
+    """The stakes of the games, and how both sides play at a ply and handle the cube. Raises UsageError if the stakes
+    cannot be rolled out, and InvalidParameterError if the rules do not fit, or have beavers, two cube life indexes or a
+    local volatility."""
     check_rules(stakes, rules)
     if rules.has_beavers:
         raise InvalidParameterError("expected rollouts without beavers, got them")
@@ -168,8 +187,7 @@ def result_of(blocks: Values, stakes: Stakes, rules: CubeRules) -> CubefulRollou
     n, count = blocks.shape[:2]
     plain, luck = (blocks[:, :, place] for place in (0, 1))
     is_money = isinstance(stakes.score, Money)
-    scale, shift = (1.0 / stakes.cube.value, 0.0) if is_money else (0.5, 0.5)
-    values = np.stack([scale * (plain - luck) + shift, scale * plain + shift], axis=2)
+    values = np.stack([values_of(plain - luck, stakes), values_of(plain, stakes)], axis=2)
     means, errors = np.empty((n, 2)), np.empty((n, 2))
     fill_statistics(values, means, errors)
     trials = np.full(n, count * BLOCK, np.int64)
@@ -177,8 +195,15 @@ def result_of(blocks: Values, stakes: Stakes, rules: CubeRules) -> CubefulRollou
     return CubefulRollout(means[:, 0], errors[:, 0], errors[:, 1], trials, values[:, :, 0], point)
 
 
+def values_of(trials: Values, stakes: Stakes) -> Values:
+    """Values in the unit of trials, as points per unit of the cube of `stakes` or as mwc."""
+    scale, shift = (1.0 / stakes.cube.value, 0.0) if isinstance(stakes.score, Money) else (0.5, 0.5)
+    return scale * trials + shift
+
+
 def difference(result: CubefulRollout, row: int, other: int) -> tuple[float, float]:
-    """The value of a row minus that of another, and the standard error of this difference, block by block."""
+    """The value of a row minus the value of the row `other`, and the standard error of this difference, block by
+    block."""
     gaps = result.blocks[row] - result.blocks[other]
     return float(gaps.mean()), float(gaps.std(ddof=1) / math.sqrt(len(gaps)))
 
@@ -230,9 +255,10 @@ def trial_of(
     board: Boards,
     chosen: Boards,
 ) -> tuple[float, float]:
-    """(value at the end, luck of all rolls) for player 0, first on roll, in one game from board[slot]. board[slot] and
-    chosen[slot] are overwritten. `dice` are the stream of rolls, and the places of the first two rolls among all 36.
-    Values are points, or from -1 to 1 in a match. In money play a game ends where the two-sided table covers it."""
+    """The value at the end, and the luck of all rolls, for player 0, who is on roll first, in one game from
+    board[slot]. board[slot] and chosen[slot] are overwritten. `dice` are the stream of rolls, and the places of the
+    first two rolls among all 36. Values are points, or from -1 to 1 in a match. In money play a game ends where the
+    two-sided table covers it."""
     seen = start.game, MatchGame(start.game.opponent_away, start.game.away, start.game.is_crawford)
     over = outcome_of(board, CHECKERS)
     if over != 0:  # after a play that ends the game

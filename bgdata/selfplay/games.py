@@ -74,7 +74,7 @@ def play_games(first_player: Player, second_player: Player, count: int, seed: in
 
     Game g of a seed between the same players is always the same, on any number of threads and in any batch. A kernel
     plays the games if both players are `choices.KernelPlayer`. Otherwise all unfinished games advance turn by turn, and
-    the player on roll chooses many plays at a time. Raises UsageError for numbers beyond 0 to 2^63 - 1, and
+    the player on roll chooses many plays at a time. Raises UsageError if a number is outside 0 to 2^63 - 1, and
     InvalidPositionError if a player's answers are not positions.
     """
     if not (isinstance(first_player, KernelPlayer) and isinstance(second_player, KernelPlayer)):
@@ -92,7 +92,7 @@ def play_games_with_luck(
     player's, in points.
 
     Results are the same on any number of threads and in any batch. Estimating luck takes about 20 times as long as
-    games of kernel players. Raises UsageError for an estimator without networks, and the errors of `play_games`.
+    games of kernel players. Raises UsageError if the estimator has no networks, and the errors of `play_games`.
     """
     require_networks(estimator, "to estimate luck")
     return _play_in_lockstep((first_player, second_player), estimator, count, seed, first)
@@ -101,7 +101,7 @@ def play_games_with_luck(
 def _play_in_lockstep(
     players: tuple[Player, Player], estimator: Chooser | None, count: int, seed: int, first: int
 ) -> tuple[Games, NDArray[np.float64]]:
-    """Games played turn by turn, and the net luck of the player named first, or 0 without an estimator."""
+    """Games played turn by turn, and the net luck of the player named first, or 0 if there is no estimator."""
     check_numbers(count, seed, first)
     numbers = np.arange(first, first + count, dtype=np.int64)
     games = Games(numbers, np.empty(count, np.int8), np.empty(count, np.int32), numbers % 2 == 0)
@@ -149,8 +149,8 @@ def self_play(
     """Play games first, first + 1, ... of a seed, without the cube. Player 0 begins if the first die is higher.
 
     Game g of a seed is always the same, on any number of threads and in any batch. The estimator, a chooser with
-    networks, evaluates positions and rolls; by default it is the player itself. Raises UsageError for luck without
-    networks, and for numbers beyond 0 to 2^63 - 1.
+    networks, evaluates positions and rolls; by default it is the player itself. Raises UsageError if luck is wanted but
+    there are no networks, or if a number is outside 0 to 2^63 - 1.
     """
     check_numbers(count, seed, first)
     estimator = chooser if estimator is None else estimator
@@ -178,8 +178,9 @@ def self_play(
 def _play_pages(
     choosers: tuple[Chooser, Chooser], is_paired: bool, seed: int, games: NDArray[np.int64], room: int
 ) -> tuple[NDArray[Any], ...]:
-    """(outcomes, who begins, number of turns; boards, dice and boards after the play [game, turn, ...]) of games of a
-    seed. Each game keeps up to `room` turns; later turns are played but not kept."""
+    """Games of a seed: for each game its outcome, who begins and the number of turns; for each turn the board, the dice
+    and the board after the play, [game, turn,...]. Each game keeps up to `room` turns; later turns are played but not
+    kept."""
     n = len(games)
     boards, dice, after_play = (np.empty((n, room, width), np.int8) for width in (26, 2, 26))
     pages = np.empty(n, np.int8), np.empty(n, np.int8), np.empty(n, np.int32), boards, dice, after_play
@@ -190,11 +191,9 @@ def _play_pages(
 def net_lucks(
     begins: NDArray[np.integer], offsets: NDArray[np.int64], lucks: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """float64[games]: the luck of player 0 minus that of player 1 in points; NaN where luck was not measured.
-
-    Sums are in the order of turns, so that all machines agree. The luck-adjusted result of player 0 is its points minus
-    its net luck.
-    """
+    """float64[games]: the luck of player 0 minus the luck of player 1, in points; NaN where luck was not measured. Sums
+    are in the order of turns, so that all machines agree. The luck-adjusted result of player 0 is its points minus its
+    net luck."""
     games = np.repeat(np.arange(len(begins)), np.diff(offsets))
     is_player_0 = (begins[games] + np.arange(len(games)) - offsets[games]) % 2 == 0
     signed = np.where(is_player_0, lucks, -lucks).astype(np.float64)
@@ -226,7 +225,7 @@ class Turns(NamedTuple):
 
 
 class GameScratch(NamedTuple):
-    """Scratch of one thread for playing games."""
+    """Scratch memory of one thread for playing games."""
 
     after: Boards  # [MAX_PLAYS, 26]
     notes: Notes  # [MAX_NOTES]
@@ -236,7 +235,7 @@ class GameScratch(NamedTuple):
 
 @kernel()
 def new_game_scratch(first_chooser: Chooser, second_chooser: Chooser) -> GameScratch:
-    """Scratch for one thread."""
+    """Scratch memory for one thread."""
     after, notes = np.empty((MAX_PLAYS, 26), np.int8), np.empty(MAX_NOTES, np.int64)
     return GameScratch(after, notes, choice_scratch(first_chooser), choice_scratch(second_chooser))
 
@@ -258,8 +257,8 @@ def fill_games(
     after_play: Boards,
 ) -> None:
     """Fill outcomes[row], begins[row], turns[row] and, as far as there is room, boards[row, turn, slot], dice[row,
-    turn, 0:2] and after_play[row, turn, slot] with game numbers[row] of a seed, for rows begin:end. In pairs, games 2k
-    and 2k + 1 use the dice of k, and the players take turns to begin; else the higher first die begins."""
+    turn, 0:2] and after_play[row, turn, slot] with game numbers[row] of a seed, for rows begin:end. If `is_paired`,
+    games 2k and 2k + 1 use the dice of k, and the players take turns to begin; else the higher first die begins."""
     scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
     for row in range(begin, end):
         game = numbers[row]
@@ -294,8 +293,8 @@ def play_game(
     record: Turns,
 ) -> tuple[int, int]:
     """Fill the record with the turns of a game from board[slot], which is overwritten. `side` begins: 0 for the player
-    named first, 1 for the other one. With `is_opening` the first roll of the game is not a double. Returns (points to
-    the player named first, turns). A game is cut after `most_turns`, for 0 points."""
+    named first, 1 for the other one. If `is_opening`, the first roll of the game is not a double. Returns the points to
+    the player named first, and the number of turns. A game is cut after `most_turns`, for 0 points."""
     outcome, turn = 0, 0
     while outcome == 0 and turn < most_turns:
         die, other_die = dice_at(stream, turn) if is_opening else dice_of(random_bits(stream, turn))
@@ -319,8 +318,8 @@ def play_game(
 def choose_play(
     chooser: Chooser, board: Boards, n: int, game: int, turn: int, after: Boards, scratch: Scratch, record: Turns
 ) -> int:
-    """The row of after[0:n, slot] that a player chooses: see `choices.choose`. Also fill chances and sources of the
-    record if there is room; then even a forced play is evaluated."""
+    """The row of after[0:n, slot] that a player chooses: see `choices.choose`. If the record has room, also fill its
+    chances and sources; then even a forced play is evaluated."""
     if len(record.sources) == 0:
         return choose(chooser, board, after, n, game, turn, scratch)
     best, source = choose_by_chances(chooser.networks, chooser.tables, after, n, scratch)
@@ -349,8 +348,8 @@ def fill_values(
     dice: Dice,
     values: NDArray[np.float32],
 ) -> None:
-    """Fill values[0, turn] with the static equity of boards[turn, slot], and `with_luck` values[1, turn] with the luck
-    of dice[turn, 0:2], for games begin:end. Turns offsets[row]:offsets[row + 1] belong to game `row`."""
+    """Fill values[0, turn] with the static equity of boards[turn, slot], and, if `with_luck`, values[1, turn] with the
+    luck of dice[turn, 0:2], for games begin:end. Turns offsets[row]:offsets[row + 1] belong to game `row`."""
     networks, tables = estimator.networks, estimator.tables
     scratch = new_roll_scratch(networks)
     for row in range(begin, end):
@@ -364,7 +363,7 @@ def fill_values(
 
 
 class LockstepTurn(NamedTuple):
-    """One turn of all games that are not over before it."""
+    """One turn of all games that are not over yet."""
 
     rows: NDArray[np.int64]  # [n] rows of these games among all games
     boards: Boards  # [n, 26] before the roll, for the player on roll
@@ -373,7 +372,7 @@ class LockstepTurn(NamedTuple):
 
 
 def turns_in_lockstep(players: tuple[Player, Player], seed: int, numbers: NDArray[np.int64]) -> Iterator[LockstepTurn]:
-    """Turn 0, 1, ... of games int64[n] `numbers` of a seed, until all are over."""
+    """Yield turn 0, 1, ... of games int64[n] `numbers` of a seed, until all are over."""
     rows, boards = np.arange(len(numbers)), np.tile(START, (len(numbers), 1))
     for turn in count_up():
         if not len(rows):
@@ -394,8 +393,8 @@ def turns_in_lockstep(players: tuple[Player, Player], seed: int, numbers: NDArra
 def checked_choices(
     player: Player, boards: Boards, rolls: NDArray[np.int8], games: NDArray[np.int64], turn: int
 ) -> Boards:
-    """int8[n, 26]: the checked plays that `Player.choose_plays` gives for the turn of these games. A kernel player
-    chooses by game and turn, as in `fill_games`. Raises InvalidPositionError for answers that are not positions."""
+    """int8[n, 26]: the plays that `Player.choose_plays` returns for the turn of these games, checked. A kernel player
+    chooses by game and turn, as in `fill_games`. Raises InvalidPositionError if an answer is not a position."""
     if isinstance(player, KernelPlayer):
         return chosen_boards(player.chooser, boards, rolls, games, turn)
     chosen = player.choose_plays(boards, rolls)
@@ -430,11 +429,9 @@ class SeriesResult:
 
 
 def result_of(games: Games) -> SeriesResult:
-    """The result of one game or more. Raises UsageError if there are none.
-
-    The two games with the same dice (numbers 2k and 2k + 1) are one observation, because the luck of the dice cancels
-    between them. A game without its partner is one observation.
-    """
+    """The result of one game or more. Raises UsageError if there are none. The two games with the same dice (numbers 2k
+    and 2k + 1) are one observation, because the luck of the dice cancels between them. A game without its partner is
+    one observation."""
     count = len(games.outcomes)
     if count == 0:
         raise UsageError("expected at least one game, got none")

@@ -9,12 +9,11 @@ The value before a roll is the mean over all rolls. This mean differs a little f
 because the evaluator now looks one roll further, and at the end of the game the mean may be far from the result. This
 difference is `drift`. Then, from one player's point of view,
 
-    final - initial = net luck + net skill + net drift        (exactly; no drift where values are exact)
+    final - initial = net luck + net skill + net drift
 
-The luck-adjusted result, final - net luck, is an unbiased estimate of net skill, whatever the drift (Douglas Zare,
-"Hedging toward skill", GammonVillage 2000). All values are cubeless money equities in points per unit cube; cube
-actions are not valued.
-"""
+exactly, and there is no drift where values are exact. The luck-adjusted result, final - net luck, is an unbiased
+estimate of net skill, whatever the drift (Douglas Zare, "Hedging toward skill", GammonVillage 2000). All values are
+cubeless money equities in points per unit cube; cube actions are not valued."""
 
 from __future__ import annotations
 
@@ -83,7 +82,7 @@ class LuckTotals(NamedTuple):
 
 
 def game_luck(evaluator: Evaluator, game: RecordedGame) -> GameLuck:
-    """Luck, skill and drift of every turn. Raises UsageError for a player that does not evaluate positions."""
+    """Luck, skill and drift of every turn. Raises UsageError if the player does not evaluate positions."""
     values = turn_values(evaluator, game.boards, game.dice, game.after_play)
     if len(game.boards) and np.array_equal(game.boards[0], _START):
         values.before[0] = 0.0
@@ -95,7 +94,7 @@ def game_luck(evaluator: Evaluator, game: RecordedGame) -> GameLuck:
 
 
 def totals(game: RecordedGame, found: GameLuck) -> LuckTotals:
-    """Sum the luck, skill and drift of one game."""
+    """The sums of luck, skill and drift of one game."""
     sides = signs(game.players)
     initial = float(sides[0] * found.values.before[0]) if len(sides) else 0.0
     luck, skill = (
@@ -116,10 +115,8 @@ def signs(players: NDArray[np.int8]) -> Values:
 
 def turn_values(evaluator: Evaluator, boards: Boards, dice: NDArray[np.int8], after_play: Boards) -> TurnValues:
     """Values before and after each turn, from int8[n, 26] boards, int8[n, 2] dice, and int8[n, 26] boards after the
-    play, for the player who moved. A kernel evaluates networks at 0-ply, about a hundred times faster.
-
-    Raises UsageError for a player that does not evaluate positions.
-    """
+    play, for the player who moved. A kernel evaluates networks at 0-ply, about a hundred times faster. Raises
+    UsageError if the player does not evaluate positions."""
     as_evaluator(getattr(evaluator, "label", type(evaluator).__name__), evaluator)
     values = np.empty((3, len(boards)))
     if isinstance(evaluator, NetworkPlayer):

@@ -45,17 +45,15 @@ Values = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Rolled = Callable[[Rows, Rows, int], Values]
 """float64[rows, blocks, 2, 5]: `count` blocks of int64[rows] boards, from int64[rows] first blocks on."""
-Through = Callable[[Rolled], Rolled]
+Wrapper = Callable[[Rolled], Rolled]
 StillOpen = Callable[[list[Values]], NDArray[np.bool_]]
 STOPS = {"end": BearoffSource.NONE, "exact": BearoffSource.EXACT, "tables": BearoffSource.COMBINED}
 _EQUITY = np.array([2.0, 1.0, 1.0, -1.0, -1.0])
 
 
 class RolloutResult(NamedTuple):
-    """One row for each position, for the player on roll before the roll.
-
-    Chances are unbiased means, so a chance near 0 may be slightly negative; `legal_chances` are limited to 0 to 1.
-    """
+    """One row for each position, for the player on roll before the roll. Chances are unbiased means, so a chance near 0
+    may be slightly negative; `legal_chances` are limited to 0 to 1."""
 
     chances: Values  # [n, 5]
     standard_errors: Values  # [n, 5]
@@ -69,7 +67,7 @@ class RolloutResult(NamedTuple):
         return ordered_chances(self.chances)
 
     def rows(self, chosen: NDArray[np.int64]) -> Self:
-        """The chosen rows, in the given order."""
+        """The rows whose numbers are `chosen`, in the given order."""
         columns: Iterator[Any] = (column[chosen] for column in self)
         return type(self)(*columns)
 
@@ -89,7 +87,7 @@ class RolloutSettings(NamedTuple):
     play_ply: int = 0  # 0 or 1: ply at which both sides choose plays
 
     def for_kernels(self, seed: int) -> KernelSettings:
-        """The settings as numbers for kernels. Raises UsageError for values out of range or unknown words."""
+        """The settings as numbers for kernels. Raises UsageError if a value is out of range or a word unknown."""
         if self.stop not in STOPS:
             raise UsageError(f"expected a rollout to stop at one of {', '.join(STOPS)}, got {self.stop!r}")
         if not 0 <= seed < 1 << 63:
@@ -120,7 +118,7 @@ class Limits(NamedTuple):
         return self.most_trials or self.trials
 
     def check(self) -> None:
-        """Raise UsageError unless these trials give a standard error and end."""
+        """Raise UsageError unless these limits give a standard error and end the rollout."""
         if self.trials > MAX_TRIALS:
             raise UsageError(f"expected at most {MAX_TRIALS:,} trials, got {self.trials}")
         if self.trials < 2 * BLOCK or self.trials % BLOCK:
@@ -141,20 +139,20 @@ def roll_out(
     settings: RolloutSettings = PLAIN,
     *,
     items: Rows | None = None,
-    through: Through = lambda rolled: rolled,
+    wrap: Wrapper = lambda rolled: rolled,
 ) -> RolloutResult:
     """Roll out int8[n, 26] boards with a number of trials each, or within limits: a multiple of 36, at least 72.
 
-    With `until`, rounds of `trials` are added, up to `most_trials` in all, until the standard error of the equity is at
-    most `until` points; a position that does not reach it keeps its larger one. Board i gets the dice of items[i] of
-    the seed (int64[n], 0 or more; by default i). The result of a position does not depend on other positions or on
-    threads, except that with `until`, boards of one item get as many rounds as the slowest of them. `through` is that
-    of `rolled_blocks`. Raises UsageError for numbers out of range and for a player without networks, and
-    InvalidPositionError.
+    If `limits.until` is set, rounds of `trials` are added, up to `most_trials` in all, until the standard error of the
+    equity is at most `until` points; a position that does not reach it keeps its larger one. Board i gets the dice of
+    items[i] of the seed (int64[n], 0 or more; by default i). The result of a position does not depend on other
+    positions or on threads, except that, with such a limit, boards of one item get as many rounds as the slowest of
+    them. `wrap` is passed to `rolled_blocks`. Raises UsageError if numbers are out of range or the player has no
+    networks, and InvalidPositionError if a board is illegal.
     """
     numbers, limits = numbers_of(boards, items), limits if isinstance(limits, Limits) else Limits(limits)
     still_open = open_groups(numbers, limits)
-    blocks = rolled_blocks(boards, chooser, seed, settings, limits, numbers, still_open, through)
+    blocks = rolled_blocks(boards, chooser, seed, settings, limits, numbers, still_open, wrap)
     return RolloutResult.join([result_of(np.empty((0, 2, 2, 5))), *(result_of(found[None]) for found in blocks)])
 
 
@@ -180,22 +178,22 @@ def rolled_blocks(
     limits: Limits,
     items: Rows,
     still_open: StillOpen,
-    through: Through = lambda rolled: rolled,
+    wrap: Wrapper = lambda rolled: rolled,
 ) -> list[Values]:
     """float64[blocks, 2, 5] for each int8[n, 26] board: means of the final chances and of the luck in blocks of 36
     trials. Board i has the dice of items[i] of the seed.
 
     All boards get one round of `limits.trials`, then open boards get more rounds, up to `limits.most_trials` each.
     `still_open` takes the blocks of all boards and returns bool[n], whether a board needs more games. A closed board
-    may open again: it continues with its own next games, so its blocks depend on its number of games alone. `through`
+    may open again: it continues with its own next games, so its blocks depend on its number of games alone. `wrap`
     takes the function that rolls out blocks and returns a function to call instead of it, which may roll out fewer
     blocks at a time, show progress, or return blocks from an earlier run.
 
-    Raises UsageError for wrong limits and for a player without networks.
+    Raises UsageError if limits are wrong or the player has no networks.
     """
     limits.check()
     require_networks(chooser, "to roll out")
-    roll = through(rolled_in_kernel(boards, chooser, seed, settings, items))
+    roll = wrap(rolled_in_kernel(boards, chooser, seed, settings, items))
     blocks, rows = [np.empty((0, 2, 5))] * len(boards), np.arange(len(boards))
     while len(rows):
         begins = np.array([len(blocks[row]) for row in rows.tolist()], np.int64)
@@ -207,7 +205,7 @@ def rolled_blocks(
 
 def open_groups(groups: Rows, limits: Limits) -> StillOpen:
     """The `still_open` of `rolled_blocks` for boards in groups (int64[n]): boards of a group get the same number of
-    blocks, as many as the slowest of them needs for its standard error."""
+    blocks, as many as the slowest board needs for its standard error."""
 
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
         errors = np.array([result_of(each[None]).equity_standard_errors[0] for each in blocks])
@@ -234,11 +232,11 @@ def rolled_in_kernel(
 def rolled_by(
     player: Player, boards: Boards, chooser: Chooser, seed: int, settings: RolloutSettings, items: NDArray[np.int64]
 ) -> Rolled:
-    """A function that rolls out blocks of int8[n, 26] boards, for the `through` of `rolled_blocks`, with any player for
+    """A function that rolls out blocks of int8[n, 26] boards, for the `wrap` of `rolled_blocks`, with any player for
     both sides, such as gnubg or bgsage. The player chooses the plays of many games at a time.
 
     `chooser` contains the networks and tables that measure luck and end games. Luck averages to zero with any player.
-    Raises UsageError for wrong settings, and InvalidPositionError for answers of the player that are not positions.
+    Raises UsageError if settings are wrong, and InvalidPositionError if the player's answers are not positions.
     """
     kernel_settings = settings.for_kernels(seed)
 
@@ -286,7 +284,8 @@ def played_trials(
 
 
 def numbers_of(boards: Boards, items: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """int64[n]: the given items, or 0 to n - 1. Raises UsageError and InvalidPositionError."""
+    """int64[n]: the given items, or 0 to n - 1. Raises UsageError if their number or range is wrong, and
+    InvalidPositionError if a board is illegal."""
     check_legal_boards(np.ascontiguousarray(check_boards(boards)))
     numbers = np.arange(len(boards), dtype=np.int64) if items is None else np.asarray(items, np.int64)
     if numbers.shape != (len(boards),) or (numbers < 0).any():
@@ -317,7 +316,7 @@ def equities_of(chances: Values) -> Values:
 
 
 def mean_and_error(values: Values) -> tuple[Values, Values]:
-    """(float64[columns] means, float64[columns] standard errors) of float64[n, columns], summed in order."""
+    """The means and the standard errors, float64[columns] each, of float64[n, columns], summed in order."""
     means, errors = np.empty((2, 1, values.shape[1]))
     fill_statistics(np.ascontiguousarray(values[None]), means, errors)
     return means[0], errors[0]

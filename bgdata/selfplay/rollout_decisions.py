@@ -4,8 +4,8 @@ Standard errors of losses come from differences between plays, block by block. W
 make these differences more accurate; with it, most of the common noise is already removed.
 
 Close plays can get most of the games. After every round the plays are compared with the best one. A play that is
-several standard errors of the difference behind is settled: it gets no more games unless the others fall. So the
-smallest losses are the most accurate.
+several standard errors of the difference behind is settled: it gets no more games unless the values of the other plays
+fall. So the smallest losses are the most accurate.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from bgdata.evaluation.lookahead import largest_of, places_of
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.selfplay import rollout
-from bgdata.selfplay.rollout import Limits, RolloutResult, RolloutSettings, Through, Values
+from bgdata.selfplay.rollout import Limits, RolloutResult, RolloutSettings, Values, Wrapper
 from bgdata.selfplay.rollout_kernels import fill_statistics
 
 
 class Window(NamedTuple):
-    """Which plays are rolled out: those within `within` points of the best by static evaluation, at least `least_plays`
-    and at most `most_plays` of them."""
+    """The rule that says which plays are rolled out: those within `within` points of the best by static evaluation, at
+    least `least_plays` and at most `most_plays` of them."""
 
     within: float = 0.16
     least_plays: int = 2
@@ -48,7 +48,7 @@ NARROW, ONE_ROUND = Window(), Limits()
 
 
 class Decision(NamedTuple):
-    """The rolled-out plays of one decision, the best first; chances and equities are those of the player who moves."""
+    """The rolled-out plays of one decision, the best first; chances and equities are for the player who moves."""
 
     boards: Boards  # [k, 26] after the play, the OPPONENT on roll
     result: RolloutResult  # [k]
@@ -66,14 +66,15 @@ def roll_out_decision(
     settings: RolloutSettings = rollout.PLAIN,
     window: Window = NARROW,
     limits: Limits = ONE_ROUND,
-    through: Through = lambda rolled: rolled,
+    wrap: Wrapper = lambda rolled: rolled,
     settled_at: float | None = None,
 ) -> Decision:
     """Roll out the better plays of one int8[26] board and roll, all with the dice of item 0 of the seed.
 
-    All plays get as many trials as the least accurate one needs for its standard error. With `settled_at`, a play that
-    is more than that many standard errors behind gets no more games. `through` is that of `rolled_blocks`. Raises
-    UsageError, also for a player without networks, InvalidPositionError and InvalidRollError.
+    All plays get as many trials as the least accurate one needs for its standard error. If `settled_at` is given, a
+    play that is more than that many standard errors behind gets no more games. `wrap` is passed to `rolled_blocks`.
+    Raises UsageError if settings are wrong or the player has no networks, InvalidPositionError for an illegal board,
+    and InvalidRollError for an invalid roll.
     """
     if settled_at is not None and not settled_at > 0:
         raise UsageError(f"expected plays settled at more than 0 standard errors, got {settled_at}")
@@ -92,13 +93,13 @@ def roll_out_decision(
         def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
             return open_plays([equities_less_luck(each) for each in blocks], limits.until, settled_at)
 
-    blocks = rollout.rolled_blocks(after, chooser, seed, settings, limits, items, still_open, through)
+    blocks = rollout.rolled_blocks(after, chooser, seed, settings, limits, items, still_open, wrap)
     return rank_plays(after, blocks, losses[chosen], len(every), is_paired=settled_at is None)
 
 
 def static_losses(chooser: Chooser, after: Boards, offsets: NDArray[np.int64]) -> NDArray[np.float32]:
     """float32[k]: static loss of each play in points against the best play of its decision. Plays are int8[k, 26]
-    boards of the opponent; those of decision i are offsets[i] to offsets[i + 1]."""
+    boards of the opponent; the plays of decision i are offsets[i] to offsets[i + 1]."""
     equities = -cubeless_equities(evaluations(chooser.networks, chooser.tables, after).chances)
     return np.asarray(largest_of(equities, offsets) - equities)
 
@@ -125,8 +126,8 @@ def open_plays(equities: list[Values], until: float, settled_at: float) -> NDArr
 def rank_plays(
     after: Boards, blocks: list[Values], losses: NDArray[np.float32], n_plays: int, *, is_paired: bool
 ) -> Decision:
-    """The decision from the opponent's blocks of each play and the static losses. With `is_paired` all plays
-    have equally many blocks with the same dice; otherwise their numbers of blocks may differ."""
+    """The decision from the opponent's blocks of each play and the static losses. If `is_paired`, all plays have
+    equally many blocks with the same dice; otherwise their numbers of blocks may differ."""
     found = RolloutResult.join([rollout.result_of(own_blocks(each)[None]) for each in blocks])
     order = np.argsort(-found.equities, kind="stable")
     result, equities = found.rows(order), [equities_less_luck(blocks[row]) for row in order.tolist()]

@@ -69,8 +69,8 @@ class Roller(NamedTuple):
 
 
 class FirstTurns(NamedTuple):
-    """Values that one thread found at the first two rolls from one position. Place 0 is the position itself; place 1 +
-    r is the position after first roll r."""
+    """Values at the first two rolls from one position, as far as one thread has found them. Place 0 is the position
+    itself; place 1 + r is the position after first roll r."""
 
     is_known: NDArray[np.bool_]  # [22]
     values: Chances  # [22, 21, 5], with the next as in `RollScratch`
@@ -80,7 +80,7 @@ class FirstTurns(NamedTuple):
 
 
 class RolloutScratch(NamedTuple):
-    """Scratch of one thread."""
+    """Scratch memory of one thread."""
 
     first: FirstTurns
     tree: TreeScratch  # its `rolls` are also those of the current position
@@ -119,7 +119,7 @@ def fill_blocks(
 
 @kernel()
 def new_rollout_scratch(networks: Networks) -> RolloutScratch:
-    """Scratch for one thread."""
+    """Scratch memory for one thread."""
     count = len(DICE)
     first = FirstTurns(
         np.zeros(1 + count, np.bool_),
@@ -265,7 +265,7 @@ def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
 @kernel(borrows=True)
 def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> None:
     """Fill scratch.board[slot] with the position after the best play of a roll, from the opponent's point of view. The
-    best play is that at 0-ply, or the choice of `lookahead.rank_all` at 1-ply."""
+    best play is the best at 0-ply, or the choice of `lookahead.rank_all` at 1-ply."""
     networks, tables, settings = roller
     after, evaluation = scratch.tree.rolls.after, scratch.tree.rolls.evaluation
     n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
@@ -292,7 +292,7 @@ def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> N
 @kernel(borrows=True)
 def fill_candidates(after: Boards, n: int, scratch: RolloutScratch) -> int:
     """Fill scratch.candidates[place, slot] with the plays of after[0:n, slot] that pass the filter of 1-ply, best
-    first; returns how many. Overwrites their static equities."""
+    first; returns their number. Overwrites their static equities."""
     static, lowest, count = scratch.static, _WORST, 0
     for place in range(min(n, MAX_CANDIDATES)):
         best = 0
@@ -334,8 +334,8 @@ def fill_ends(
     is_end: NDArray[np.bool_],
     chances: Values,
 ) -> None:
-    """Fill is_end[row] with whether trials end at boards[row, slot] after `turn` rolls, and where they do chances[row,
-    0:5] of the player first on roll, for rows begin:end."""
+    """Fill is_end[row] with whether trials end at boards[row, slot] after `turn` rolls. Where they end, also fill
+    chances[row, 0:5] of the player first on roll, for rows begin:end."""
     networks = chooser.networks
     roller, scratch = Roller(networks, chooser.tables, settings), new_rollout_scratch(networks)
     for row in range(begin, end):
@@ -359,8 +359,8 @@ def fill_rolls(
     rolls: NDArray[np.int8],
     lucks: Values,
 ) -> None:
-    """Fill rolls[row, 0:2] with a turn of trials[row] of items[row], and add its luck to lucks[row, 0:5], for rows
-    begin:end."""
+    """Fill rolls[row, 0:2] with the dice of a turn of trials[row] of items[row], and add its luck to lucks[row, 0:5],
+    for rows begin:end."""
     networks, tables = chooser.networks, chooser.tables
     scratch = new_rollout_scratch(networks)
     for row in range(begin, end):

@@ -1,4 +1,4 @@
-"""Rollouts as rows of data and as text."""
+"""Rollouts as rows of data and as lines of text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def describe_limits(worst: float, limits: Limits) -> list[str]:
-    """One line if the `worst` standard error, in points, exceeds the wanted one; else no lines."""
+    """A line of text if the `worst` standard error, in points, exceeds the wanted one; else no lines."""
     if worst <= limits.until:
         return []
     return [
@@ -42,5 +42,5 @@ def player_columns(player: NetworkPlayer) -> dict[str, Any]:
 
 
 def describe_player(player: NetworkPlayer) -> str:
-    """The player of a rollout and its tables, as a line."""
+    """A line of text that names the player of a rollout and its tables."""
     return f"by {player.label}, with {', '.join(player.table_names) or 'no tables'}"

@@ -3,8 +3,8 @@ pairs, and between any two players that evaluate positions.
 
 In `play_cubeful` all unfinished matches advance roll by roll, and each player evaluates many positions at a time. A
 player chooses plays by cubeless money equity, and handles the cube by Janowski's model from its own chances, at the
-score. So results measure how well a player plays and evaluates, not its own cube handling. The rules and the dice are
-those of `cubeful_games`: a network against itself plays the same games.
+score. So results measure how well a player plays and evaluates, not its own cube handling. Rules and dice are the same
+as in `cubeful_games`: a network against itself plays the same games.
 
 One network measures luck for both sides, as in `cubeful_games`: the value of a position after its best play, with the
 cube and the score, minus the mean of that value over all rolls.
@@ -58,9 +58,10 @@ GAME_FIELDS = ("score_0", "score_1", "is_crawford", "winner", "points", "cube_va
 @dataclass(frozen=True)
 class CubeSide:
     """How a side handles the cube and chooses plays: by a model with one index for both players. In a match the model
-    uses the score, or, with `as_money`, plays as for money within the rules of the match. With `is_local` the jump
-    model uses the volatility of each position, and its own volatility for cubes that have been turned. Plays are chosen
-    by cubeless money equity, or, with `cubeful_plays`, by their value with the cube by the same model."""
+    uses the score, or, if `as_money` is true, plays as for money within the rules of the match. If `is_local` is true,
+    the jump model uses the volatility of each position, and its own volatility for cubes that have been turned. Plays
+    are chosen by cubeless money equity, or, if `cubeful_plays` is true, by their value with the cube by the same
+    model."""
 
     strategy: Strategy = DEFAULT_STRATEGY
     as_money: bool = False
@@ -84,7 +85,7 @@ class CubefulRules:
     met: MatchEquity | None = None
 
     def check(self, sides: tuple[CubeSide, CubeSide]) -> None:
-        """Raise UsageError for impossible rules, or rules that do not fit the models."""
+        """Raise UsageError if the rules are impossible, or do not fit the models."""
         if not 0 <= self.length <= MAX_AWAY:
             raise UsageError(f"expected a match length of 1 to {MAX_AWAY} points, or 0 for money, got {self.length}")
         if self.length and self.is_jacoby:
@@ -150,13 +151,13 @@ def cubeful_results(
     with_luck: bool = False,
     ply: int = 0,
 ) -> CubefulResults:
-    """Results of matches first, first + 1, ...; a money game is a match of one game. In pairs, 2k and 2k + 1 use the
-    same dice for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is always player
-    0. Both sides look `ply` rolls ahead, to choose plays and to handle the cube. Measuring luck takes about twenty
-    times as long at 0-ply.
+    """Results of matches first, first + 1,...; a money game is a match of one game. If `is_paired`, matches 2k and 2k +
+    1 use the same dice for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is
+    always player 0. Both sides look `ply` rolls ahead, to choose plays and to handle the cube. Measuring luck takes
+    about twenty times as long at 0-ply.
 
-    Match m of a seed is always the same, on any number of threads and in any batch. Raises UsageError for a player
-    without networks, impossible rules, a ply beyond 0 to MAX_PLY, and numbers beyond 0 to 2^63 - 1.
+    Match m of a seed is always the same, on any number of threads and in any batch. Raises UsageError if the player has
+    no networks, the rules are impossible, `ply` is outside 0 to MAX_PLY, or a number is outside 0 to 2^63 - 1.
     """
     check_numbers(count, seed, first)
     terms = _terms(chooser, sides, rules, ply, with_luck=with_luck)
@@ -207,8 +208,8 @@ def _terms(
 def _play(
     chooser: Chooser, terms: Terms, matches: Numbers, seed: int, room: int, *, is_paired: bool = False
 ) -> tuple[CubefulResults, Numbers, Book]:
-    """(results, int64[matches] turns, records of up to `room` turns of each match: a `Book` with the matches as first
-    axis)."""
+    """The results of matches, int64[matches] numbers of turns, and the records of up to `room` turns of each match: a
+    `Book` with the matches as first axis."""
     n = len(matches)
     counts, lucks = np.empty((n, 2), np.int64), np.empty(n, np.float64)
     games = np.empty((n, max(1, 2 * terms.length - 1), len(GAME_FIELDS)), np.int16)
@@ -236,8 +237,8 @@ def play_cubeful(
     dice for each seat: the player named first is player 0 in 2k, and player 1 in 2k + 1. `turns` of games count rolls.
     An estimator, which must have networks, measures luck.
 
-    Match m of a seed between the same players is always the same, in any batch. Raises UsageError for a player that
-    does not evaluate positions, impossible rules, and numbers beyond 0 to 2^63 - 1, and InvalidPositionError if a
+    Match m of a seed between the same players is always the same, in any batch. Raises UsageError if a player does not
+    evaluate positions, the rules are impossible, or a number is outside 0 to 2^63 - 1, and InvalidPositionError if a
     player's answers are not positions.
     """
     check_numbers(count, seed, first)
@@ -287,7 +288,7 @@ class _Table:
         return found
 
     def seats(self, rows: Numbers, seats: Numbers) -> Numbers:
-        """int64[n]: the players, 0 for the one named first, on these seats."""
+        """int64[n]: the players on these seats; 0 is the player named first."""
         return (seats + self.matches[self.rows[rows]]) % 2
 
     def begin_games(self) -> None:
@@ -316,7 +317,7 @@ class _Table:
 
 
 def _turn_cubes(table: _Table, judges: list[Evaluator]) -> Rows:
-    """Turn the cubes that are doubled and taken. Returns bool[n]: whether a double was passed."""
+    """Decide about the cube in all games: double, take or pass. Returns bool[n]: whether a double was passed."""
     on_roll, owner = table.state[:, _ON_ROLL], table.state[:, _OWNER]
     may = (table.state[:, _ROLLS] > 0) & (owner != 1 - on_roll) & (table.state[:, _CUBE] < MAX_CUBE)
     rows = np.flatnonzero(may & ~table.is_crawford)
@@ -331,8 +332,8 @@ def _turn_cubes(table: _Table, judges: list[Evaluator]) -> Rows:
 
 
 def _decisions(table: _Table, judges: list[Evaluator], rows: Numbers, seats: Numbers, *, is_answer: bool) -> Rows:
-    """bool[n]: whether the players on these seats double in these rows, or with `is_answer` take, each by its own
-    chances."""
+    """bool[n]: whether the players on these seats double in these rows, or, if `is_answer` is true, take, each by its
+    own chances."""
     found, chances = np.zeros(len(rows), np.bool_), np.empty((len(rows), 5), np.float32)
     players = table.seats(rows, seats)
     for number, judge in enumerate(judges):
@@ -402,8 +403,8 @@ def moment_of(row: Numbers) -> Moment:
 def fill_decisions(
     begin: int, end: int, terms: Terms, is_answer: bool, moments: Numbers, chances: Chances, found: Rows
 ) -> None:
-    """Fill found[row] with whether the player on roll doubles by chances[row, 0:5], or with `is_answer` whether the
-    opponent takes by these chances of the player on roll, for rows begin:end."""
+    """Fill found[row] with whether the player on roll doubles by chances[row, 0:5], or, if `is_answer` is true, whether
+    the opponent takes by these chances of the player on roll, for rows begin:end."""
     for row in range(begin, end):
         if is_answer:
             found[row] = takes(terms, moment_of(moments[row]), chances[row])
@@ -423,8 +424,8 @@ def fill_lucks(
     is_opening: Rows,
     found: Array,
 ) -> None:
-    """Fill found[row] with the luck of dice[row, 0:2] for the player who rolled them in boards[row, slot].
-    moments[row] is after the roll. For rows begin:end."""
+    """Fill found[row] with the luck of dice[row, 0:2] for the player who rolled them in boards[row, slot]. moments[row]
+    is the moment after the roll, for rows begin:end."""
     scratch = new_roll_scratch(chooser.networks)
     for row in range(begin, end):
         place, moment = roll_place(dice[row, 0], dice[row, 1]), moment_of(moments[row])

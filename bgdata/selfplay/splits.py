@@ -2,8 +2,8 @@
 games.
 
 Positions of one game resemble each other, so a split by position would test a player on what it learned from. The split
-of a game depends on its seed and number, that of a position on the position or its flip. It never changes when the data
-grow.
+of a game depends on its seed and number, the split of a position on the position or its flip. Splits never change when
+the data grow.
 """
 
 from __future__ import annotations

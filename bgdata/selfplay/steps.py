@@ -22,7 +22,7 @@ from bgdata.warehouse import Warehouse
 
 @dataclass(frozen=True)
 class CorpusPlan:
-    """The sizes of the corpora. `player` is network or network/NAME; a size of 0 leaves that step out."""
+    """The sizes of the corpora to build. `player` is network or network/NAME; if a size is 0, that step is left out."""
 
     player: str = NETWORK
     games: int = 10_000
@@ -33,8 +33,7 @@ class CorpusPlan:
 
 
 def build_games(warehouse: Warehouse, plan: CorpusPlan, executor: Executor, progress: Progress) -> Table:
-    """Build cubeless games of the player against itself. Raises UnknownPlayerError for a player that is not a
-    network."""
+    """Build cubeless games of the player against itself. Raises UnknownPlayerError if the player is not a network."""
     network_name(plan.player)
     version = "" if plan.player == NETWORK else open_named_player(plan.player, 0, warehouse).version
     parameters = selfplay.SelfPlayParameters(plan.player, version, plan.games, plan.seed)
@@ -50,7 +49,7 @@ def build_cubeful_games(warehouse: Warehouse, plan: CorpusPlan, executor: Execut
 
 def build_labels(warehouse: Warehouse, corpus: str, progress: Progress) -> Table:
     """Label every turn of a version of games with the outcome of its game, rescored by the largest two-sided table.
-    Raises MissingTableError without such a table."""
+    Raises MissingTableError if there is no such table."""
     games = selfplay.SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
     points, checkers = table_size(warehouse, "", "to rescore by")
     parameters = selfplay_labels.SelfPlayLabelParameters(**vars(games), points=points, checkers=checkers)
@@ -77,5 +76,5 @@ def build_rollouts(
 
 
 def network_part(plan: CorpusPlan) -> str:
-    """The name of the network without `network/`. Raises UnknownPlayerError for a player that is not a network."""
+    """The name of the network without `network/`. Raises UnknownPlayerError if the player is not a network."""
     return network_name(plan.player).partition("/")[2]

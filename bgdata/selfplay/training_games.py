@@ -64,7 +64,7 @@ class Start(IntEnum):
 
     @property
     def label(self) -> str:
-        """The name in parameters and tables, such as back-game."""
+        """The name of the start in parameters and tables, such as back-game."""
         return self.name.lower().replace("_", "-")
 
 
@@ -80,8 +80,8 @@ _OVERLOOKS, _CHOICES = 1 << 41, 1 << 42  # first counters of whether plays are o
 
 
 class TrainingGames(NamedTuple):
-    """Games in order; rows offsets[g] to offsets[g + 1] belong to game g. Chances are those of the player on roll
-    before the roll."""
+    """Games in order; rows offsets[g] to offsets[g + 1] belong to game g. Chances are for the player on roll before the
+    roll."""
 
     offsets: NDArray[np.int64]  # [games + 1]
     boards: Boards  # [rows, 26]
@@ -106,9 +106,9 @@ def training_games(
     is GIVEN at positions[g - first] of int8[games, 26], for the player on roll.
 
     A game ends when it is over or a bearoff table knows its chances, so networks never evaluate such positions. Only
-    the `likely` plays of each roll are considered, or all for 0. A share of `overlooked` turns is played without half
-    of the plays. Results depend on the seed alone, not on the number of threads. Raises UsageError for numbers beyond 0
-    to 2^63 - 1, more likely plays than MAX_LIKELY, or a missing position.
+    the `likely` plays of each roll are considered, or all if it is 0. In a share of `overlooked` turns, the player
+    overlooks half of the plays. Results depend on the seed alone, not on the number of threads. Raises UsageError if a
+    number is outside 0 to 2^63 - 1, `likely` is more than MAX_LIKELY, or a position is missing.
     """
     n = len(starts)
     check_numbers(n, seed, first)
@@ -187,7 +187,7 @@ def play_game(
         if is_best[turn]:
             flip_into(scratch.best[roll_place(die, other_die)], board)
         else:
-            play = overlooking_play(networks, tables, stream, turn, board, die, other_die, scratch)
+            play = best_noticed_play(networks, tables, stream, turn, board, die, other_die, scratch)
             flip_into(scratch.after[play], board)
         turn += 1
     return turn
@@ -202,7 +202,7 @@ def is_solved(tables: BearoffArrays, board: Boards) -> bool:
 
 
 @kernel(borrows=True)
-def overlooking_play(
+def best_noticed_play(
     networks: Networks,
     tables: BearoffArrays,
     stream: np.uint64,
@@ -212,8 +212,8 @@ def overlooking_play(
     other_die: int,
     scratch: RollScratch,
 ) -> int:
-    """Fill scratch.after[play, slot] with some plays of a roll, each kept with a chance of one half. Returns the best
-    of them, or 0, the first play of all, if none is kept."""
+    """The play of a player that overlooks each play of a roll with a chance of one half: the index of the best play
+    that it notices, 0 if it notices none. Fills scratch.after[play, slot] with the noticed plays."""
     n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
     kept = 0
     for play in range(n):
@@ -316,8 +316,8 @@ def is_closed(board: Boards) -> bool:
 
 @kernel(borrows=True)
 def put(board: Boards, side: int, point: int, count: int) -> int:
-    """Fill board[slot] with `count` more checkers of a side (0: on roll, 1: the opponent) on one of its points, 25 for
-    the bar, if the other side has none there. Returns how many were added."""
+    """Fill board[slot] with `count` more checkers of a side (0: on roll, 1: the opponent) on one of its points (25: the
+    bar), unless the other side has checkers there. Returns how many were added."""
     if point == BAR:
         if side == 0:
             board[BAR] += count

@@ -40,7 +40,7 @@ def map_array(path: Path, *, scattered: bool = False) -> Array:
     `scattered` is for random access: a large file is then read by single pages, because reading ahead, which helps to
     read whole files, would take a hundred times as long for each.
 
-    Raises MissingTableError for a missing file, and CorruptFileError for a file that is not regular, or not exactly the
+    Raises MissingTableError if there is no file, and CorruptFileError if it is not a regular file, or not exactly the
     header and values of a little-endian array of numbers or bytes as written here.
     """
     with storage_errors("read", path):
@@ -65,9 +65,9 @@ def map_array(path: Path, *, scattered: bool = False) -> Array:
 
 
 def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and dtype from the header of a .npy file of this size. Raises ValueError for a header in another form than
-    ours. The text is matched, not evaluated as by NumPy, because it is untrusted, and Python's parser occasionally
-    fails in several threads (cpython issue 106905)."""
+    """Shape and dtype from the header of a .npy file of this size. Raises ValueError if the header is in another form
+    than ours. The header is matched, not evaluated as by NumPy, because it is untrusted, and Python's parser
+    occasionally fails in several threads (cpython issue 106905)."""
     version = np.lib.format.read_magic(file)
     if version != (1, 0):
         raise ValueError(f"format {version}")
@@ -87,8 +87,8 @@ def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[An
 
 
 class PartedArray:
-    """The rows of several mapped arrays as one array. Slices and chosen rows are read; only `np.asarray` reads all. A
-    slice within one part is a view of it."""
+    """The rows of several mapped arrays as one array. Slices and rows by number are read from the parts; only
+    `np.asarray` reads all. A slice within one part is a view of it."""
 
     def __init__(self, parts: Sequence[Array]) -> None:
         self.parts = parts
@@ -118,7 +118,7 @@ class PartedArray:
         return found[rest if np.ndim(rows) == 0 and not isinstance(rows, slice) else (slice(None), *rest)]
 
     def _rows(self, rows: Any) -> Array:
-        """A row, or the chosen rows in order."""
+        """The row of a number, or the rows of several numbers in order."""
         if isinstance(rows, slice):
             chosen = range(len(self))[rows]
             if chosen.step != 1:
@@ -151,8 +151,8 @@ class PartedArray:
 
 
 class ArrayWriter:
-    """Writes a .npy file of known shape through plain file writes, so a table may be larger than memory. With `keep`,
-    rows of an existing file of this shape stay until they are overwritten."""
+    """Writes a .npy file of known shape through plain file writes, so a table may be larger than memory. If `keep` is
+    true, rows of an existing file of this shape stay until they are overwritten."""
 
     def __init__(self, path: Path, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> None:
         self.dtype = np.dtype(dtype)
@@ -210,7 +210,7 @@ class GrowingWriter(ArrayWriter):
 
 def release_pages(values: Any) -> None:
     """Release the pages of arrays from `map_array` that were read so far: they stay in the cache of the system, but no
-    longer count as memory of this process. Other arrays are ignored; `values` may have `parts`."""
+    longer count as memory of this process. Arrays of other kinds are ignored; `values` may be a `PartedArray`."""
     for part in getattr(values, "parts", [values]):
         base = part
         while isinstance(base, np.ndarray):
@@ -239,11 +239,9 @@ def damaged_rows(values: Array, hashes: Array) -> list[int]:
 
 
 def values_digest(arrays: Mapping[str, Array]) -> str:
-    """SHA-256 over the names, dtypes, shapes and little-endian values of arrays, in order of name; 64 hex digits.
-
-    If there is an array `X_row_sha256`, with the SHA-256 of each row of X, it replaces the values of X: so that each
-    row can be verified alone.
-    """
+    """SHA-256 over the names, dtypes, shapes and little-endian values of arrays, in order of name; 64 hex digits. If
+    there is an array `X_row_sha256`, with the SHA-256 of each row of X, it replaces the values of X, so that each row
+    can be verified alone."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         values = arrays[name]

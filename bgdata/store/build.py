@@ -1,8 +1,6 @@
-"""Building one version: compute in a staging folder, hash, write Parquet, check, and rename into place.
-
-The staging folder is named by the recipe key, so the next build of the same recipe resumes a killed one, from its last
-checkpoint or from its finished arrays.
-"""
+"""Builds one version: computes it in a staging folder, hashes, writes Parquet, checks, and renames it into place. The
+staging folder is named by the recipe key, so the next build of the same recipe resumes a killed one, from its last
+checkpoint or from its finished arrays."""
 
 from __future__ import annotations
 
@@ -89,10 +87,7 @@ def build(
     with_catalog: bool = True,
 ) -> Table:
     """Build a version and, first, its inputs; returns an existing version if nothing needs to be built. See
-    Warehouse.build.
-
-    The version becomes current, as do inputs that were built; existing inputs stay as they are.
-    """
+    Warehouse.build. The version becomes current, as do inputs that were built; existing inputs stay as they are."""
     parameters.check_types()
     kind.check_parameters(parameters)
     if inputs is None:
@@ -126,7 +121,7 @@ def build(
 def _input_table(
     warehouse: Versions, wanted: Input, progress: Progress, executor: Executor | None, *, with_catalog: bool
 ) -> Table:
-    """An input of another version: an existing version, or a new one."""
+    """The version of an input: an existing version, or a new one."""
     found = warehouse.find_input(wanted)
     if found is not None:
         found.check_sizes()
@@ -150,7 +145,7 @@ def _make(plan: Plan) -> Table:
     warehouse.check_staging()
     if not plan.elsewhere or (warehouse.root / kind.name).is_symlink():
         require_own(warehouse.root, *plan.title.split("/"))
-    plan = plan.with_place()
+    plan = plan.in_variant_folder()
     published = None if plan.force else published_version(kind, plan.parameters, plan.key)
     if published is None:
         check_estimate(plan)
@@ -163,7 +158,7 @@ def _make(plan: Plan) -> Table:
                         f"expected {table.name}, the {role} of {plan.title}, found that it was deleted meanwhile; "
                         "try again"
                     )
-        plan = plan.with_place()  # another process may have begun on another disk
+        plan = plan.in_variant_folder()  # another process may have begun on another disk
         if plan.elsewhere:
             prepare(warehouse, plan.title, plan.elsewhere)
         found = plan.find()
@@ -184,7 +179,7 @@ def _make(plan: Plan) -> Table:
 
 @contextmanager
 def _read_sources(warehouse: Versions, kind: Dataset[Any], files: tuple[Path, ...]) -> Iterator[tuple[Source, ...]]:
-    """The files to import, each read once. Raises UsageError for too many or too few files."""
+    """The files to import, each read once. Raises UsageError if there are too many or too few."""
     if not isinstance(kind, ImportedDataset):
         if files:
             raise UsageError(f"expected no files for {kind.name}, which is computed, got {files[0]}")
@@ -202,7 +197,7 @@ def _read_sources(warehouse: Versions, kind: Dataset[Any], files: tuple[Path, ..
 
 
 def _check_strict(kind: Dataset[Any], table: Table) -> None:
-    """Raise CheckFailedError when rows of the files of a version were set aside."""
+    """Raise CheckFailedError if rows of the files of a version were quarantined."""
     for part in table.parts:
         kind.computation.check_strict(part.arrays())
 
@@ -241,7 +236,7 @@ def _build_alone(plan: Plan) -> Table:
 
 
 def _publish(plan: Plan, manifest: Manifest, begin: float) -> Table:
-    """Rename the folder of a finished build, which began at this time, into its place."""
+    """Rename the folder of a finished build into its place. The build began at the time `begin`."""
     storage.publish(plan.staging, plan.place / manifest.version)
     where = f", in {plan.place}" if plan.elsewhere else ""
     seconds = time.perf_counter() - begin  # the manifest has the time of computing alone
@@ -250,7 +245,7 @@ def _publish(plan: Plan, manifest: Manifest, begin: float) -> Table:
 
 
 def _whole_manifest(plan: Plan) -> Manifest | None:
-    """The manifest of a build in parts that was killed while publishing; None unless its files are intact."""
+    """The manifest of a build in parts that was killed while publishing; None if its files are damaged."""
     try:
         manifest = load_manifest(plan.staging)
         for entry in manifest.files:
@@ -314,7 +309,7 @@ def _differing(first: list[FileEntry], files: list[FileEntry], names: set[str]) 
 
 
 def _finished_record(plan: Plan, number: int) -> _PartRecord | None:
-    """The record of a part that a killed build finished; None unless its files are intact."""
+    """The record of a part that a killed build finished; None if its files are damaged."""
     path, whole = plan.staging / f"{part_file('', number)[:-1]}.json", plan.staging.parent
     try:
         data = read_sealed(path)
@@ -335,7 +330,8 @@ def _finished_record(plan: Plan, number: int) -> _PartRecord | None:
 
 
 def _build_part(plan: Plan, number: int, first_row: int, shared: set[str]) -> _PartRecord:
-    """Compute and write a part in its folder, and move its files beside those of the others, the record last."""
+    """Compute and write a part in its folder, and move its files beside the files of the other parts, the record
+    last."""
     assert plan.part is not None
     staging, whole = plan.staging, plan.staging.parent
     storage.make_folder(staging)
@@ -357,7 +353,7 @@ def _build_part(plan: Plan, number: int, first_row: int, shared: set[str]) -> _P
 
 
 def _kept_part(plan: Plan) -> str:
-    """What a stopped build keeps, as a clause; empty if the next build begins anew."""
+    """A clause that says what a stopped build keeps; empty if the next build begins anew."""
     if (plan.staging / COMPUTED).exists():
         return f"all values of {plan.title} are kept"
     part = finished_part(plan.staging)
@@ -376,7 +372,7 @@ def _install_published(plan: Plan, published: Table) -> Table:
 
 
 def _compute_arrays(plan: Plan) -> dict[str, Any]:
-    """Save every declared array in the staging folder, unless a killed build has done so. Returns `seconds`, and as
+    """Save all declared arrays in the staging folder, unless a killed build has done so. Returns `seconds`, and as
     `arrays` the SHA-256 of each file."""
     job = Job(plan.staging, plan.progress, plan.files,
               title=plan.title, strict=plan.strict, recipe=plan.seal, executor=plan.executor)  # fmt: skip
@@ -401,7 +397,7 @@ def _compute_arrays(plan: Plan) -> dict[str, Any]:
 
 
 def _load_computed(plan: Plan) -> dict[str, Any] | None:
-    """The record of finished arrays of a killed build; None without one, or if the arrays have changed."""
+    """The record of finished arrays of a killed build; None if there is none, or if the arrays have changed."""
     marker = plan.staging / COMPUTED
     if not marker.exists():
         return None
@@ -429,8 +425,8 @@ class _Written(NamedTuple):
 
 
 def _write(plan: Plan, saved: Mapping[str, Any], number: int = -1, first_row: int = 0) -> _Written:
-    """Hash the arrays, write the Parquet files, and run the SQL checks, for the part with this number, or for all.
-    After a failure, the next build computes the arrays anew."""
+    """Hash the arrays, write the Parquet files, and run the SQL checks, for the part `number`, or for the whole version
+    if it has no parts. After a failure, the next build computes the arrays anew."""
     kind, staging, parameters, arrays = plan.kind, plan.staging, plan.parameters, plan.arrays()
     try:
         shared = {array.name for array in kind.arrays_of(parameters) if array.is_shared and plan.part}
@@ -550,7 +546,8 @@ def mend_catalog(warehouse: Versions) -> None:
 
 
 def _source_commit() -> str:
-    """The commit of the source tree that this package runs from, `-dirty` with local changes; empty when installed."""
+    """The commit of the source tree that this package runs from, with `-dirty` if there are local changes; empty if the
+    package is installed."""
     folder = Path(__file__).parents[2]
     if not (folder / ".git").exists():
         return ""

@@ -90,13 +90,14 @@ _MAX_SEAL_BYTES = 1000
 
 
 def write_catalog(warehouse: Versions) -> None:
-    """Rewrite catalog.duckdb from the manifests, under a lock. Raises StorageError."""
+    """Rewrite catalog.duckdb from the manifests, under a lock. Raises StorageError if it cannot be written."""
     _write(warehouse, None, is_anew=True)
 
 
 def refresh_catalog(warehouse: Versions, *, exact: set[str] | None = None) -> None:
     """Update catalog.duckdb under a lock: write what changed, or all of it if this user did not write it here. Variants
-    of `exact` kinds (None: all) are compared by their files, others by their folders. Raises StorageError."""
+    of `exact` kinds (None: all) are compared by their files, others by their folders. Raises StorageError if it cannot
+    be written."""
     _write(warehouse, exact, is_anew=False)
 
 
@@ -184,8 +185,8 @@ class _Reader:
     def _checked_files(
         self, kind: Dataset[Any], shape: TableShape, table: Table
     ) -> tuple[list[str], dict[str, dict[str, str]]]:
-        """The Parquet files of a table, and the derived columns that they lack. Raises BgdataError or duckdb.Error for
-        files that differ from the declaration."""
+        """The Parquet files of a table, and the derived columns that are missing in them. Raises BgdataError or
+        duckdb.Error if files differ from the declaration."""
         files = table.check_files(shape.file)
         kind.recipe_of(table.manifest)
         self._connection = self._connection or open_memory()
@@ -234,8 +235,8 @@ def _update_catalog_to(path: Path, warehouse: Versions, before: Index, index: In
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, path: Path, warehouse: Versions, kinds: set[str]) -> None:
-    """Open a catalog for writing, and restrict the connection to this warehouse and the targets of links of these kinds
-    and of kinds that share tables with them."""
+    """Open a catalog for writing, and restrict the connection to this warehouse and to the targets of links in the
+    folders of these kinds, and of kinds that share tables with them."""
     root = warehouse.root.resolve()
     linked = {
         _real_folder(warehouse, kind, name)
@@ -289,7 +290,7 @@ def _all_parquet_files(warehouse: Versions) -> Iterator[Path]:
 
 
 def _is_stored(kind: Dataset[Any], shape: TableShape, table: Table) -> bool:
-    """Whether a version contains, or if damaged should contain, a Parquet file of this table."""
+    """Whether a version contains a Parquet file of this table, or should contain one if it is damaged."""
     try:
         return shape in kind.tables_of(kind.recipe_of(table.manifest))
     except BgdataError:
@@ -309,15 +310,16 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """A new connection to the catalog in memory, which can open only the tables of the warehouse.
 
-    `limits` are for untrusted queries, see `reading_query`: the configuration is locked, and catalog.duckdb is used if
-    possible. With `allow_files` it can open any file; `outputs` are files that it may write; `functions` adds
+    `limits` are for untrusted queries, see `read_only_query`: the configuration is locked, and catalog.duckdb is used
+    if possible. If `allow_files` is true, it can open any file; `outputs` are files that it may write; `functions` adds
     functions. catalog.duckdb is updated for other clients if it is old and writable, unless `mend` is false: then
-    nothing is written. Raises MissingWarehouseError or StorageError.
+    nothing is written. Raises MissingWarehouseError if the folder does not exist, and StorageError if it cannot be
+    read.
 
-    With `is_relative`, views name their files by the path with which the warehouse was opened, for queries that should
-    not see the folder of the warehouse, while the process stays in its folder. The setting `allowed_paths` still
-    contains that folder. With `for_query`, the connection contains only what this query names: the file opens only
-    tables of named kinds; in memory nothing else is created or updated, so this is only for queries of our own.
+    If `is_relative` is true, views name their files by the path with which the warehouse was opened, for queries that
+    should not see the folder of the warehouse, while the process stays in its folder. The setting `allowed_paths` still
+    contains that folder. If `for_query` is given, the connection contains only what this query names: the file opens
+    only tables of named kinds; in memory nothing else is created or updated, so this is only for queries of our own.
     """
     warehouse.require()
     is_read = mend and limits is not None and not allow_files and not is_relative
@@ -358,7 +360,7 @@ def _named_by(warehouse: Versions, index: Index, query: str) -> frozenset[str]:
 
 
 def _kinds_of(index: Index, names: frozenset[str]) -> set[str]:
-    """The kinds whose tables are named, directly or with a variant."""
+    """The kinds whose tables are named, for all variants or for one."""
     return {kind for kind, tables in index.tables.items() if any(_is_named(table, names) for table, _ in tables)}
 
 
@@ -416,18 +418,16 @@ def _take_catalog(
 
 def is_stale(warehouse: Versions, state: str = "") -> bool:
     """Whether versions came or went after catalog.duckdb was written, the warehouse was moved, or a newer bgdata
-    declares its tables and views. It is not stale without versions. `state` is the present state, if known."""
+    declares its tables and views. A catalog without versions is not stale. `state` is the present state, if known."""
     if not warehouse.catalog.exists():
         return next(warehouse.versions(), None) is not None
     return warehouse.is_moved() or _read_seal(warehouse)[0] != (state or catalog_state(warehouse))
 
 
 def check_catalog(warehouse: Versions) -> None:
-    """Check that catalog.duckdb, which other clients open, agrees with the manifests.
-
-    Raises CheckFailedError naming the differences, CorruptFileError for a file that is not a catalog, and
-    CheckSkippedError for a missing or old one. In a copy its views still name the folder where it was written.
-    """
+    """Check that catalog.duckdb, which other clients open, agrees with the manifests. Raises CheckFailedError, which
+    names the differences, CorruptFileError if the file is not a catalog, and CheckSkippedError if it is missing or old.
+    In a copy its views still name the folder where it was written."""
     if not warehouse.catalog.is_symlink() and is_stale(warehouse):
         raise CheckSkippedError("there is none that is up to date; the next query writes it")
     with storage_errors("read", warehouse.catalog), open_regular(warehouse.catalog):
@@ -464,13 +464,13 @@ def _differ_in_place(expected: set[tuple[str, ...]], found: set[tuple[str, ...]]
 
 
 def catalog_state(warehouse: Versions) -> str:
-    """A digest of all sources of a catalog: the texts that declare and write it, the current version of each variant,
-    and names, types, sizes and times of manifests and Parquet files."""
+    """A digest of all sources of a catalog: the source files that declare and write it, the current version of each
+    variant, and names, types, sizes and times of manifests and Parquet files."""
     return state_of(declaration(warehouse), states(warehouse, {}))
 
 
 def declaration(warehouse: Versions) -> str:
-    """A digest of the texts that declare and write a catalog."""
+    """A digest of the source files that declare and write a catalog."""
     kinds = warehouse.kinds
     digest = hashlib.sha256(repr(kinds.modules if kinds.has_modules_alone else sorted(kinds)).encode())
     scripts = (path for part in PARTS for path in kinds.sql.files(part))
@@ -480,12 +480,13 @@ def declaration(warehouse: Versions) -> str:
 
 
 def seal(warehouse: Versions, state: str, code: str) -> None:
-    """Record the state for which the catalog with this code was written. Raises StorageError."""
+    """Record the state for which the catalog with this code was written. Raises StorageError if it cannot be
+    written."""
     write_file(warehouse.root / SEAL_NAME, f"{state} {code}".encode())
 
 
 def _read_seal(warehouse: Versions) -> tuple[str, str]:
-    """(state, code) from the file beside a catalog; empty if there is none."""
+    """The state and the code in the file beside a catalog; empty if there is none."""
     try:
         with open_regular(warehouse.root / SEAL_NAME) as file:
             state, code = file.read(_MAX_SEAL_BYTES).decode().split(" ")
@@ -508,7 +509,7 @@ def _is_own(warehouse: Versions, state: str) -> bool:
 
 def code_of(warehouse: Versions, state: str, path: Path) -> str:
     """A code of the catalog in a file, of its state, and of the folder of the warehouse; empty if this user has no key.
-    Raises CorruptFileError or OSError."""
+    Raises CorruptFileError if it is not a regular file, and OSError if it cannot be read."""
     key = own_key()
     code = hashlib.blake2b(f"{warehouse.root.resolve()}\0{state}\0".encode(), key=key)
     with open_regular(path) as file:

@@ -55,8 +55,8 @@ def fill_catalog(
     wanted: frozenset[str] | None = None,
 ) -> None:
     """Create every macro, view, table and comment. In a file, views find their folder by a variable or by the folder
-    where it was written. With `is_relative`, they name files by the path with which the warehouse was opened. `wanted`
-    names limit what is created, without comments; other kinds are not loaded.
+    where it was written. If `is_relative` is true, they name files by the path with which the warehouse was opened.
+    `wanted` names limit what is created, without comments; other kinds are not loaded.
 
     Damaged versions have views that raise an error with their name.
     """
@@ -78,7 +78,8 @@ def fill_catalog(
 
 
 def own_views(warehouse: Versions, index: Index) -> dict[str, tuple[str, str]]:
-    """The views of single variants by name: (KIND/VARIANT, table). Names already in use are left out."""
+    """The views of single variants: KIND/VARIANT and table by the name of the view. Names already in use are left
+    out."""
     scripts = [*map(parse_script, index.generated), *warehouse.kinds.sql.scripts("lookups", "views")]
     taken = {name for each in index.tables.values() for name, _ in each}
     taken |= {name for script in scripts for name in script.creates}
@@ -101,8 +102,8 @@ def create_views(
     wanted: frozenset[str] | None = None,
     root: Path | None = None,
 ) -> None:
-    """Create the views of tables: of each variant, and of all variants together. `keys` limits this to some variants
-    and to tables that they are part of, whose views are replaced; `wanted` limits it by name. Files are named below the
+    """Create the views of tables: of each variant, and of all variants together. `keys` limits this to these variants
+    and the tables that contain them, whose views are replaced; `wanted` limits it by name. Files are named below the
     `root`, or so that a moved catalog finds them."""
     tables, variants = index.tables, index.variants
     by_kind: dict[str, list[tuple[str, Variant]]] = {}
@@ -132,7 +133,7 @@ def create_views(
 
 
 def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str, Variant]], root: Path | None) -> str:
-    """The rows of a table of some variants of one kind: all files at once, and an error in place of each damaged
+    """A query for the rows of a table of variants of one kind: all files at once, and an error in place of each damaged
     version. Empty if no variant contains the table."""
     damaged, kind = [], ""
     groups: dict[str, list[str]] = {}  # files by the SQL of their columns
@@ -166,7 +167,7 @@ def _files_of(warehouse: Versions, files: Iterable[str], root: Path | None) -> s
 
 
 def is_readable(table: Table) -> bool:
-    """Whether the version's manifest can be read; `bgdata verify` reports the others."""
+    """Whether the version's manifest can be read; `bgdata verify` reports manifests that cannot."""
     try:
         return bool(table.manifest)
     except BgdataError:
@@ -221,8 +222,8 @@ def forget_manifests(connection: duckdb.DuckDBPyConnection, key: str) -> None:
 def _create_view(
     connection: duckdb.DuckDBPyConnection, name: str, shape: TableShape, query: str, comment: str, *, replaced: bool
 ) -> None:
-    """Create a view of a table's rows, or replace one that is `replaced`. With a comment, columns get the comments of
-    the declaration too."""
+    """Create a view of a table's rows, or replace one that is `replaced`. If `comment` is not empty, columns get the
+    comments of the declaration too."""
     statements = [f"create {'or replace ' * replaced}view {identifier(name)} as {query}"]
     if comment:
         statements.append(f"comment on view {identifier(name)} is {sql_text(comment)}")
@@ -239,7 +240,7 @@ def _leading_columns(shape: TableShape) -> list[Column]:
 
 
 def _damaged_select(kind: str, shape: TableShape, variant: str, reason: str) -> str:
-    """A query with the columns of a table that fails with a reason when it is read."""
+    """A query with the columns of a table that fails with `reason` when it is run."""
     columns = {column.name: f"null::{column.type}" for column in shape.columns}
     columns["variant"] = sql_text(variant)
     if shape.shared:

@@ -1,5 +1,5 @@
 """SQL over tables of versions, without a catalog: checks of columns and claims, comparisons with another version, and
-queries over a few tables."""
+queries over these tables."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def select_columns(
     kind: Dataset[Any], parameters: Parameters, shape: TableShape, missing: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """The select list of the declared columns, after `variant`. Parquet files have them as SQL shows them, but for the
-    derived ones of `missing`."""
+    """The select list of a table: `variant`, then the declared columns. A column that the Parquet file does not contain
+    is computed by its SQL in `missing`."""
     owner = [f"{sql_text(kind.name)} as dataset"] if shape.shared else []
     return ", ".join([*owner, f"{sql_text(kind.slug(parameters))} as variant", *shape.select_list(missing)])
 
@@ -38,7 +38,7 @@ def select_files(
     shape: TableShape,
     paths: Iterable[Path],
 ) -> str:
-    """A query for the declared columns of Parquet files of a version, after `variant`."""
+    """A query for the rows of Parquet files of a version: `variant`, then the declared columns."""
     groups: dict[tuple[str, ...], list[Path]] = {}
     names = {column.name for column in shape.columns}
     derived = {name: sql for name, sql in kind.derived_columns(parameters).items() if name in names}
@@ -55,9 +55,9 @@ def select_files(
 def check_columns(
     connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], shape: TableShape, table: Table
 ) -> dict[str, dict[str, str]]:
-    """Check that the Parquet files of a version contain the declared columns, and return SQL of the derived ones that
-    they lack, by file. Raises OlderTableError for other columns in an older revision, else CorruptFileError, and
-    duckdb.Error for an invalid Parquet file."""
+    """Check that the Parquet files of a version contain the declared columns. Returns, by file, the SQL of the derived
+    columns that are missing in it. Raises OlderTableError for other columns in an older revision, CorruptFileError for
+    other columns in the current one, and duckdb.Error for an invalid Parquet file."""
     declared = {column.name: column.type for column in shape.columns}
     lacking: dict[str, dict[str, str]] = {}
     for path in table.check_files(shape.file):  # the path with which the warehouse was opened: errors show it
@@ -84,7 +84,8 @@ def check_columns(
 def run_sql_checks(
     sql: SqlFolders, kind: Dataset[Any], parameters: Parameters, files: Mapping[TableShape, Sequence[Path]]
 ) -> None:
-    """Run every check of a kind on its tables in these files. Raises CheckFailedError naming the first bad row."""
+    """Run every check of a kind on its tables in these files. Raises CheckFailedError, which names the first bad
+    row."""
     from bgdata.store.locked_sql import keep_to, open_memory
 
     checks = [(shape, *check) for shape in files for check in sql.checks(shape.name)]
@@ -110,7 +111,7 @@ def connect_tables(
     kinds: Kinds, tables: Iterable[Table], *, outputs: Iterable[Path] = ()
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with the macros, and a view for each table of these versions over all of its variants. It can open
-    only their files and the `outputs`."""
+    only the files of these versions and the `outputs`."""
     from bgdata.store.locked_sql import keep_to, open_memory
 
     sources: dict[str, list[str]] = {}
@@ -132,12 +133,12 @@ def connect_tables(
 
 
 def stored_tables(kind: Dataset[Any], table: Table) -> tuple[TableShape, ...]:
-    """The tables of a version with Parquet files."""
+    """The tables of a version that have Parquet files."""
     return kind.tables_of(kind.recipe_of(table.manifest))
 
 
 def only_row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
-    """The values of a query with exactly one row without nulls. Raises QueryError for any other."""
+    """The values of a query with exactly one row without nulls. Raises QueryError if it returns anything else."""
     import duckdb
 
     try:
@@ -154,7 +155,7 @@ NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE")
 
 
 class ColumnChange(NamedTuple):
-    """The differences of one column over common rows."""
+    """The differences of one column over the rows that both versions have."""
 
     column: str
     rows_compared: int
@@ -165,7 +166,7 @@ class ColumnChange(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The differences between one of the tables of two versions."""
+    """The differences between the same table of two versions."""
 
     shape: TableShape
     only_before: int  # rows, by key
@@ -174,20 +175,20 @@ class Comparison(NamedTuple):
 
     @property
     def is_same(self) -> bool:
-        """Whether both have the same rows."""
+        """Whether both tables have the same rows."""
         return not (self.only_before or self.only_after or any(change.rows_changed for change in self.changes))
 
     @property
     def has_common(self) -> bool:
-        """Whether there are common rows, by key."""
+        """Whether there is a row, by key, in both tables."""
         return all(change.rows_compared for change in self.changes)
 
 
 def define_version(
     connection: duckdb.DuckDBPyConnection, name: str, kind: Dataset[Any], shape: TableShape, table: Table
 ) -> None:
-    """Create a temporary view of one of the tables of a version. Raises OlderTableError or CorruptFileError for other
-    columns than the declared ones."""
+    """Create a temporary view of one of the tables of a version. Raises OlderTableError or CorruptFileError if its
+    columns are not the declared ones."""
     parameters: Parameters = kind.recipe_of(table.manifest)
     if not kind.tables_of(parameters):
         raise UsageError(f"expected a version with Parquet files, got {table.name}, which is too large for them")
@@ -198,8 +199,8 @@ def define_version(
 
 
 def compare_views(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> Comparison:
-    """Compare the views `before` and `after` of a table: keys in only one of them, and each declared column that both
-    have, over common keys."""
+    """The differences between the views `before` and `after` of a table: keys in only one of them, and each declared
+    column of both, over common keys."""
     keys = [identifier(name) for name in shape.key]
     same_key = " and ".join(f"before.{name} is not distinct from after.{name}" for name in keys)  # also where null
     alone = []

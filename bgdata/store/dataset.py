@@ -51,14 +51,14 @@ class Column:
 
     @property
     def comment(self) -> str:
-        """Text of the column's comment in the catalog."""
+        """The comment of the column in the catalog."""
         return f"{self.meaning} [{self.unit}]" if self.unit else self.meaning
 
 
 @dataclass(frozen=True)
 class TableShape:
-    """One Parquet file of a version, and the SQL view over it. A table that several kinds declare is `shared`: one view
-    over all of them, with a column for the dataset."""
+    """A table of a kind: one Parquet file of a version, and the SQL view over it. A table that several kinds declare is
+    `shared`: one view over all of them, with a column for the dataset."""
 
     name: str
     file: str
@@ -70,11 +70,12 @@ class TableShape:
 
     @property
     def comment(self) -> str:
-        """Text of the view's comment in the catalog: what is in it, and what it joins."""
+        """The comment of the view in the catalog: what is in it, and what it joins."""
         return f"{self.summary} Joins {', '.join(self.joins)}." if self.joins else self.summary
 
     def select_list(self, missing: Mapping[str, str]) -> list[str]:
-        """The SQL of each declared column, from a file that lacks the columns of `missing`, which has SQL for them."""
+        """The SQL of each declared column. A column that the file does not contain is computed by its SQL in
+        `missing`."""
         return [
             f"({missing[column.name]})::{column.type} as {identifier(column.name)}"
             if column.name in missing
@@ -84,13 +85,13 @@ class TableShape:
 
     @property
     def row(self) -> str:
-        """The meaning of a row, in one sentence."""
+        """The meaning of a row of the table, in one sentence."""
         return f"One row for each {' and '.join(self.key)}, in this order."
 
 
 @dataclass(frozen=True)
 class FlatArray:
-    """An array for players: its dtype, the meaning of its axes, and its content."""
+    """The declaration of an array for players: its dtype, the meaning of its axes, and its content."""
 
     name: str
     dtype: str
@@ -117,12 +118,13 @@ class Estimate(NamedTuple):
 
 
 def sample_text(count: int, total: int, unit: str = "rows") -> str:
-    """The power of recomputing `count` random items of `total`, as `1,000 of 10,000 games: finds 1 bad one in 217`."""
+    """A description of how many bad items recomputing `count` random items of `total` finds: `1,000 of 10,000 games:
+    finds 1 bad one in 217`."""
     return f"all {total:,} {unit}" if count >= total else f"{count:,} of {total:,} {unit}: {finds(count, total)}"
 
 
 def drawn_text(count: int, total: int) -> str:
-    """The power of a sample whose rows are drawn one by one, so that rows may repeat."""
+    """Like `sample_text`, for rows that are drawn one by one, so that a row may be drawn twice."""
     return f"{count:,} rows drawn of {total:,}: {finds(count, total)}"
 
 
@@ -161,7 +163,7 @@ class Build(Context[P_co]):
 
 @dataclass(frozen=True)
 class Recheck(Context[P_co]):
-    """A version of which some random rows are computed again."""
+    """A version of which random rows are computed again."""
 
     table: Table
     rows: int  # number of rows to compute again
@@ -214,7 +216,7 @@ class Dataset(ABC, Generic[P]):
 
     @property
     def basic(self) -> list[P]:
-        """Variants of the default build."""
+        """The variants of the default build."""
         return [parameters for parameters in self.defaults if parameters not in self.more]
 
     @property
@@ -224,12 +226,12 @@ class Dataset(ABC, Generic[P]):
         return (main, *self.side_tables)
 
     def tables_of(self, _parameters: P) -> tuple[TableShape, ...]:
-        """The tables of a variant with Parquet files: all, unless it is too large for them."""
+        """The tables of a variant with Parquet files: all tables, unless it is too large for them."""
         return self.tables
 
     def derived_columns(self, _parameters: P) -> Mapping[str, str]:
-        """SQL, over `variant` and other columns, of columns that follow from the others. They were declared later:
-        views compute them where a file was written before, and a file may lack them."""
+        """The SQL of columns that follow from other columns and `variant`. They were declared later than the others:
+        views compute them for files that were written before."""
         return {}
 
     def arrays_of(self, _parameters: P) -> tuple[FlatArray, ...]:
@@ -237,7 +239,7 @@ class Dataset(ABC, Generic[P]):
         return self.arrays
 
     def default(self, variant: str) -> P:
-        """The default parameters with this slug. Raises MissingTableError."""
+        """The default parameters with this slug. Raises MissingTableError if there is none."""
         for parameters in self.defaults:
             if self.slug(parameters) == variant:
                 return parameters
@@ -245,8 +247,8 @@ class Dataset(ABC, Generic[P]):
         raise MissingTableError(f"expected a default variant of {self.name}: {have}, got {variant}")
 
     def recipe_of(self, manifest: Manifest) -> P:
-        """The parameters of a version, checked against its name. Raises ManifestFormatError, or
-        InvalidParameterError."""
+        """The parameters of a version, checked against its name. Raises ManifestFormatError if they do not fit the
+        name, and InvalidParameterError if they are invalid."""
         parameters = self.parameters.from_manifest(manifest.parameters)
         slug = self.slug(parameters)
         if slug != manifest.variant:
@@ -258,13 +260,14 @@ class Dataset(ABC, Generic[P]):
 
     @abstractmethod
     def slug(self, parameters: P) -> str:
-        """Readable name of a variant, unique within the kind; letters, digits, `x`, `-`."""
+        """The readable name of a variant, unique within the kind; letters, digits, `x`, `-`."""
 
     def check_parameters(self, parameters: P) -> None:
         """Raise InvalidParameterError for parameters that no variant can have."""
 
     def complete(self, parameters: P, _warehouse: Versions) -> P:
-        """The parameters, completed from the warehouse where a user may omit them, such as the version of a name."""
+        """The parameters, with those that a user may omit filled in from the warehouse, such as the version of a
+        name."""
         return parameters
 
     def inputs(self, _parameters: P) -> Mapping[str, Input]:
@@ -276,7 +279,8 @@ class Dataset(ABC, Generic[P]):
         return 0
 
     def published_folder(self, _parameters: P) -> Path | None:
-        """The folder of a finished version of this recipe in the package, for variants that take hours to compute."""
+        """The folder of a finished version of this recipe in the package, for variants that take hours to compute; None
+        if there is none."""
         return None
 
     @abstractmethod
@@ -295,12 +299,13 @@ class Dataset(ABC, Generic[P]):
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without the computation, which other processes import again."""
+        """The state for pickling, without the computation, which other processes import again."""
         return {name: value for name, value in vars(self).items() if name != "computation"}
 
 
 class ImportedDataset(Dataset[P]):
-    """A kind that is imported from other people's files, given to `Job.files`. Equal files give equal versions."""
+    """Base of kinds that are imported from other people's files, given to `Job.files`. Equal files give equal
+    versions."""
 
     takes_files = True
     endings: ClassVar[tuple[str, ...]] = ()  # endings of the files read from folders; empty: all files
@@ -312,7 +317,7 @@ class ImportedDataset(Dataset[P]):
         invalid name."""
 
     def check_files(self, files: Sequence[Path]) -> None:
-        """Raise UsageError for files that cannot be imported together: rows identify their file by its name."""
+        """Raise UsageError if files cannot be imported together: rows identify their file by its name."""
         for name, count in Counter(map(unpacked_name, file_names(files))).items():
             if count > 1:
                 raise UsageError(f"expected files of different names, got {name} {count} times")
@@ -326,9 +331,8 @@ class ImportedDataset(Dataset[P]):
 
 
 class Computation(ABC, Generic[P]):
-    """How the versions of a kind are computed, shown as rows, and checked. This class is separate from the declaration,
-    so that listing kinds imports no kernels or libraries.
-    """
+    """Base of computations: how the versions of a kind are computed, shown as rows, and checked. This class is separate
+    from the declaration, so that listing kinds imports no kernels or libraries."""
 
     kind: Dataset[P]
     weighed_by: ClassVar[Mapping[str, str]] = {}  # figures that are means over the count in another one
@@ -338,22 +342,20 @@ class Computation(ABC, Generic[P]):
 
     @abstractmethod
     def compute(self, build: Build[P]) -> None:
-        """Save every declared array through `build.job`; the same values on any machine and thread count."""
+        """Save all declared arrays through `build.job`: the same values on any machine and thread count."""
 
     @abstractmethod
     def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
-        """The rows of the main table, in key order, from the arrays: all declared columns, as SQL shows them.
-
-        Numbers of few different values may come as a dictionary: they are stored as plain numbers, by dictionary.
-        """
+        """Yield the rows of the main table, in key order, from the arrays: all declared columns, as SQL shows them.
+        Numbers of few different values may come as a dictionary: they are stored as plain numbers, by dictionary."""
 
     def side_batches(self, name: str, _computed: Computed[P]) -> Iterator[pa.RecordBatch]:
-        """The rows of a side table, in key order, from the arrays. Kinds that declare side tables override this; it is
-        not called for other kinds."""
+        """Yield the rows of a side table, in key order, from the arrays. Kinds that declare side tables override this
+        method."""
         raise NotImplementedError(name)
 
     def table_batches(self, shape: TableShape, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
-        """The rows of any table of the kind, with its columns in the declared order."""
+        """Yield the rows of any table of the kind, with its columns in the declared order."""
         names = [column.name for column in shape.columns]
         is_main = shape.name == self.kind.tables[0].name
         found = self.batches(computed) if is_main else self.side_batches(shape.name, computed)
@@ -365,9 +367,9 @@ class Computation(ABC, Generic[P]):
         return {}
 
     def joined_statistics(self, parts: Sequence[tuple[int, Mapping[str, float]]]) -> Mapping[str, float]:
-        """The figures of a version from (rows, figures) of its parts, by their names: the largest of `largest...`,
-        means weighted by rows, or by the count in `weighed_by`, of means, shares and variances, quadratic means of
-        `rms_...`, sums of all others."""
+        """The figures of a version from the rows and figures of its parts, joined by the names of figures: the largest
+        of `largest...`; means of means, shares and variances, weighted by rows, or by the count in `weighed_by`;
+        quadratic means of `rms_...`; sums of all other figures."""
         found = dict[str, float]()
         for name in {name: None for _, figures in parts for name in figures}:
             of = self.weighed_by.get(name, "")
@@ -386,31 +388,31 @@ class Computation(ABC, Generic[P]):
         return found
 
     def warnings(self, _files: Sequence[RawFile]) -> list[str]:
-        """Warnings that a user of the version should know, such as that a file is not the published one."""
+        """Warnings about the files for the user of a version, such as that a file is not the published one."""
         return []
 
     def check_strict(self, arrays: Mapping[str, Array]) -> None:
-        """Raise CheckFailedError when rows of the files were set aside because they break a rule; of a part, or all."""
+        """Raise CheckFailedError if rows of the files were quarantined. `arrays` are the arrays of a part, or of the
+        whole version."""
 
     def check_parts(self, parts: Sequence[Mapping[str, Array]], job: Job) -> None:
-        """Raise an error for a defect that only all parts of a version show, such as files without a row; `job` has
+        """Raise an error if all parts of a version together have a defect, such as files without a row; `job` has
         title, progress and files."""
 
     def repair(self, _parameters: P, _table: Table, _progress: Progress) -> int | None:
-        """Compute those rows of a damaged version again that do not match their hashes, and return how many; None if
+        """Compute the rows of a damaged version again that do not match their hashes, and return their number; None if
         the whole version has to be built again."""
         return None
 
     def check_sample(self, recheck: Recheck[P]) -> str:
-        """Recompute a random sample of rows from their successors, and say of how many: see `sample_text`.
-
-        Raises CheckFailedError naming the first bad row, and CheckSkippedError where what it takes is not here.
-        """
+        """Recompute a random sample of rows from their successors. Returns a description of the sample: see
+        `sample_text`. Raises CheckFailedError, which names the first bad row, and CheckSkippedError if an input or
+        program that is needed is missing."""
         raise CheckSkippedError(f"nothing that {recheck.table.name} could be recomputed from is kept")
 
 
 class ImportedComputation(Computation[P]):
-    """How the files of a kind, which are given to `Job.files`, are read."""
+    """Base of computations that read the files given to `Job.files`."""
 
     @abstractmethod
     def read_file(self, path: Path) -> Source:
@@ -418,7 +420,8 @@ class ImportedComputation(Computation[P]):
 
     @contextmanager
     def read_files(self, paths: Sequence[Path], _folder: Path) -> Iterator[tuple[Source, ...]]:
-        """The files, while they are imported. Content beyond memory goes into a file without a name in the folder."""
+        """The files, while they are imported. Content that does not fit into memory goes into an unnamed file in the
+        folder."""
         yield tuple(map(self.read_file, paths))
 
     @abstractmethod

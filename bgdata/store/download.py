@@ -12,7 +12,7 @@ from pathlib import Path
 from bgdata.errors import BgdataError, DownloadError
 from bgdata.process import keep, keeping
 from bgdata.store.progress import Progress
-from bgdata.store.storage import storage_errors, sync, write_file
+from bgdata.store.storage import check_room, storage_errors, sync, write_file
 
 CHUNK = 1 << 18
 TIMEOUT_SECONDS = 30
@@ -22,16 +22,24 @@ FAILURES = (urllib.error.URLError, http.client.HTTPException, ssl.SSLError, Time
 Check = Callable[[Path], None]  # raises a BgdataError for a file that is not what was expected
 
 
-def download(address: str, path: Path, progress: Progress, check: Check = lambda _: None, *, token: str = "") -> Path:
+def partial_path(path: Path) -> Path:
+    """Where the first bytes of a file are while it is downloaded."""
+    return path.with_name(f"{path.name}.partial")
+
+
+def download(
+    address: str, path: Path, progress: Progress, check: Check = lambda _: None, *, token: str = "", advice: str = ""
+) -> Path:
     """Download a file to `path`, resuming a `.partial` file; do nothing if the file exists.
 
-    A complete file is checked before it gets its name, and deleted if the check fails. `token` proves to the host of
-    the address who asks; a host that this host redirects to does not get the token. Raises DownloadError, whose message
-    says that nothing else needs the network, StorageError, and the errors of `check`.
+    A complete file is checked before it gets its name, and deleted if the check fails. `token` is sent to the host of
+    the address, but not to a host that it redirects to. Raises DownloadError, whose message says that nothing else
+    needs the network, if the download fails; StorageError if the file cannot be written; TooLargeError, with `advice`,
+    if the disk has no room for what the server says is left; and the errors of `check`.
     """
     if path.exists():
         return path
-    partial = path.with_name(f"{path.name}.partial")
+    partial = partial_path(path)
     tag = partial.with_name(f"{partial.name}.tag")
 
     def kept_bytes() -> str:
@@ -43,7 +51,7 @@ def download(address: str, path: Path, progress: Progress, check: Check = lambda
             if each.is_symlink() or not (each.is_file() or each.is_dir()):
                 each.unlink(missing_ok=True)  # a link would be written through, a pipe would block
         try:
-            append(address, partial, progress, token)
+            append(address, partial, progress, token, advice)
         except urllib.error.HTTPError as error:
             raise DownloadError(f"cannot download {address}: the server says {error.code} {error.reason}") from error
         except FAILURES as error:
@@ -65,7 +73,7 @@ def download(address: str, path: Path, progress: Progress, check: Check = lambda
     return path
 
 
-def append(address: str, partial: Path, progress: Progress, token: str = "") -> None:
+def append(address: str, partial: Path, progress: Progress, token: str = "", advice: str = "") -> None:
     """Append the missing bytes to a partial file. Start again if it is longer than the file on the server, or if that
     file has changed: its tag (ETag, or the time of its last change) is kept in a file beside the partial one."""
     have, kept = (partial.stat().st_size if partial.exists() else 0), partial.with_name(f"{partial.name}.tag")
@@ -82,19 +90,20 @@ def append(address: str, partial: Path, progress: Progress, token: str = "") -> 
         if error.code != HAVE_ALL or not have:
             raise
         if error.headers["Content-Range"] != f"bytes */{have}":
-            _begin_again(address, partial, progress, token)
+            _begin_again(address, partial, progress, token, advice)
         return
     with answer:
         found, is_rest = _tag(answer.headers), answer.status == http.client.PARTIAL_CONTENT
         if is_rest and tag and found and found != tag:
             answer.close()
-            _begin_again(address, partial, progress, token)
+            _begin_again(address, partial, progress, token, advice)
             return
         if have and not is_rest:
             progress.note(f"{partial.stem}: from its beginning, as the file has changed or the server does not resume")
         if not is_rest:
             write_file(kept, found.encode(), is_durable=False)
         left = int(answer.headers.get("Content-Length") or 0)
+        check_room(partial.parent, left, advice)
         progress.start(partial.stem, left + (have if is_rest else 0), "bytes")
         progress.advance(have if is_rest else 0)
         with partial.open("ab" if is_rest else "wb") as file:
@@ -107,15 +116,15 @@ def append(address: str, partial: Path, progress: Progress, token: str = "") -> 
             raise http.client.HTTPException(f"the connection ended {left - received:,} bytes early")
 
 
-def _begin_again(address: str, partial: Path, progress: Progress, token: str) -> None:
+def _begin_again(address: str, partial: Path, progress: Progress, token: str, advice: str) -> None:
     """Delete a partial file, which is not the beginning of the file on the server, and download that file."""
     progress.note(f"{partial.stem}: from its beginning, as the file has changed")
     partial.unlink()
-    append(address, partial, progress, token)
+    append(address, partial, progress, token, advice)
 
 
 def _tag(headers: http.client.HTTPMessage) -> str:
     """The tag that distinguishes the states of a file: its strong ETag, or the time of its last change, or an empty
-    text."""
+    string."""
     tag = headers.get("ETag") or ""
     return headers.get("Last-Modified") or "" if tag.startswith("W/") or not tag else tag

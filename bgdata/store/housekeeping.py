@@ -1,4 +1,4 @@
-"""Housekeeping: finding what depends on a version, deleting versions, and finding and deleting unneeded files."""
+"""Finds what depends on a version, deletes versions, and finds and deletes unneeded files."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Rubbish(NamedTuple):
 
 def needed_by(warehouse: Versions, table: Table) -> list[str]:
     """Names of the versions that are made from one, and of the lock if it contains the digest of that version. Raises
-    ManifestFormatError for a damaged lock."""
+    ManifestFormatError if the lock is damaged."""
     wanted = _identities(table)
     return [who for who, needs in _all_needs(warehouse).items() if needs & wanted and who != table.name]
 
 
 def _all_needs(warehouse: Versions) -> dict[str, set[str]]:
     """The inputs of every readable version and of the lock: `kind/variant@digest` (inputs) or `rN-digest8` (versions
-    named by parameters). Raises ManifestFormatError for a damaged lock."""
+    named by parameters). Raises ManifestFormatError if the lock is damaged."""
     found: dict[str, set[str]] = {}
     for table in warehouse.versions():
         try:
@@ -57,7 +57,7 @@ def _all_needs(warehouse: Versions) -> dict[str, set[str]]:
 
 
 def _identities(table: Table) -> set[str]:
-    """The names by which others refer to a version; a damaged one is only known by its folder."""
+    """The names by which other versions refer to a version; a damaged version is known only by its folder."""
     kind, variant, version = table.folder.parts[-3:]
     try:
         return {version, f"{kind}/{variant}@{table.manifest.digest}"}
@@ -66,11 +66,9 @@ def _identities(table: Table) -> set[str]:
 
 
 def remove(warehouse: Versions, table: Table) -> Table | None:
-    """Delete a version. If it was the current one, the newest of the others becomes current.
-
-    Returns the current version, or None if none is left. Raises VersionInUseError if another version or the lock needs
-    it, if a running build may need it, or for a version behind a link that was made by hand.
-    """
+    """Delete a version. If it was the current one, the newest remaining version becomes current. Returns the current
+    version, or None if none is left. Raises VersionInUseError if another version or the lock needs it, if a running
+    build may need it, or if the version is behind a link that was made by hand."""
     with no_builds(warehouse):
         check_removable(warehouse, table)
         delete_version(warehouse, table)
@@ -79,7 +77,7 @@ def remove(warehouse: Versions, table: Table) -> Table | None:
 
 
 def check_removable(warehouse: Versions, table: Table) -> None:
-    """Raise VersionInUseError for a version that others need, or that this warehouse does not own."""
+    """Raise VersionInUseError if other versions need a version, or if this warehouse does not own it."""
     if not is_removable(warehouse, table):
         raise VersionInUseError(
             f"expected a version that this warehouse put where it is, got {table.name}, to which a link leads; "
@@ -115,8 +113,8 @@ def is_current(warehouse: Versions, table: Table) -> bool:
 
 def rubbish(warehouse: Versions, *, damaged: bool = False) -> list[Rubbish]:
     """The entries that `sweep` would delete: staging folders that no process holds, and undamaged versions that are
-    neither current nor locked, nor needed by such a version; behind links only those that this warehouse made. With
-    `damaged` also versions that a repair moved aside. Raises ManifestFormatError for a damaged lock."""
+    neither current nor locked, nor needed by such a version. Behind links, only versions that this warehouse made. If
+    `damaged` is true, also versions that a repair moved aside. Raises ManifestFormatError if the lock is damaged."""
     unheld = [path for path in _staged_paths(warehouse) if path.suffix != ".lock" and not _is_held(path)]
     aside = [path for path in unheld if path.name.startswith(DAMAGED)]
     found = [Rubbish(path, "no process holds it", size(path)) for path in unheld if path not in aside]
@@ -127,7 +125,7 @@ def rubbish(warehouse: Versions, *, damaged: bool = False) -> list[Rubbish]:
 
 
 def _staged_paths(warehouse: Versions) -> list[Path]:
-    """The entries of the staging folder, sorted; none if it is a link, which may lead anywhere."""
+    """The entries of the staging folder, sorted; empty if it is a link, which may lead anywhere."""
     return [] if warehouse.staging.is_symlink() else sorted(warehouse.staging.glob("*"))
 
 
@@ -154,8 +152,8 @@ def _kept_versions(warehouse: Versions) -> set[str]:
 
 
 def sweep(warehouse: Versions, what: list[Rubbish]) -> list[Rubbish]:
-    """Delete the entries that are still rubbish, and return them. Raises VersionInUseError while a running build may
-    need some of them, and StorageError."""
+    """Delete the entries that are still rubbish, and return them. Raises VersionInUseError if a running build may need
+    one of them, and StorageError if one cannot be deleted."""
     with no_builds(warehouse):
         still = {entry.path for entry in rubbish(warehouse, damaged=True)}
         swept = [entry for entry in what if entry.path in still]

@@ -68,15 +68,16 @@ class Job:
         save_array(self.folder / f"{name}.npy", values)
 
     def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> ArrayWriter:
-        """Start an array that is written row by row, or with `keep` continue it. Use as a context manager."""
+        """Start an array that is written row by row, or continue it if `keep` is true. Use it as a context manager."""
         return ArrayWriter(self.folder / f"{name}.npy", dtype, shape, keep=keep)
 
     def grow(self, name: str, values: Array) -> GrowingWriter:
-        """Start an array of rows like these, as many as will be appended; use as a context manager."""
+        """Start an array of rows that are like those of `values`, as many as will be appended. Use it as a context
+        manager."""
         return GrowingWriter(self.folder / f"{name}.npy", values.dtype, values.shape[1:])
 
     def map_saved(self, names: Iterable[str]) -> dict[str, Array]:
-        """Arrays that are finished, mapped."""
+        """The finished arrays of these names, mapped."""
         return {name: map_array(self.folder / f"{name}.npy") for name in names}
 
     def steps(
@@ -127,8 +128,8 @@ class Job:
                     remove_folder(old)
 
     def _restore(self, state: Mapping[str, Array]) -> int:
-        """Load the newest usable checkpoint into `state`; returns the number of its steps. A damaged one is reported
-        and deleted, one of another recipe is reported and skipped."""
+        """Load the newest usable checkpoint into `state`; returns the number of its steps. A damaged checkpoint is
+        reported and deleted; a checkpoint of another recipe is reported and skipped."""
         for folder in sorted(self.folder.glob("checkpoint-*"), reverse=True):
             try:
                 record = read_sealed(folder / _STATE)
@@ -160,7 +161,7 @@ class Job:
 
 def tidy(folder: Path) -> None:
     """Delete entries that builds never write into their staging folder: links, which would be written through, pipes,
-    which would block, folders in place of files and the reverse."""
+    which would block, folders in place of files, and files in place of folders."""
     for path in folder.iterdir():
         is_folder = path.is_dir() and not path.is_symlink()
         if path.name == PART and is_folder:
@@ -182,7 +183,8 @@ def seal_record(record: Mapping[str, object]) -> bytes:
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """A record from `seal_record`. Raises CorruptFileError for changed bytes, OSError for a missing file."""
+    """A record from `seal_record`. Raises CorruptFileError if its bytes have changed, and OSError if it cannot be
+    read."""
     data = path.read_bytes()
     try:
         record = json.loads(data)
@@ -195,7 +197,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
 
 
 def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
-    """The arrays `<name>.npy` of a folder, mapped. Raises DigestMismatchError for another SHA-256."""
+    """The arrays `<name>.npy` of a folder, mapped. Raises DigestMismatchError if one has another SHA-256."""
     for name, expected in hashes.items():
         found = sha256_file(folder / f"{name}.npy")
         if found != expected:
@@ -205,7 +207,7 @@ def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
 
 
 def finished_part(folder: Path) -> str:
-    """The progress of a killed build, from its folder: `up to step 12`, `in 7 parts`, or empty."""
+    """A description of the progress of a killed build, from its folder: `up to step 12`, `in 7 parts`, or empty."""
     if parts := len(list((folder / PART).glob("part_*.json"))):
         return f"in {parts} part{'s' * (parts > 1)}"
     for checkpoint in sorted(folder.glob("checkpoint-*"), reverse=True):
@@ -215,7 +217,7 @@ def finished_part(folder: Path) -> str:
 
 
 def kernels_here() -> str:
-    """Fingerprint of the kernels of this process."""
+    """The fingerprint of the kernels of this process."""
     from bgdata.kernel_cache import kernel_fingerprint  # imports Numba, which most commands do not need
 
     return kernel_fingerprint()

@@ -80,7 +80,8 @@ def _versions_in(place: Path) -> list[str]:
 
 def link_again(warehouse: Versions, title: str, place: Path) -> None:
     """Link the versions in a folder on another disk, if there are any. A build may have been killed before it linked
-    them, and the disk or this warehouse, which then owns them, may have moved. Raises StorageError."""
+    them, and the disk or this warehouse, which then owns them, may have moved. Raises StorageError if it cannot be
+    written."""
     if _versions_in(place):
         link(warehouse, title, place)
         if _is_left(place):
@@ -88,7 +89,8 @@ def link_again(warehouse: Versions, title: str, place: Path) -> None:
 
 
 def prepare(warehouse: Versions, title: str, place: Path) -> None:
-    """Prepare a folder on another disk for versions of a variant. The caller holds its lock. Raises StorageError."""
+    """Prepare a folder on another disk for versions of a variant. The caller holds its lock. Raises StorageError if it
+    cannot be written."""
     with storage_errors("create", place):
         make_folder(place)
     link_again(warehouse, title, place)
@@ -102,8 +104,8 @@ def _own(warehouse: Versions, place: Path) -> None:
 
 
 def stage(warehouse: Versions, staged: Path, hidden: Path) -> bool:
-    """Link `staged` in the staging folder to `hidden` on another disk; returns whether anything else of that name was
-    deleted. Raises StorageError."""
+    """Link `staged` in the staging folder to `hidden` on another disk; returns whether something of that name was
+    deleted. Raises StorageError if it cannot be linked."""
     with storage_errors("create", staged):
         if staged.is_symlink() and _target(staged) == hidden:
             return False
@@ -114,7 +116,8 @@ def stage(warehouse: Versions, staged: Path, hidden: Path) -> bool:
 
 
 def link(warehouse: Versions, title: str, place: Path) -> None:
-    """Make the versions in a folder on another disk part of the warehouse. Raises StorageError."""
+    """Make the versions in a folder on another disk part of the warehouse. Raises StorageError if it cannot be
+    linked."""
     folder = warehouse.root / title
     if folder.is_dir() and folder.samefile(place):
         return
@@ -138,7 +141,7 @@ def is_removable(warehouse: Versions, table: Table) -> bool:
 
 def move_aside(warehouse: Versions, folder: Path, name: str) -> Path:
     """Move the folder of a version, as a whole, away from all readers. Returns its replacement in the staging folder:
-    the folder, or a link to it on another disk. Raises OSError."""
+    the folder, or a link to it on another disk. Raises OSError if it cannot be moved."""
     aside, variant = warehouse.staging / name, folder.parent
     warehouse.staging.mkdir(exist_ok=True)
     discard(warehouse, aside)
@@ -153,8 +156,8 @@ def move_aside(warehouse: Versions, folder: Path, name: str) -> Path:
 
 
 def put_back(warehouse: Versions, aside: Path, folder: Path) -> None:
-    """Undo `move_aside`, unless a version is now in its place. A link that this warehouse did not make is moved itself.
-    Raises StorageError."""
+    """Undo `move_aside`, unless a version is now in its place. If it is a link that this warehouse did not make, the
+    link is moved. Raises StorageError if it cannot be moved."""
     if os.path.lexists(folder):
         return
     with storage_errors("move", aside):
@@ -168,8 +171,8 @@ def put_back(warehouse: Versions, aside: Path, folder: Path) -> None:
 
 
 def discard(warehouse: Versions, path: Path) -> None:
-    """Delete something in the staging folder, if it exists: a file, a folder, or a link, and its target if this
-    warehouse made it. Raises OSError."""
+    """Delete an entry of the staging folder, if it exists: a file, a folder, or a link, and its target if this
+    warehouse made it. Raises OSError if it cannot be deleted."""
     if path.is_symlink():
         hidden = _target(path)
         if hidden.name == f".{path.name}" and _is_own(warehouse.root, hidden.parent):
@@ -183,7 +186,8 @@ def discard(warehouse: Versions, path: Path) -> None:
 
 
 def drop_variant(warehouse: Versions, variant: Path) -> None:
-    """Delete the folder of a variant without versions, if nothing else is in it. Raises OSError."""
+    """Delete the folder of a variant that has no versions, if nothing else is in it. Raises OSError if it cannot be
+    deleted."""
     (variant / CURRENT).unlink(missing_ok=True)
     if variant.is_symlink():
         place = _target(variant)
@@ -238,7 +242,7 @@ def _target(link: Path) -> Path:
 
 
 def check_link(path: Path) -> None:
-    """Raise StorageError for a link to a missing folder."""
+    """Raise StorageError if a path is a link to a missing folder."""
     if path.is_symlink() and not path.is_dir():
         raise StorageError(_gone(path, _target(path)))
 

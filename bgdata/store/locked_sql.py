@@ -75,7 +75,8 @@ def lock(connection: duckdb.DuckDBPyConnection, limits: QueryLimits) -> None:
 def run_query(
     connection: duckdb.DuckDBPyConnection, query: str, given: Mapping[str, Any] | None = None
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """(names, rows) of a query with `given` parameters. Raises QueryError with DuckDB's first lines."""
+    """The names of columns and the rows of a query with the parameters `given`. Raises QueryError, with the first lines
+    of DuckDB's message, if it fails."""
     try:
         found = connection.execute(query, dict(given) if given else None)
         return [column[0] for column in found.description or ()], found.fetchall()
@@ -83,11 +84,9 @@ def run_query(
         raise QueryError(first_lines(error)) from error
 
 
-def reading_query(sql: str) -> str:
-    """The single query of a text, as a subquery that can only read; empty for a text without one.
-
-    Raises QueryError for several statements, for a statement that is not a query, and for invalid SQL.
-    """
+def read_only_query(sql: str) -> str:
+    """A query as a subquery, which can only read; empty if `sql` contains no statement. Raises QueryError if there are
+    several statements, if the statement is not a query, or if it is invalid SQL."""
     try:
         statements = duckdb.extract_statements(sql)
     except duckdb.Error as error:
@@ -131,8 +130,8 @@ def first_lines(error: Exception) -> str:
 
 @contextmanager
 def query_errors() -> Iterator[None]:
-    """Raise QueryError with DuckDB's first line if a query of our own inside the block fails, for a table that cannot
-    be read."""
+    """Inside the `with` block, raise QueryError with DuckDB's first line if one of our own queries fails because a
+    table cannot be read."""
     try:
         yield
     except duckdb.Error as error:

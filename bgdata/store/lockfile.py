@@ -1,5 +1,5 @@
-"""warehouse.lock: the digests that the default build must reproduce on every machine, and their comparison with a
-warehouse."""
+"""Reads and writes warehouse.lock, the digests that the default build must reproduce on every machine, and compares
+them with a warehouse."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class LockEntry:
 
 
 def load_lock(path: Path) -> list[LockEntry]:
-    """The locked variants. Raises MissingTableError for no variants, ManifestFormatError for a damaged file."""
+    """The locked variants. Raises MissingTableError if there are none, and ManifestFormatError if the file is
+    damaged."""
     entries = read_lock(path)
     if not entries:
         raise MissingTableError(f"expected locked variants in {path}, found none; try: bgdata lock")
@@ -39,7 +40,7 @@ def load_lock(path: Path) -> list[LockEntry]:
 
 
 def read_lock(path: Path) -> list[LockEntry]:
-    """The locked variants, which may be none; see `load_lock`."""
+    """The locked variants, of which there may be none; see `load_lock`."""
     try:
         written = read_whole(path)
     except FileNotFoundError as error:
@@ -77,7 +78,7 @@ SAME = "same"
 
 
 class Verdict(NamedTuple):
-    """A locked variant, and a text that compares its current version with the lock."""
+    """A locked variant, and a sentence that compares its current version with the lock."""
 
     entry: LockEntry
     text: str
@@ -85,7 +86,7 @@ class Verdict(NamedTuple):
 
     @property
     def is_same(self) -> bool:
-        """Whether the digests are equal."""
+        """Whether the current version has the locked digest."""
         return self.text == SAME
 
     def __str__(self) -> str:
@@ -93,8 +94,8 @@ class Verdict(NamedTuple):
 
 
 def lock_verdicts(versions: Versions) -> list[Verdict]:
-    """A verdict on each locked variant, in the order of the lock. Raises MissingWarehouseError, the errors of
-    `load_lock`, and ManifestFormatError for a damaged manifest."""
+    """Verdicts on the locked variants, in the order of the lock. Raises MissingWarehouseError if the folder does not
+    exist, ManifestFormatError if a manifest is damaged, and the errors of `load_lock`."""
     versions.require()
     return [_verdict_on(versions, entry) for entry in load_lock(versions.lock)]
 
@@ -119,7 +120,7 @@ def is_more(versions: Versions, entry: LockEntry) -> bool:
     return entry.variant in map(kind.slug, kind.more)
 
 
-def left_out(versions: Versions, kind: str | None = None) -> list[str]:
+def missing_extra_variants(versions: Versions, kind: str | None = None) -> list[str]:
     """KIND/VARIANT of all missing variants that `bgdata build --all` would build and `bgdata build` does not, of one
     kind or all."""
     kinds = versions.kinds.values() if kind is None else [versions.kind(kind)]
@@ -128,5 +129,5 @@ def left_out(versions: Versions, kind: str | None = None) -> list[str]:
 
 
 def advice(missing: Sequence[str]) -> str:
-    """A line with the variants of `left_out`, and the command that builds them."""
+    """A line of text with the variants in `missing`, and the command that builds them."""
     return f"not built: {', '.join(missing)}; try: bgdata build --all"

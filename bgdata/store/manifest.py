@@ -84,7 +84,7 @@ def unpacked_name(name: str) -> str:
 
 
 def file_names(paths: Sequence[Path]) -> list[str]:
-    """Names of files in a version: the file name, with as many folders before it, separated by `:`, as distinguish
+    """The names of files in a version: the file name, with as many folders before it, separated by `:`, as distinguish
     equal names. Only equal paths get equal names."""
     names = [path.name for path in paths]
     for count in range(2, max((len(path.parts) for path in paths), default=0) + 1):
@@ -130,7 +130,7 @@ class Manifest:
         return version_name(self.revision, self.digest)
 
     def to_bytes(self) -> bytes:
-        """The file: JSON with a hash of its fields, which reveals any change."""
+        """The bytes of the manifest file: JSON with a hash of its fields, which reveals any change."""
         return _seal(self.values())
 
     def values(self) -> dict[str, Any]:
@@ -146,7 +146,8 @@ class Manifest:
 
 
 def parts_digest(parts: Sequence[Part], shared: str) -> str:
-    """SHA-256 of a version in parts: over their ranges and digests in order, and the digest of shared arrays."""
+    """The digest of a version in parts: SHA-256 over the ranges and digests of the parts, in order, and the digest of
+    shared arrays."""
     return hashlib.sha256(canonical_json([shared, [[part.begin, part.end, part.digest] for part in parts]])).hexdigest()
 
 
@@ -187,8 +188,8 @@ def recipe_key(
 
 
 def load_manifest(folder: Path) -> Manifest:
-    """Read and check the manifest of a version. Raises MissingTableError for a missing one, ManifestFormatError for a
-    damaged one or one of a newer format."""
+    """Read and check the manifest of a version. Raises MissingTableError if there is none, and ManifestFormatError if
+    it is damaged or of a newer format."""
     path = folder / FILE_NAME
     try:
         written = read_whole(path)
@@ -198,7 +199,8 @@ def load_manifest(folder: Path) -> Manifest:
 
 
 def parse_manifest(written: bytes, path: Path | str) -> Manifest:
-    """The manifest in these bytes, which come from `path`. Raises ManifestFormatError."""
+    """The manifest in these bytes, which come from `path`. Raises ManifestFormatError if they are not a valid
+    manifest."""
     try:
         data = parse_json(written)
     except ValueError as error:
@@ -243,8 +245,8 @@ def _is_as_written(written: bytes) -> bool:
 
 
 def read_whole(path: Path) -> bytes:
-    """The bytes of a manifest or a lock. Raises FileNotFoundError, CorruptFileError if it is not a regular file,
-    ManifestFormatError if it is far larger than valid ones, or StorageError."""
+    """The bytes of a manifest or a lock. Raises FileNotFoundError if it does not exist, CorruptFileError if it is not a
+    regular file, ManifestFormatError if it is far larger than valid ones, and StorageError if it cannot be read."""
     with storage_errors("read", path):
         try:
             with open_regular(path) as file:
@@ -259,7 +261,7 @@ def read_whole(path: Path) -> bytes:
 
 
 def parse_json(written: bytes) -> Any:
-    """A value from strict JSON, without NaN and infinity. Raises ValueError."""
+    """A value from strict JSON, without NaN and infinity. Raises ValueError if the bytes are invalid."""
 
     def refuse(word: str) -> None:
         raise ValueError(f"{word}, which is not a number in JSON")
@@ -282,12 +284,12 @@ def _is_number(value: object) -> bool:
 
 
 def is_text(value: object) -> bool:
-    """Whether a value is a text."""
+    """Whether a value is a string."""
     return isinstance(value, str)
 
 
 def _is_parameter(value: object) -> bool:
-    """Whether a value can be a parameter: a number, a text, true, false or null, or a list or an object of
+    """Whether a value can be a parameter: a number, a string, true, false or null, or a list or an object of
     parameters."""
     if isinstance(value, list):
         return all(map(_is_parameter, value))
@@ -304,7 +306,7 @@ def _is_input(value: object) -> bool:
 
 
 def _is_mapping(value: object, is_right: Check, names: str = "") -> bool:
-    """Whether a value maps `names` (see `names.is_name`; any texts if empty) to valid values."""
+    """Whether a value maps `names` (see `names.is_name`; any strings if empty) to valid values."""
     return isinstance(value, dict) and all(
         (not names or is_name(names, name)) and is_right(entry) for name, entry in value.items()
     )

@@ -38,14 +38,15 @@ def is_name(what: str, text: object) -> bool:
 
 
 def check_name(what: str, text: object) -> str:
-    """The name itself. Raises InvalidNameError for an invalid one; `what` is as for `is_name`."""
+    """The name itself. Raises InvalidNameError if it is invalid; `what` is as for `is_name`."""
     if not (is_name(what, text) and isinstance(text, str)):
         raise InvalidNameError(f"expected a {what} named by {_RULES[what][1]}, got {cite(text)}")
     return text
 
 
 def parse_reference(text: str) -> tuple[str, str, str | None]:
-    """(kind, variant, version or None) of KIND/VARIANT or KIND/VARIANT/VERSION. Raises InvalidNameError."""
+    """The kind, the variant, and the version or None, of KIND/VARIANT or KIND/VARIANT/VERSION. Raises InvalidNameError
+    for any other string."""
     parts = text.split("/")
     if len(parts) not in (2, 3):
         raise InvalidNameError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {cite(text)}")
@@ -54,15 +55,16 @@ def parse_reference(text: str) -> tuple[str, str, str | None]:
 
 
 def parse_scope(text: str | None) -> tuple[str | None, str | None, str | None]:
-    """(kind, variant, version) of nothing, KIND, KIND/VARIANT or KIND/VARIANT/VERSION; None for missing parts. Raises
-    InvalidNameError."""
+    """The kind, variant and version of an empty string, KIND, KIND/VARIANT or KIND/VARIANT/VERSION; None for missing
+    parts. Raises InvalidNameError for any other string."""
     if text is None or "/" not in text:
         return text, None, None
     return parse_reference(text)
 
 
 def parse_input(text: object) -> tuple[str, str, str]:
-    """(kind, variant, digest) of the text `kind/variant@digest`, an input of a version. Raises InvalidNameError."""
+    """The kind, variant and digest of `kind/variant@digest`, an input of a version. Raises InvalidNameError for any
+    other string."""
     title, sign, digest = text.partition("@") if isinstance(text, str) else ("", "", "")
     if not sign:
         raise InvalidNameError(f"expected kind/variant@digest, got {cite(text)}")
@@ -73,7 +75,7 @@ def parse_input(text: object) -> tuple[str, str, str]:
 
 
 def sql_text(text: str) -> str:
-    """A text as an SQL string literal."""
+    """A string as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -84,7 +86,7 @@ def parquet_source(*paths: str | Path) -> str:
 
 
 def read_parquet(*expressions: str, options: str = "") -> str:
-    """Like `parquet_source`, for paths from SQL expressions, of which a single one may be a list."""
+    """Like `parquet_source`, for paths given by SQL expressions; a single expression may be a list."""
     paths = expressions[0] if len(expressions) == 1 else f"[{', '.join(expressions)}]"
     return f"read_parquet({paths}, hive_partitioning = false{options})"
 

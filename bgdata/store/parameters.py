@@ -1,7 +1,8 @@
-"""Parameters of variants: frozen dataclasses with few types, which manifests record as JSON and users write as text.
+"""Parameters of variants: frozen dataclasses with few types, which manifests record as JSON and users write as strings.
 
-A parameter is an integer, a float, a text or a boolean; a tuple of these; a dataclass of these with a text form, such
-as `VersionRef`; or any of them or None. `Given` contains the parameters of a variant of another kind.
+A parameter is an integer, a float, a string or a boolean; a tuple of these; a dataclass of these that can be parsed
+from a string, such as `VersionRef`; or None in place of any of them. `Given` contains the parameters of a variant of
+another kind.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no":
 
 @dataclass(frozen=True, order=True)
 class VersionRef:
-    """A reference to a version by name; without `version`, to the version of the variant's recipe."""
+    """A reference to a version by name; if `version` is empty, to the version of the variant's recipe."""
 
     kind: str
     variant: str
@@ -33,12 +34,13 @@ class VersionRef:
 
     @property
     def title(self) -> str:
-        """The text KIND/VARIANT."""
+        """KIND/VARIANT of the reference."""
         return f"{self.kind}/{self.variant}"
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse KIND/VARIANT or KIND/VARIANT/VERSION. Raises InvalidParameterError."""
+        """The reference that KIND/VARIANT or KIND/VARIANT/VERSION means. Raises InvalidParameterError for any other
+        string."""
         try:
             kind, variant, version = parse_reference(text)
         except InvalidNameError:
@@ -54,12 +56,12 @@ class Given:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Parameters of a variant as JSON values, as `Given`."""
+        """The parameters of a variant as `Given`, from JSON values."""
         return cls(tuple((name, frozen(each)) for name, each in sorted(values.items())))
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse a JSON object. Raises InvalidParameterError."""
+        """The parameters of a JSON object. Raises InvalidParameterError for any other string."""
         try:
             found = json.loads(text or "{}")
         except ValueError:
@@ -127,8 +129,8 @@ class Parameters:
         return replace(self, **changes)
 
     def check_types(self) -> None:
-        """Raise InvalidParameterError for a value that is not of the declared type, or a number that is not finite,
-        which JSON cannot represent."""
+        """Raise InvalidParameterError if a value is not of the declared type, or is a number that is not finite, which
+        JSON cannot represent."""
         for name, declared in self.types().items():
             value = getattr(self, name)
             try:
@@ -141,8 +143,8 @@ class Parameters:
                 raise InvalidParameterError(f"expected finite numbers as {name}, got {cite(value)}")
 
     def check_determined(self) -> None:
-        """Raise InvalidParameterError for a name that may later refer to something else, so that the same recipe would
-        give different values. The manifest of an existing version records what it was made from."""
+        """Raise InvalidParameterError if a name may later refer to something else, so that the same recipe would give
+        different values. The manifest of an existing version records what it was made from."""
 
     def to_json(self) -> dict[str, Any]:
         """The parameters as JSON values, as in manifests and recipes."""
@@ -155,8 +157,8 @@ class Parameters:
 
     @classmethod
     def from_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """The parameters that a manifest records. Raises ManifestFormatError if their names are those of another
-        recipe, or their types not the declared ones."""
+        """The parameters that a manifest records. Raises ManifestFormatError if their names or types are not the
+        declared ones."""
         if not set(cls.names()) - set(cls.later) <= set(values) <= set(cls.names()):
             raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {cite(dict(values))}")
         found = {}
@@ -172,13 +174,14 @@ class Parameters:
         return cls(**found)
 
     def with_texts(self, changes: Mapping[str, str]) -> Self:
-        """A copy with some parameters changed to values that a user wrote as text. Raises InvalidParameterError."""
+        """A copy with some parameters changed to values that a user wrote as strings. Raises InvalidParameterError if a
+        name or value is invalid."""
         return self.with_changes({name: self.parse(name, text) for name, text in changes.items()})
 
     @classmethod
     def parse(cls, name: str, text: str) -> Any:
-        """The value of a parameter from the text of a user; the items of a tuple are separated by spaces. Raises
-        InvalidParameterError."""
+        """The value of a parameter that a user wrote as a string; the items of a tuple are separated by spaces. Raises
+        InvalidParameterError if it is invalid."""
         declared = cls.types().get(name, str)
         try:
             return _from_text(declared, text)
@@ -189,7 +192,7 @@ class Parameters:
 
 
 def _with_floats(declared: Any, value: Any) -> Any:
-    """A parameter with a float wherever one is declared and a whole number given; all else as it is."""
+    """A parameter with floats in place of whole numbers where the declaration has a float."""
     choices = get_args(declared)
     if _is_whole_float(declared, value):
         return float(value)
@@ -218,7 +221,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(declared: Any, value: Any) -> Any:
-    """A parameter of a declared type from JSON. Raises TypeError for a value of another type."""
+    """A parameter of a declared type from JSON. Raises TypeError if the value is of another type."""
     choices = get_args(declared)
     if declared is Given and isinstance(value, dict):
         return frozen(value)
@@ -236,7 +239,8 @@ def from_json(declared: Any, value: Any) -> Any:
 
 
 def _from_text(declared: Any, text: str) -> Any:
-    """A parameter of a declared type from text. Raises ValueError, of which InvalidParameterError is one."""
+    """A parameter of a declared type from a string. Raises ValueError, or InvalidParameterError, which is one, if it is
+    invalid."""
     choices = get_args(declared)
     if get_origin(declared) is tuple:
         return tuple(_from_text(choices[0], word) for word in text.split())
@@ -252,7 +256,7 @@ def _from_text(declared: Any, text: str) -> Any:
 
 
 def type_text(declared: Any) -> str:
-    """The name of a type for people: `float`, `tuple of VersionRef`, `float or none`."""
+    """The name of a type in words: `float`, `tuple of VersionRef`, `float or none`."""
     choices = get_args(declared)
     if get_origin(declared) is tuple:
         return f"tuple of {type_text(choices[0])}"
@@ -262,12 +266,12 @@ def type_text(declared: Any) -> str:
 
 
 def number_text(number: float) -> str:
-    """The shortest text of a number: `6`, `0.16`."""
+    """A number as the shortest string that means it: `6`, `0.16`."""
     return repr(float(number)).removesuffix(".0")
 
 
 def value_text(value: Any) -> str:
-    """A parameter as text that `Parameters.parse` reads."""
+    """A parameter as a string that `Parameters.parse` reads."""
     if isinstance(value, tuple):
         return " ".join(map(value_text, value))
     if isinstance(value, Given):

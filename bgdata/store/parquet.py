@@ -19,12 +19,9 @@ from bgdata.store.storage import is_want, storage_errors
 
 
 def encodings(schema: pa.Schema) -> dict[str, Any]:
-    """Writer options by column type.
-
-    A dictionary would double the size of 16-bit columns with distinct values. So wide integers are stored as packed
-    differences, lists of small integers too (twice as fast to write), and floats as byte streams. Other small integers
-    and texts keep the default dictionary, as do numbers given as dictionaries.
-    """
+    """Writer options by column type. A dictionary would double the size of 16-bit columns with distinct values. So wide
+    integers are stored as packed differences, lists of small integers too (twice as fast to write), and floats as byte
+    streams. Other small integers and strings keep the default dictionary, as do numbers given as dictionaries."""
     dictionary, encoding = [], {}
     for column in schema:
         nested = pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type)
@@ -53,7 +50,7 @@ def described_schema(schema: pa.Schema, shape: TableShape, about: Mapping[str, s
 
 
 def stored_type(type_: pa.DataType) -> pa.DataType:
-    """The type that readers get: texts stay dictionaries, which readers treat as categories."""
+    """The type that readers get: strings stay dictionaries, which readers treat as categories."""
     is_number = pa.types.is_dictionary(type_) and not pa.types.is_string(type_.value_type)
     return type_.value_type if is_number else type_
 
@@ -85,11 +82,11 @@ def write_parquet(
 
 
 class RowReader:
-    """Reads some columns of some rows at a time, and only their row groups, from one file or from consecutive files.
-    The last row group stays in memory."""
+    """Reads columns for a range of rows at a time, and only the row groups that contain it, from one file or from
+    consecutive files. The last row group stays in memory."""
 
     def __init__(self, *paths: Path) -> None:
-        """Open the files. Raises CorruptFileError for one that is not a Parquet file."""
+        """Open the files. Raises CorruptFileError if one is not a Parquet file."""
         self._groups: list[tuple[Path, pq.ParquetFile, int]] = []
         rows = []
         for path in paths:
@@ -144,8 +141,8 @@ def first_difference(path: Path, batches: Iterator[pa.RecordBatch], derived: Con
 
 @contextmanager
 def parquet_errors(path: Path) -> Iterator[None]:
-    """Raise CorruptFileError for any error of PyArrow; StorageError or MemoryError if the file cannot be read at
-    present."""
+    """Turn any error of PyArrow inside the `with` block into CorruptFileError, or, if the file cannot be read at
+    present, into StorageError or MemoryError."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
@@ -158,14 +155,14 @@ def parquet_errors(path: Path) -> Iterator[None]:
 
 
 def plain(table: pa.Table) -> pa.Table:
-    """A table without dictionaries, so that equal texts compare equal."""
+    """A table in which dictionary columns are plain, so that equal strings compare equal."""
     types = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in table.schema]
     return table.cast(pa.schema(list(zip(table.column_names, types, strict=True))))
 
 
 def middle_rows(path: Path, count: int) -> list[dict[str, Any]]:
     """Up to `count` rows from the middle of a Parquet file, from one row group, because rows at the ends are less
-    typical. Raises CorruptFileError or StorageError."""
+    typical. Raises CorruptFileError if the file is damaged, and StorageError if it cannot be read."""
     with parquet_errors(path), pq.ParquetFile(path) as file:
         groups = file.num_row_groups
         if not groups:

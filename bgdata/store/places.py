@@ -63,12 +63,12 @@ class Part(NamedTuple):
 
 
 def is_address(text: object) -> bool:
-    """Whether a text is an address, and not the path of a folder."""
+    """Whether a string is an address, not the path of a folder."""
     return isinstance(text, str) and "://" in text
 
 
 def folder_of(address: str) -> Path | None:
-    """The folder of an address `file:///...` or a path; None for any other address. Raises UsageError for a file on
+    """The folder of an address `file:///...` or a path; None for any other address. Raises UsageError if it is on
     another machine."""
     if not is_address(address):
         return Path(address)
@@ -82,7 +82,7 @@ def folder_of(address: str) -> Path | None:
 
 class Place(ABC):
     """Files by name at an address. Every method raises DownloadError or StorageError if the place does not respond, and
-    MissingFileError for a missing file."""
+    MissingFileError if the file does not exist."""
 
     address: str  # for messages
 
@@ -95,7 +95,7 @@ class Place(ABC):
 
     @abstractmethod
     def part(self, name: str, begin: int, length: int | None) -> Part:
-        """`length` bytes of a file from `begin` on, or fewer at its end; without `length` all of them."""
+        """`length` bytes of a file from `begin` on, or fewer at its end; all of them if `length` is None."""
 
     def read(self, name: str) -> bytes:
         """All bytes of a small file."""
@@ -126,7 +126,7 @@ class OpenPlace(Place):
 
     @abstractmethod
     def write(self, name: str, data: bytes, *, is_new: bool = False) -> bool:
-        """Write a small file; if it `is_new`, only if it does not exist. Returns whether it was written."""
+        """Write a small file; if `is_new` is true, only if it does not exist. Returns whether it was written."""
 
     @abstractmethod
     def remove(self, name: str) -> None:
@@ -249,7 +249,7 @@ class Web(Place):
 
 
 class Store(OpenPlace):
-    """A place of fsspec: an object store such as S3, or any other with a package."""
+    """A place of fsspec: an object store such as S3, or any other store that fsspec supports."""
 
     def __init__(self, address: str) -> None:
         self.address = without_secrets(address).rstrip("/")
@@ -321,7 +321,7 @@ class Store(OpenPlace):
 
     @contextmanager
     def _errors(self, action: str, where: str, kind: type[BgdataError] = DownloadError) -> Iterator[None]:
-        """Turn any error of a library into one line, without names and passwords."""
+        """Turn any error of a library into a one-line error, without names and passwords."""
         try:
             yield
         except (BgdataError, ImportError):
@@ -350,8 +350,8 @@ def _tag(info: Mapping[str, Any]) -> str:
 
 def open_place(address: str) -> Place:
     """The place at an address: a path or file:///..., http or https, or any scheme that fsspec has a package for.
-    Raises UsageError for an unknown scheme, MissingExtraError if the extra is missing, and DownloadError if the place
-    cannot be opened."""
+    Raises UsageError if the scheme is unknown, MissingExtraError if its package is not installed, and DownloadError if
+    the place cannot be opened."""
     folder = folder_of(address)
     if folder is not None:
         return Folder(folder)
@@ -366,15 +366,15 @@ def open_place(address: str) -> Place:
 
 
 def absolute_address(address: str) -> str:
-    """An address for other machines: paths are absolute. Raises UsageError for a read-only place, and the errors of
-    `open_place`."""
+    """The address for use on other machines: paths are made absolute. Raises UsageError if the place is read-only, and
+    the errors of `open_place`."""
     address = address if is_address(address) else str(Path(address).absolute())
     open_writable(address)
     return address
 
 
 def open_writable(address: str) -> OpenPlace:
-    """A place that can be written to. Raises UsageError for a read-only one, and the errors of `open_place`."""
+    """The place at an address, for writing. Raises UsageError if it is read-only, and the errors of `open_place`."""
     place = open_place(address)
     if not isinstance(place, OpenPlace):
         raise UsageError(f"expected a folder or a store to write to, got {place.address}, which is only read from")

@@ -19,6 +19,7 @@ from bgdata.store.manifest import RawFile, Source, part_file, recipe_key
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Progress
 from bgdata.store.shards import ranges
+from bgdata.store.storage import readable_bytes as readable_bytes  # others name it as of this module
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions, input_digests
 from bgdata.system import used_bytes
@@ -47,7 +48,7 @@ class Plan:
 
     @property
     def key(self) -> str:
-        """The recipe key."""
+        """The recipe key of the version."""
         recipe = (self.kind.name, self.kind.revision, self.parameters.to_json(), input_digests(self.inputs))
         return recipe_key(*recipe, self.raw_files)
 
@@ -85,7 +86,7 @@ class Plan:
         return folder if self.part is None else folder / PART
 
     def beside(self, staged: Path) -> Path:
-        """The path on the disk of the versions of something in the staging folder."""
+        """The path, on the disk of the versions, of an entry of the staging folder."""
         return self.elsewhere / f".{staged.name}" if self.elsewhere else staged
 
     @property
@@ -99,9 +100,9 @@ class Plan:
         """Killed builds of this variant in the staging folder: folders, and links to other disks."""
         return sorted(self.warehouse.staging.glob(f"{self.lock.stem}-{'?' * 12}-{'?' * 12}"))
 
-    def with_place(self) -> Plan:
-        """The plan for a version beside the others of its variant, unless a folder was chosen for it. Raises
-        StorageError if the disk of the others is missing."""
+    def in_variant_folder(self) -> Plan:
+        """The plan with the folder of the variant as the place of the version, unless another folder was chosen. Raises
+        StorageError if the disk of the variant is missing."""
         if self.elsewhere:
             return self
         place = place_of(self.warehouse, self.title, self.staged_builds())
@@ -118,7 +119,7 @@ class Plan:
         return Table(self.warehouse.root / self.title / version)
 
     def part_arrays(self, number: int) -> dict[str, Array]:
-        """The finished arrays of a finished part, as the plan of the whole has them."""
+        """The finished arrays of a finished part, under the names that the whole version uses."""
         arrays = self.kind.arrays_of(self.parameters)
         names = {array.name: f"{array.name}.npy" for array in arrays}
         own = {array.name: part_file(names[array.name], number) for array in arrays if not array.is_shared}
@@ -150,7 +151,7 @@ def check_estimate(plan: Plan) -> None:
 
 
 def estimate_text(estimate: Estimate) -> str:
-    """`25,050,025 rows, about 426 MB on disk, 828 MB while it is built, and 600 MB of memory`."""
+    """An estimate in words: `25,050,025 rows, about 426 MB on disk, 828 MB while it is built, and 600 MB of memory`."""
     disk, memory = readable_bytes(estimate.disk_bytes), readable_bytes(estimate.memory_bytes)
     if not estimate.checkpoint_bytes:
         return f"{estimate.rows:,} rows, about {disk} on disk and {memory} of memory"
@@ -159,15 +160,6 @@ def estimate_text(estimate: Estimate) -> str:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Disk space of all files below a folder, without holes; 0 for a missing folder."""
+    """Disk space of all files below a folder, without holes; 0 if the folder does not exist."""
     found = (path.stat() for path in folder.rglob("*") if path.is_file())
     return sum(map(used_bytes, found))
-
-
-def readable_bytes(count: float) -> str:
-    """A size in decimal units with three figures."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:,.3g} TB"

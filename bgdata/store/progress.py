@@ -26,10 +26,10 @@ class Progress:
         """Count `count` more units of the current stage as done."""
 
     def tell(self, text: str) -> None:
-        """An interim result of the current stage, such as an estimate with its error."""
+        """Receive an interim result of the current stage, such as an estimate with its error."""
 
     def note(self, text: str) -> None:
-        """A message: waiting for another build, resuming, already built."""
+        """Receive a message, such as that a build waits, resumes or has finished before."""
 
 
 class Silence(Progress):
@@ -61,7 +61,7 @@ class TerminalBars(Progress):
             self._bars.update(self._task, known=text)
 
     def note(self, text: str) -> None:
-        """Print a line above the bar, each text only once: a table may be the input of many."""
+        """Print a line above the bar, each line only once: a table may be the input of many versions."""
         if text in self._notes or not self._has_notes:
             return
         self._notes.add(text)
@@ -70,7 +70,8 @@ class TerminalBars(Progress):
 
 @contextmanager
 def progress_bars(*, notes: bool = True) -> Iterator[Progress]:
-    """Bars, and optionally `notes`, on standard error while the block runs; without a terminal only the notes."""
+    """Bars, and optionally `notes`, on standard error while the `with` block runs; if standard error is not a terminal,
+    only the notes."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars

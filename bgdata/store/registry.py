@@ -35,7 +35,7 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
     """Kinds in order of name, each a declaration or the full name of the module that declares it as `DATASET`.
 
     sql: folders of SQL, see `SqlFolders`.
-    views: SQL of views that are generated from the declarations; one text per view, with its comments.
+    views: SQL of views that are generated from the declarations; one string per view, with its comments.
     group: entry points of installed packages that add kinds. The name of an entry point is the name of the kind, and
         its value is a module. SQL is in the folder `sql` of the module's top package.
     """
@@ -73,7 +73,7 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
 
     @cached_property
     def sql(self) -> SqlFolders:
-        """All folders of SQL: those given, and those of other packages."""
+        """All folders of SQL: the given ones, and the folders of other packages."""
         added: list[Path] = []
         for package in sorted({module.partition(".")[0] for module in self._other_modules.values()}):
             spec = find_spec(package)  # imports nothing
@@ -128,7 +128,7 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
 
 
 def _load_added(name: str, module: Place) -> Dataset[Any]:
-    """The kind that another package declares. Raises PluginError."""
+    """The kind that another package declares. Raises PluginError if it cannot be loaded."""
     from bgdata.store.dataset import Dataset
 
     try:
@@ -158,7 +158,7 @@ class Script(NamedTuple):
 
 
 def parse_script(text: str) -> Script:
-    """Parse what a script creates, reads and names, as far as its keywords tell."""
+    """The script of an SQL text: what it creates, reads and names, as far as its keywords tell."""
     created = re.findall(r"(?im)^create\s+(?:or\s+replace\s+)?(?:view|macro|table)\s+(\w+)", text)
     code = COMMENTS_AND_TEXTS.sub("''", text.lower())
     sources = re.findall(r"(?<!distinct )\b(?:from|join)\s+([a-z_]\w*)\b(?!\s*[(.])", code)
@@ -172,7 +172,7 @@ def _read_script(path: Path, _modified: int) -> Script:
 
 
 def _words_of(sql: str) -> frozenset[str]:
-    """All words of some SQL, in small letters; names are among them."""
+    """All words of an SQL text, in small letters; names are among them."""
     return frozenset(re.findall(r"\w+", sql.lower()))
 
 
@@ -191,12 +191,12 @@ class SqlFolders:
         return [_read_script(path, path.stat().st_mtime_ns) for part in parts for path in self.files(part)]
 
     def checks(self, table: str) -> Iterator[tuple[str, str]]:
-        """(claim, query) of every check of a table; the query reads the view of that table."""
+        """The claim and the query of every check of a table; the query reads the view of that table."""
         for path in self.files("checks", f"{table}__*.sql"):
             yield path.stem.partition("__")[2], path.read_text()
 
     def needed_by(self, sql: str, others: Iterable[Script] = ()) -> frozenset[str]:
-        """The words of some SQL, and of all views and macros of the scripts, and `others`, that it uses."""
+        """The words of an SQL text, and of all views and macros of the scripts and of `others` that it uses."""
         scripts = [*others, *self.scripts(*PARTS)]
         wanted = _words_of(sql)
         while more := {word for script in scripts if script.creates & wanted for word in script.words} - wanted:
@@ -204,10 +204,8 @@ class SqlFolders:
         return wanted
 
     def run(self, connection: duckdb.DuckDBPyConnection, *parts: str, wanted: frozenset[str] | None = None) -> None:
-        """Run the scripts of these parts, or only those that create something `wanted`.
-
-        Scripts that read tables of missing kinds are left out, as are scripts that need them.
-        """
+        """Run the scripts of these parts, or only those that create something `wanted`. Scripts that read tables of
+        missing kinds are left out, as are scripts that need them."""
         found = connection.execute("select table_name from duckdb_tables() union select view_name from duckdb_views()")
         tables, missing = {name for (name,) in found.fetchall()}, set[str]()
         for script in self.scripts(*parts):

@@ -1,10 +1,9 @@
-"""A warehouse at an address, fetched file by file when used, into a folder of the user's cache with the layout of a
-warehouse, so that any reader can read it.
+"""A warehouse at an address, downloaded file by file when used, into a folder of the user's cache with the layout of a
+warehouse, so that any reader can read it. Manifests are downloaded when the place is listed, files when they are
+opened; each is checked against the hash in its manifest.
 
-Manifests are fetched when the place is listed, files when they are opened; each is checked against the hash in its
-manifest. The modification time of a checked file is derived from that hash, so a file that was changed since is checked
-again, and fetched again if it is damaged.
-"""
+The modification time of a checked file is derived from that hash, so a file that was changed since is checked again,
+and downloaded again if it is damaged."""
 
 from __future__ import annotations
 
@@ -43,13 +42,20 @@ from bgdata.store.manifest import FILE_NAME as MANIFEST
 from bgdata.store.manifest import FileEntry, canonical_json
 from bgdata.store.names import CURRENT, check_name, is_name
 from bgdata.store.places import open_place
-from bgdata.store.storage import hold_lock, make_folder, remove_folder, sha256_file, storage_errors, write_file
+from bgdata.store.storage import (
+    check_room,
+    hold_lock,
+    make_folder,
+    remove_folder,
+    sha256_file,
+    storage_errors,
+    write_file,
+)
 from bgdata.store.table import Table
 from bgdata.store.transfer import (
     JOBS,
     Listed,
     Listing,
-    check_room,
     fetch_file,
     fetched_manifest,
     listing,
@@ -145,8 +151,8 @@ class Mirror:
             write_file(path, f"{version}\n".encode())
 
     def open(self, kind: str, variant: str, version: str | None = None) -> MirroredTable:
-        """A version, the current one unless named, without listing the place. Raises MissingTableError for a missing
-        one, and the errors of `fetched_manifest`."""
+        """A version, the current one unless named, without listing the place. Raises MissingTableError if there is
+        none, and the errors of `fetched_manifest`."""
         title = f"{check_name('kind', kind)}/{check_name('variant', variant)}"
         if version is None:
             try:
@@ -167,7 +173,7 @@ class Mirror:
 
     def file(self, name: str, entry: FileEntry) -> Path:
         """A file of a version with the right hash, fetched if missing. Raises NotFetchedError inside
-        `fetching_nothing`, TooLargeError for a full disk, and the errors of `fetch_file`."""
+        `fetching_nothing`, TooLargeError if the disk is full, and the errors of `fetch_file`."""
         folder = self.folder / name
         path, mark = folder / entry.name, _mark(entry)
         if _is_marked(path, entry, mark):
@@ -248,7 +254,7 @@ class MirroredTable(Table):
         return self.has_file(f"{name}.npy")
 
     def _map(self, file: str, *, scattered: bool) -> Array:
-        """An array, fetched first. Raises TooLargeError for a large one whose rows can be fetched singly, and the
+        """An array, fetched first. Raises TooLargeError if it is large and its rows can be fetched singly, and the
         errors of `Mirror.file`."""
         size = sum(entry.bytes for entry in self.manifest.files if entry.name == file)
         hashed = f"{file.removesuffix('.npy')}{ROW_HASHES}.npy"
@@ -306,8 +312,8 @@ class RemoteRows:
     of the version, verifies. Recent rows are kept in memory, all rows in the user's cache."""
 
     def __init__(self, table: MirroredTable, name: str) -> None:
-        """Fetch the hashes of all rows. Raises UsageError for an array without hashes, DigestMismatchError for hashes
-        of another version, and CorruptFileError for an invalid array."""
+        """Fetch the hashes of all rows. Raises UsageError if the array has no hashes, DigestMismatchError if the hashes
+        are of another version, and CorruptFileError if the array is invalid."""
         self.place, self.path = table.mirror.place, f"{table.name}/{name}.npy"
         self.where = self.place.where(self.path)
         hashed = name + ROW_HASHES
@@ -333,7 +339,8 @@ class RemoteRows:
         self._kept: OrderedDict[int, bytes] = OrderedDict()
 
     def read(self, begin: int, length: int) -> bytes:
-        """Some unchecked bytes of the values. Raises DownloadError, also if the file changed after it was opened."""
+        """Bytes `begin` to before `begin + length` of the values, not checked. Raises DownloadError if the download
+        fails or the file changed after it was opened."""
         found = self.place.part(self.path, self._start + begin, length)
         if (found.size, found.tag) != (self._first.size, self._first.tag) or len(found.data) != length:
             raise DownloadError(
@@ -342,7 +349,8 @@ class RemoteRows:
         return found.data
 
     def row(self, index: int) -> bytes:
-        """The bytes of a row with the right hash. Raises DownloadError or DigestMismatchError."""
+        """The bytes of a row with the right hash. Raises DownloadError if the download fails, and DigestMismatchError
+        if the row has another hash."""
         if index not in self._kept:
             self._kept[index] = self._row(index)
         self._kept.move_to_end(index)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
-from bgdata.errors import BgdataError, CorruptFileError, StorageError
+from bgdata.errors import BgdataError, CorruptFileError, StorageError, TooLargeError
 from bgdata.process import when_cut_off
 from bgdata.system import lock, open_unfollowed, protect, unlock
 from bgdata.system import sync as sync  # others name it as of this module
@@ -35,8 +35,8 @@ _ELSEWHERE = (errno.EROFS, errno.EACCES, errno.EPERM)  # another place may work
 
 @contextmanager
 def storage_errors(action: str, path: Path, hint: str = "choose another place with --warehouse") -> Iterator[None]:
-    """Turn any OSError inside the block into one StorageError line: `cannot <action> <path>: <reason>`, with the hint
-    if another place may work."""
+    """Turn any OSError inside the `with` block into a one-line StorageError: `cannot <action> <path>: <reason>`, with
+    the hint if another place may work."""
     try:
         yield
     except BgdataError:
@@ -50,8 +50,8 @@ def storage_errors(action: str, path: Path, hint: str = "choose another place wi
 
 
 def is_want(error: BaseException | None) -> bool:
-    """Whether an error, or its cause, means that something cannot be read at present (for want of memory or of rights,
-    or because a disk fails), and not that it is damaged."""
+    """Whether an error, or its cause, means that something cannot be read at present, because memory or rights are
+    missing or a disk fails, and not that it is damaged."""
     while error is not None:
         if is_want_of_memory(error) or (isinstance(error, OSError) and error.errno in _WANTS):
             return True
@@ -70,7 +70,7 @@ def is_want_of_memory(error: BaseException) -> bool:
 
 def open_regular(path: Path) -> BufferedReader:
     """Open a file of a warehouse for reading, without waiting for a pipe and without following a link. Raises
-    FileNotFoundError, CorruptFileError if it is not a regular file, or another OSError."""
+    FileNotFoundError if it does not exist, CorruptFileError if it is not a regular file, or another OSError."""
     try:
         handle = open_unfollowed(path)
     except OSError as error:
@@ -92,8 +92,8 @@ def not_regular(path: Path) -> str:
 
 
 def write_file(path: Path, data: bytes, *, is_durable: bool = True) -> None:
-    """Write a whole file beside its place, sync it, and rename it into place: readers see the old or the new file.
-    Without `is_durable` it is not synced: after a power cut it may be missing or damaged."""
+    """Write a whole file beside its place, sync it, and rename it into place: readers see the old or the new file. If
+    `is_durable` is false, it is not synced: after a power cut it may be missing or damaged."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with storage_errors("write", path), when_cut_off(lambda: partial.unlink(missing_ok=True)):
         try:
@@ -153,13 +153,14 @@ def sha256_file(path: Path, *, inside: bool = False) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sums_bytes(sums: Mapping[str, str]) -> bytes:
-    """A file that `sha256sum -c` reads, of SHA-256 in hex by name."""
+def checksum_bytes(sums: Mapping[str, str]) -> bytes:
+    """The bytes of a file that `sha256sum -c` reads, from SHA-256 hashes in hex by name."""
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())).encode()
 
 
-def parse_sums(written: bytes) -> list[tuple[str, str]]:
-    """(name, SHA-256 in hex) of each line of such a file. Raises ValueError with the first other line."""
+def parse_checksums(written: bytes) -> list[tuple[str, str]]:
+    """The name and SHA-256 in hex of each line of such a file. Raises ValueError with the first line of another
+    form."""
     found = []
     for line in written.decode(errors="replace").splitlines():
         parts = re.fullmatch(r"([0-9a-f]{64})  (.+)", line)
@@ -169,12 +170,32 @@ def parse_sums(written: bytes) -> list[tuple[str, str]]:
     return found
 
 
+def readable_bytes(count: float) -> str:
+    """A size in decimal units with three figures."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:,.3g} TB"
+
+
+def check_room(
+    root: Path, needed: int, advice: str = "name the kinds that you need, or choose another place with --warehouse"
+) -> None:
+    """Raise TooLargeError, with the next step, if the disk of a folder has less space than needed, in bytes."""
+    folder = next(path for path in (root.absolute(), *root.absolute().parents) if path.is_dir())
+    with storage_errors("read", folder):
+        free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise TooLargeError(
+            f"expected {readable_bytes(needed)} of free disk in {folder}, found {readable_bytes(free)}; {advice}"
+        )
+
+
 @contextmanager
 def hold_lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold an exclusive lock on a file, which is deleted afterwards; calls `waiting` if another process holds it.
-
-    The system drops the lock when its holder dies, so a killed build never blocks the next one.
-    """
+    """Hold an exclusive lock on a file, which is deleted afterwards; calls `waiting` if another process holds it. The
+    system drops the lock when its holder dies, so a killed build never blocks the next one."""
     handle = _open_locked(path, waiting)
     try:
         with when_cut_off(lambda: path.unlink(missing_ok=True)):
@@ -184,8 +205,8 @@ def hold_lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterato
 
 
 def is_locked(path: Path, *, remove: bool = False) -> bool:
-    """Whether a process holds the lock of a file; false for a missing file. With `remove` an unused lock is deleted
-    while it is held, so that waiting processes see that it is gone."""
+    """Whether a process holds the lock of a file; false if there is no file. If `remove` is true, an unused lock is
+    deleted while it is held, so that waiting processes see that it is gone."""
     with storage_errors("remove" if remove else "look at the lock of", path):
         try:
             handle = os.open(path, os.O_RDWR)
@@ -203,7 +224,8 @@ def is_locked(path: Path, *, remove: bool = False) -> bool:
 
 
 def _open_locked(path: Path, waiting: Callable[[], None]) -> int:
-    """Open and lock a file, and again if its last holder has deleted it, because others lock a new file then."""
+    """Open and lock a file. If its last holder has deleted it, try again, because other processes lock a new file
+    then."""
     while True:
         with storage_errors("lock", path):
             path.parent.mkdir(parents=True, exist_ok=True)

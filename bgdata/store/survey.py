@@ -3,7 +3,7 @@
 The index has a line for each variant: a digest of `current` and of names, types, sizes and times of its manifests and
 Parquet files, and what was read from these. A line is valid as long as the digest is unchanged, and only if this user
 wrote it here, as a code over its bytes proves (see `catalog.own_key`). To decide only whether the catalog for other
-programs is outdated, the times of folders are compared instead of those of files: adding, deleting, repairing or
+programs is outdated, the times of folders are compared instead of the times of files: adding, deleting, repairing or
 choosing a version changes them; only writing into an existing file does not.
 """
 
@@ -35,7 +35,7 @@ _MAX_POINTER_BYTES = 1000
 
 
 class Version(NamedTuple):
-    """The facts of an undamaged version for `list`."""
+    """The facts of an undamaged version that `bgdata list` shows."""
 
     sizes: str  # digest of names, types and sizes of all its files; empty to read the version again
     rows: int = 0
@@ -56,12 +56,12 @@ class Variant(NamedTuple):
 
     @property
     def what(self) -> tuple[object, ...]:
-        """All fields except times."""
+        """All fields of the variant except times."""
         return self.state, self.current, self.versions, self.tables, self.files, self.lacking
 
     @property
     def is_whole(self) -> bool:
-        """Whether the variant has no errors, whose messages depend on the reader."""
+        """Whether the variant has no errors. Messages of errors depend on the reader."""
         return not any(self.tables.values()) and all(each.sizes for each in self.versions.values())
 
 
@@ -81,7 +81,7 @@ class Index(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The facts of a variant's files; `sizes` of each version by name."""
+    """The facts of a variant's files; `sizes` are the sizes of files of each version by name."""
 
     state: str
     times: tuple[int, ...]
@@ -99,8 +99,8 @@ def _digest(*what: object) -> str:
 
 
 def variant_names(warehouse: Versions, kind: str) -> list[tuple[str, bool]]:
-    """(name, whether it is a link) of each folder of a variant, sorted. Raises StorageError if the folder of the kind
-    is a broken link."""
+    """The name of each folder of a variant, sorted, and whether it is a link. Raises StorageError if the folder of the
+    kind is a broken link."""
     folder = warehouse.root / kind
     check_link(folder)
     with suppress(OSError), os.scandir(folder) as entries:
@@ -113,7 +113,7 @@ def variant_names(warehouse: Versions, kind: str) -> list[tuple[str, bool]]:
 
 
 def see(folder: str, *, is_link: bool) -> Seen | None:
-    """The facts of a variant's files; None for a folder without versions, `current`, or a link."""
+    """The facts of a variant's files; None if the folder contains no version and no `current`, and is not a link."""
     read_at = time.time_ns()
     facts: list[object] = [is_link]
     sizes: dict[str, str] = {}
@@ -140,7 +140,7 @@ def _names_in(folder: str) -> list[str]:
 
 
 def _files_in(folder: str) -> list[tuple[str, int, int, int]]:
-    """(name, mode, size, time) of the entries of a folder, by name. Raises OSError for other paths."""
+    """The mode, size and time of the entries of a folder, by name. Raises OSError if it is not a folder."""
     found = []
     with os.scandir(folder) as entries:
         for each in entries:
@@ -160,7 +160,7 @@ def _pointer(path: str) -> object:
 
 
 def _times(folder: str, versions: Iterator[str] | tuple[str, ...]) -> tuple[int, ...]:
-    """The modification times of the folders of a variant and of its versions; 0 for missing ones."""
+    """The modification times of the folders of a variant and of its versions; 0 if a folder is missing."""
     found = []
     for path in (folder, *(f"{folder}/{name}" for name in versions)):
         try:
@@ -183,9 +183,9 @@ def survey(
     kinds: set[str] | None = None,
     exact: set[str] | None = None,
 ) -> dict[str, Variant]:
-    """The existing variants by KIND/VARIANT, in order: unchanged ones from `known`, the others from `read`. Files are
-    compared, or only folders in kinds outside `exact` (None: all kinds are exact). `kinds` limits the result. Raises
-    StorageError."""
+    """The existing variants by KIND/VARIANT, in order: unchanged ones from `known`, all others from `read`. For kinds
+    in `exact` (None: all kinds) files are compared, for other kinds only folders. `kinds` limits the result. Raises
+    StorageError if a folder cannot be read."""
     found = {}
     for kind in sorted(warehouse.kinds if kinds is None else kinds):
         for name, is_link in variant_names(warehouse, kind):
@@ -208,14 +208,14 @@ def _sizes_of(variant: Variant) -> dict[str, str]:
 
 
 def states(warehouse: Versions, known: Mapping[str, Variant], exact: set[str] | None = None) -> dict[str, str]:
-    """The states of all variants by KIND/VARIANT, as in `survey`, without reading any."""
+    """The states of all variants by KIND/VARIANT, as in `survey`, without reading files."""
     found = survey(warehouse, known, lambda _kind, _name, seen: Variant(*seen[:3], "", {}, {}, {}, {}), exact=exact)
     return {key: variant.state for key, variant in found.items()}
 
 
 def current_of(warehouse: Versions, kind: str, variant: str) -> tuple[Table, BgdataError | None]:
     """The current version of a variant, and the error if `current` is invalid or names a missing version: then it is
-    the last version by name, or `current` itself without versions."""
+    the last version by name, or `current` itself if there are no versions."""
     folder = warehouse.root / kind / variant
     try:
         return warehouse.open(kind, variant), None
@@ -247,7 +247,7 @@ def read_variant(warehouse: Versions, kind: str, name: str, seen: Seen) -> Varia
 
 
 def write_index(warehouse: Versions, index: Index) -> None:
-    """Write the index of a catalog, with the code of this user. Raises StorageError."""
+    """Write the index of a catalog, with the code of this user. Raises StorageError if it cannot be written."""
     body = json.dumps(index, separators=(",", ":")).encode()
     write_file(warehouse.root / INDEX_NAME, _code_of(warehouse, body).encode() + b"\n" + body)
 

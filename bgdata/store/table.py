@@ -39,10 +39,9 @@ def reopen(folder: Path, kind: str) -> Table:
 
 
 class Table:
-    """A published version. Opening reads nothing; the manifest and each array are read when they are used.
-
-    Its folder is <variant>/<version>, below one with the name of its kind if `kind` is given; the manifest must agree.
-    """
+    """A version of a dataset, opened. Opening reads nothing; the manifest and each array are read when they are used.
+    Its folder is <variant>/<version>, below one with the name of its kind if `kind` is given; the manifest must
+    agree."""
 
     def __init__(self, folder: Path, kind: str = "") -> None:
         self.folder = folder
@@ -66,8 +65,8 @@ class Table:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The manifest. Raises MissingTableError for a missing one, ManifestFormatError for an unreadable one or one of
-        another folder."""
+        """The manifest. Raises MissingTableError if there is none, and ManifestFormatError if it is damaged or belongs
+        to another folder."""
         found = load_manifest(self.folder)
         names = (self._kind or found.dataset, *self.folder.parts[-2:])
         if (found.dataset, found.variant, found.version) != names:
@@ -79,7 +78,7 @@ class Table:
 
     @property
     def name(self) -> str:
-        """The text `dataset/variant/version`, for messages."""
+        """The name `dataset/variant/version`, for messages."""
         return "/".join(self.folder.parts[-3:])
 
     @property
@@ -88,12 +87,12 @@ class Table:
         return self.folder / PARQUET
 
     def has_file(self, file: str) -> bool:
-        """Whether the manifest lists a file of the kind, such as `table.parquet`, or one for each part."""
+        """Whether the manifest lists a file, such as `table.parquet`, or one such file for each part."""
         return bool({entry.name for entry in self.manifest.files}.intersection(self.files_of(file)))
 
     def array(self, name: str, *, scattered: bool = False) -> Array:
         """A flat array, mapped read-only by `map_array`; for a version in parts a `PartedArray` of the rows of all
-        parts. Raises MissingTableError or CorruptFileError."""
+        parts. Raises MissingTableError if there is none, and CorruptFileError if its file is damaged."""
         # two maps of one file: reading ahead helps to read all rows, and costs 4 ms for a random row
         arrays = self._scattered if scattered else self._arrays
         if name not in arrays:
@@ -129,7 +128,7 @@ class Table:
         return [name.removesuffix(".npy") for name in names]
 
     def files_of(self, file: str) -> list[str]:
-        """The names for a file of the kind, such as `table.parquet`: the name itself, or one for each part."""
+        """The names of a file, such as `table.parquet`: the name itself, or one name for each part."""
         if file in {entry.name for entry in self.manifest.files}:
             return [file]
         return [part_file(file, number) for number in range(len(self.manifest.parts))] or [file]
@@ -139,23 +138,23 @@ class Table:
         return [self.check_file(name) for name in self.files_of(file)]
 
     def has_array(self, name: str) -> bool:
-        """Whether it has a flat array of this name."""
+        """Whether the version has a flat array of this name."""
         return any((self.folder / file).exists() for file in (f"{name}.npy", *self.files_of(f"{name}.npy")))
 
     @property
     def parts(self) -> Sequence[Table]:
-        """The version itself, or each of its parts as a version of these rows."""
+        """The version itself, or each of its parts, which reads like a version of its rows."""
         return [TablePart(self, number) for number in range(len(self.manifest.parts))] or [self]
 
     def check_sizes(self) -> None:
-        """Compare the size of every file with the manifest. Raises MissingTableError or CorruptFileError for the first
-        difference."""
+        """Compare the size of every file with the manifest. Raises MissingTableError if a file is missing, and
+        CorruptFileError if one has another size."""
         for entry in self.manifest.files:
             self.check_file(entry.name)
 
     def check_file(self, name: str) -> Path:
-        """The path of a file that the manifest lists. Raises MissingTableError, or CorruptFileError if it is not a
-        regular file of the size in the manifest."""
+        """The path of a file that the manifest lists. Raises MissingTableError if it does not exist, and
+        CorruptFileError if it is not a regular file of the size in the manifest."""
         path = self.folder / name
         sizes = {entry.name: entry.bytes for entry in self.manifest.files}
         if name not in sizes:
@@ -184,12 +183,12 @@ class TablePart(Table):
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The manifest of the whole with the rows and the digest of the part."""
+        """The manifest of the whole version, with the rows and the digest of the part."""
         return replace(self.whole.manifest, rows=self.part.rows, digest=self.part.digest, parts=[])
 
     @property
     def name(self) -> str:
-        """The text `dataset/variant/version, part 7`, for messages."""
+        """The name `dataset/variant/version, part 7`, for messages."""
         return f"{self.whole.name}, part {self.number}"
 
     def array(self, name: str, *, scattered: bool = False) -> Array:
@@ -214,7 +213,8 @@ P = TypeVar("P", bound=Parameters)
 
 
 def published_versions(folder: Path, recipe: type[P]) -> dict[P, Path]:
-    """Folders <variant>/<version> in a folder of the package, by their parameters, without damaged ones."""
+    """The folders <variant>/<version> in a folder of the package, by their parameters; damaged versions are left
+    out."""
     found: dict[P, Path] = {}
     for version in sorted(folder.glob("*/r*-*")):
         try:
@@ -225,8 +225,8 @@ def published_versions(folder: Path, recipe: type[P]) -> dict[P, Path]:
 
 
 def published_folder(folder: Path, parameters: Parameters, variant: str) -> Path | None:
-    """The version of a recipe in a folder of the package, or None. Raises ManifestFormatError for a damaged version of
-    this variant, which would otherwise be computed for hours."""
+    """The version of a recipe in a folder of the package, or None. Raises ManifestFormatError if a version of this
+    variant is damaged, because it would otherwise be computed for hours."""
     found = published_versions(folder, type(parameters)).get(parameters)
     if found is None:
         for version in folder.glob(f"{variant}/r*-*"):
@@ -260,7 +260,7 @@ def is_published(kind: Dataset[Any], table: Table) -> bool:
 
 def install(table: Table, staging: Path, target: Path) -> Table:
     """Copy a version to `target` through the folder `staging`, the manifest last; returns the copy. Raises
-    MissingTableError, CorruptFileError or DigestMismatchError for a file that differs from its manifest."""
+    MissingTableError, CorruptFileError or DigestMismatchError if a file is missing or differs from the manifest."""
     table.check_sizes()
     names = [entry.name for entry in table.manifest.files]
     with storage_errors("write", staging):

@@ -20,7 +20,7 @@ SAMPLE = 5  # rows in a notebook
 
 
 def cell_text(value: Any) -> str:
-    """A value of a table as text for people."""
+    """A value of a table as a string to show."""
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, bool) or value is None:
@@ -54,7 +54,7 @@ def rows_html(
 
 
 def _class_of(value: Any) -> str:
-    """The CSS class of a cell: numbers are right-aligned, long texts are wide."""
+    """The CSS class of a cell: numbers are right-aligned, long strings are wide."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return ' class="number"'
     return ' class="long"' if isinstance(value, str) and len(value) > LONG else ""
@@ -62,7 +62,7 @@ def _class_of(value: Any) -> str:
 
 def version_html(table: Table, flat_rows: Callable[[int], Sequence[Row]] = lambda _: []) -> str:
     """A version in a notebook: its name and size, rows from its middle, and its hashes. A damaged version shows its
-    error. `flat_rows` gives this many rows of a version without Parquet files."""
+    error. `flat_rows` returns this many rows of a version that has no Parquet files."""
     from bgdata.store.parquet import middle_rows
 
     try:

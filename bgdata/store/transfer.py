@@ -13,7 +13,6 @@ not mix their files.
 from __future__ import annotations
 
 import hashlib
-import shutil
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -37,7 +36,6 @@ from bgdata.errors import (
     ManifestFormatError,
     MissingFileError,
     MissingTableError,
-    TooLargeError,
     UsageError,
     VersionInUseError,
     cite,
@@ -59,6 +57,7 @@ from bgdata.store.names import CURRENT, is_name, parse_scope
 from bgdata.store.places import LEVELS, Advance, Entry, Folder, OpenPlace, Place, Store
 from bgdata.store.progress import Progress
 from bgdata.store.storage import (
+    check_room,
     hold_lock,
     is_want,
     make_folder,
@@ -95,7 +94,7 @@ class Listing(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """A version and its outcome: `moved`, or `there` if it already existed."""
+    """A version and the outcome of copying it: `moved`, or `there` if it already existed."""
 
     name: str
     is_moved: bool
@@ -104,7 +103,8 @@ class Moved(NamedTuple):
 
 
 def listing(place: Place) -> Listing:
-    """The versions of a place with a manifest. Raises DownloadError, and ManifestFormatError for a damaged index."""
+    """The versions of a place with a manifest. Raises DownloadError if the place does not respond, and
+    ManifestFormatError if its index is damaged."""
     if not isinstance(place, OpenPlace):
         return _read_index(place)
     found: dict[str, dict[str, Entry]] = {}
@@ -163,8 +163,8 @@ def _is_version(name: object) -> bool:
 
 
 def write_index(place: OpenPlace, anew: Iterable[str] = ()) -> None:
-    """Write the list of versions of a place; the manifests of `anew` versions are read. With concurrent writers the
-    final list is complete, because each checks again after writing. Raises StorageError."""
+    """Write the list of versions of a place; the manifests of `anew` versions are read. If several processes write it,
+    the final list is complete, because each checks again after writing. Raises StorageError if it cannot be written."""
     known, written = dict[str, str](), None
     with suppress(BgdataError):
         written = place.read(INDEX)
@@ -182,8 +182,8 @@ def write_index(place: OpenPlace, anew: Iterable[str] = ()) -> None:
 
 
 def in_scopes(names: Collection[str], scopes: Sequence[str], where: str) -> list[str]:
-    """The names of versions in KIND, KIND/VARIANT or KIND/VARIANT/VERSION, or all names without scopes. Raises
-    InvalidNameError, or MissingTableError for a scope without versions."""
+    """The names of versions in KIND, KIND/VARIANT or KIND/VARIANT/VERSION, or all names if there are no scopes. Raises
+    InvalidNameError if a scope is not a name, and MissingTableError if it contains no version."""
     chosen = set()
     for scope in scopes:
         wanted = [part for part in parse_scope(scope) if part is not None]
@@ -196,8 +196,8 @@ def in_scopes(names: Collection[str], scopes: Sequence[str], where: str) -> list
 
 
 def manifest_of(place: Place, name: str) -> tuple[bytes, Manifest]:
-    """(bytes, manifest) of a version of a place. Raises ManifestFormatError for an invalid manifest, or one of another
-    version."""
+    """The bytes of the manifest of a version of a place, and the manifest. Raises ManifestFormatError if it is invalid
+    or belongs to another version."""
     where = place.where(f"{name}/{MANIFEST}")
     data = place.part(f"{name}/{MANIFEST}", 0, MAX_BYTES).data
     found = parse_manifest(data, where)
@@ -208,8 +208,8 @@ def manifest_of(place: Place, name: str) -> tuple[bytes, Manifest]:
 
 
 def fetched_manifest(place: Place, name: str, listed: Listed) -> tuple[bytes, Manifest]:
-    """(bytes, manifest) of a listed version. Raises the errors of `manifest_of`, and DigestMismatchError for another
-    hash than in the index."""
+    """The bytes of the manifest of a listed version, and the manifest. Raises the errors of `manifest_of`, and
+    DigestMismatchError if it has another hash than in the index."""
     data, found = manifest_of(place, name)
     if listed.files is None and (has := hashlib.sha256(data).hexdigest()) != listed.tag:
         where = place.where(f"{name}/{MANIFEST}")
@@ -219,8 +219,9 @@ def fetched_manifest(place: Place, name: str, listed: Listed) -> tuple[bytes, Ma
 
 def fetch_file(place: Place, name: str, entry: FileEntry, folder: Path, advance: Advance) -> bool:
     """Get a file of a version, with the hash in its manifest, into a folder: keep an existing one, or resume or begin a
-    download, then rename it. Returns whether anything was fetched. Raises DownloadError or MissingFileError,
-    CorruptFileError for a file that is too short, DigestMismatchError for another hash, and StorageError."""
+    download, then rename it. Returns whether anything was fetched. Raises DownloadError if the place does not respond,
+    MissingFileError if it lacks the file, CorruptFileError if the file is too short, DigestMismatchError if it has
+    another hash, and StorageError if it cannot be written."""
     target, partial = folder / entry.name, folder / f".{entry.name}.partial"
     with storage_errors("write", target):
         if target.is_file() and target.stat().st_size == entry.bytes and sha256_file(target) == entry.sha256:
@@ -266,7 +267,7 @@ class _Fetch:
         return sum(entry.bytes for entry in self.files if not (self.folder / entry.name).is_file())
 
     def prepare(self) -> None:
-        """Prepare the staging folder, with no files except those of this version."""
+        """Prepare the staging folder: delete all files in it that are not of this version."""
         with storage_errors("create", self.folder):
             if self.folder != self.staged:
                 stage(self.warehouse, self.staged, self.folder)
@@ -303,7 +304,7 @@ class _Send:
 
     def claim(self) -> bool:
         """Claim this version in the store; returns whether it was already claimed with the same manifest. Raises
-        VersionInUseError while another process sends it with other files."""
+        VersionInUseError if another process is sending it with other files."""
         if self.renew(is_new=True):
             return False
         digest, seconds = self.read_claim()
@@ -330,7 +331,7 @@ class _Send:
         return is_there
 
     def read_claim(self) -> tuple[str, float]:
-        """(SHA-256 of the manifest, time) of the claim in the store; empty without one."""
+        """The SHA-256 of the manifest and the time of the claim in the store; empty if there is none."""
         try:
             claim = parse_json(self.place.read(self.claim_name))
             return str(claim["manifest_sha256"]), float(claim["time"])
@@ -355,12 +356,9 @@ class Transfer:
     _done: list[Moved] = field(default_factory=list)
 
     def pull(self, warehouse: Versions, place: Place, scopes: Sequence[str] = ()) -> list[Moved]:
-        """Copy versions of a place into a warehouse in a folder. The first version of a variant becomes current.
-
-        Raises MissingTableError for versions missing in the place, TooLargeError for a full disk, and DownloadError,
-        MissingFileError, CorruptFileError, DigestMismatchError or StorageError for the first file that fails; finished
-        versions are kept.
-        """
+        """Copy versions of a place into a warehouse in a folder. The first version of a variant becomes current. Raises
+        MissingTableError if the place lacks a version, TooLargeError if the disk is full, and the errors of
+        `fetch_file` for the first file that fails; finished versions are kept."""
         warehouse.check_staging()
         offered = listing(place)
         names = _chosen(warehouse, offered, scopes, place.address)
@@ -387,8 +385,8 @@ class Transfer:
 
     def push(self, warehouse: Versions, place: Place, scopes: Sequence[str] = ()) -> list[Moved]:
         """Copy versions of a warehouse in a folder to a place: another folder, or a store. The first version of a
-        variant becomes current there, and the index is rewritten. Raises the errors of `pull`, UsageError for a
-        read-only place, and VersionInUseError for a version that another process sends with other files."""
+        variant becomes current there, and the index is rewritten. Raises the errors of `pull`, UsageError if the place
+        is read-only, and VersionInUseError if another process is sending a version with other files."""
         warehouse.require()
         if isinstance(place, Folder):
             there = type(warehouse)(place.root, warehouse.kinds)
@@ -539,7 +537,7 @@ class Transfer:
             raise CancelledError
 
     def _point(self, warehouse: Versions, title: str, version: str | None, *, is_first: bool) -> None:
-        """Make a version of a variant the current one, if it is the first, or with `use`."""
+        """Make a version of a variant the current one, if it is the first, or if `use` is set."""
         if not (is_first or self.use):
             return
         tables = {table.folder.name: table for table in warehouse.versions(*title.split("/"))}
@@ -549,8 +547,8 @@ class Transfer:
             warehouse.use(newest(tables.values()))
 
     def _point_there(self, place: Store, names: Sequence[str], current: Mapping[str, str]) -> None:
-        """Make the versions that are current here current in a store, if it has no current version, or with `use`; then
-        write the index."""
+        """Make the versions that are current here current in a store, if it has no current version, or if `use` is set;
+        then write the index."""
         offered = listing(place)
         for title in sorted({name.rpartition("/")[0] for name in names}):
             there = [name.rpartition("/")[2] for name in offered.versions if name.startswith(f"{title}/")]
@@ -566,7 +564,8 @@ P = TypeVar("P", _Fetch, _Send)
 
 
 def _chosen(warehouse: Versions, offered: Listing, scopes: Sequence[str], where: str) -> list[str]:
-    """The versions in these scopes, or all of known kinds. Raises UnknownKindError, and the errors of `in_scopes`."""
+    """The offered versions that are in these scopes, or all versions of known kinds. Raises UnknownKindError if a scope
+    names an unknown kind, and the errors of `in_scopes`."""
     if not offered.versions:
         raise MissingTableError(f"expected versions in {where}, found none")
     for scope in scopes:
@@ -575,7 +574,7 @@ def _chosen(warehouse: Versions, offered: Listing, scopes: Sequence[str], where:
 
 
 def is_whole(warehouse: Versions, name: str) -> bool:
-    """Whether a warehouse has a version, with files of the sizes in its manifest."""
+    """Whether a warehouse contains a version, with files of the sizes in its manifest."""
     table = Table(warehouse.root / name, name.partition("/")[0])
     if not table.folder.is_dir():
         return False
@@ -586,15 +585,3 @@ def is_whole(warehouse: Versions, name: str) -> bool:
             raise
         return False
     return True
-
-
-def check_room(root: Path, needed: int) -> None:
-    """Raise TooLargeError if the disk of a folder has less space than needed."""
-    folder = next(path for path in (root.absolute(), *root.absolute().parents) if path.is_dir())
-    with storage_errors("read", folder):
-        free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise TooLargeError(
-            f"expected {needed / 1e9:,.1f} GB of free disk in {folder}, found {free / 1e9:,.1f} GB; "
-            "name the kinds that you need, or choose another place with --warehouse"
-        )

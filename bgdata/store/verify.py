@@ -21,6 +21,7 @@ from bgdata.errors import (
     CorruptFileError,
     DigestMismatchError,
     ManifestFormatError,
+    MissingTableError,
     OlderTableError,
 )
 from bgdata.store.arrays import ROW_HASHES, Array, ArrayWriter, damaged_rows, values_digest
@@ -82,7 +83,7 @@ class Origin(StrEnum):
 
 
 def origin(warehouse: Versions, finding: Finding) -> Origin:
-    """The origin of a version, from the finding of recomputing its rows."""
+    """The origin of the version in a finding, which is the finding about recomputing its rows."""
     assert finding.table
     manifest = finding.table.manifest
     if manifest.software.get("sources") == sources_here(warehouse.kind(manifest.dataset)):
@@ -94,7 +95,7 @@ Check = Callable[[], str | None]  # returns what was checked; raises the error, 
 
 
 def finding_of(subject: str, name: str, check: Check, table: Table | None = None) -> Finding:
-    """Run a check; its error is the finding."""
+    """The finding of a check; an error of the check becomes part of it."""
     try:
         return Finding(subject, name, Status.PASSED, check() or "", table)
     except CheckSkippedError as reason:
@@ -118,24 +119,23 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
 def verify(
     warehouse: Versions, tables: list[Table], *, sample_rows: int | None = None, seed: int, progress: Progress
 ) -> Iterator[Finding]:
-    """Run every check on every table, yielding findings in order; a failed check ends those of its version.
-
-    A table is recomputed as a whole if that takes seconds, else as many rows as its kind says, or `sample_rows` of
-    every table, chosen by `seed`. A second thread reads files ahead while rows are recomputed.
-    """
+    """Run every check on every table, yielding findings in order; a failed check ends the checks of its version. A
+    table is recomputed as a whole if that takes seconds, else as many rows as its kind says, or `sample_rows` of every
+    table, chosen by `seed`. A second thread reads files ahead while rows are recomputed."""
     with ThreadPoolExecutor(1) as reader:
         read = {table.name: reader.submit(_findings_of, table, _checks_of_files(warehouse, table)) for table in tables}
 
         @cache
         def state_of(name: str) -> Status:
-            """Whether the files of a version are unchanged; for a version outside this run by their hashes."""
+            """A description that says whether the files of a version are unchanged; the files of a version outside this
+            run are compared by their hashes."""
             table = warehouse.open_reference(name)
             found = read[name].result() if name in read else _findings_of(table, _checks_of_hashes(table))
             return found[-1].status
 
         def recompute(table: Table) -> str:
-            """Recompute a version, unless an input is damaged, with which values would differ."""
-            for made_from in warehouse.made_from(table).values() if sample_rows != 0 else ():
+            """Recompute a version, unless an input is missing or damaged, because the values would differ."""
+            for made_from in _inputs(warehouse, table) if sample_rows != 0 else ():
                 flaws = {Status.FAILED: "is damaged", Status.UNCHECKED: "could not be checked"}
                 if flaw := flaws.get(state_of(made_from.name)):
                     raise CheckSkippedError(f"it is made from {made_from.name}, which {flaw}")
@@ -159,8 +159,8 @@ def _read_lock(warehouse: Versions) -> str | None:
 
 
 def verify_files(warehouse: Versions) -> Iterator[Finding]:
-    """Check the warehouse apart from its versions: the catalog, which other clients open, current versions, and the
-    lock."""
+    """Yield findings about the warehouse apart from its versions: the catalog, which other clients open, current
+    versions, and the lock."""
     yield finding_of(warehouse.catalog.name, "as the manifests say", lambda: check_catalog(warehouse))
     for kind in sorted(warehouse.kinds):
         yield from verify_current(warehouse, kind)
@@ -174,14 +174,16 @@ def verify_files(warehouse: Versions) -> Iterator[Finding]:
 
 
 def verify_current(warehouse: Versions, kind: str, variant: str = "") -> Iterator[Finding]:
-    """A failed check for each variant of a kind, or for one, whose current version is missing or unknown."""
+    """Yield a failed check for each variant of a kind, or for one variant, whose current version is missing or
+    unknown."""
     for name, error in warehouse.lost(kind):
         if variant in ("", name):
             yield Finding(f"{kind}/{name}", CURRENT, Status.FAILED, str(error))
 
 
 def _check_built(warehouse: Versions) -> None:
-    """Check that the defaults in the lock that `bgdata build` builds exist. Raises CheckFailedError."""
+    """Check that the defaults in the lock that `bgdata build` builds exist. Raises CheckFailedError if one is
+    missing."""
     missing = [
         f"{entry.dataset}/{entry.variant}"
         for entry in read_lock(warehouse.lock)
@@ -192,7 +194,7 @@ def _check_built(warehouse: Versions) -> None:
 
 
 def _findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Finding]:
-    """Run the checks of a version up to the first failure."""
+    """Yield the findings of the checks of a version, up to the first failure."""
     found: list[Finding] = []
     for name, check in checks:
         found.append(finding_of(table.name, name, check, table))
@@ -281,8 +283,8 @@ def _check_digest(table: Table, arrays: Mapping[str, Array]) -> None:
 
 
 def _require_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
-    """Raise CheckSkippedError for a version that is too large for Parquet, or with Parquet files of an older bgdata
-    with other columns."""
+    """Raise CheckSkippedError if a version is too large for Parquet, or if its Parquet files were written by an older
+    bgdata with other columns."""
     if not kind.tables_of(parameters):
         raise CheckSkippedError(f"{table.name} is too large for Parquet: it has flat arrays alone")
     if table.manifest.revision >= kind.revision:
@@ -311,12 +313,26 @@ def _check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> 
                 raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
 
 
-def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
-    """Recompute the table, as a whole or in random rows; returns which.
+def _inputs(warehouse: Versions, table: Table) -> list[Table]:
+    """The inputs of a version. Raises CheckSkippedError if one is not in the warehouse, as after a pull of a part."""
+    try:
+        return list(warehouse.made_from(table).values())
+    except MissingTableError as error:
+        names = [name.partition("@") for name in table.manifest.inputs.values()]
+        missing = [
+            f"{title}@{digest[:8]}"
+            for title, _, digest in names
+            if not any(each.folder.name.endswith(digest[:8]) for each in warehouse.versions(*title.split("/")))
+        ]
+        is_are = "is" if len(missing) == 1 else "are"
+        reason = f"it was computed from {', '.join(missing)}, which {is_are} not in {warehouse.root}"
+        raise CheckSkippedError(reason) from error
 
-    Raises CheckFailedError for different values, and CheckSkippedError for those of an older revision, which may have
-    been right then.
-    """
+
+def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
+    """Recompute the table, as a whole or in random rows; returns a description of which. Raises CheckFailedError if
+    values differ, and CheckSkippedError if they differ but are of an older revision, in which they may have been
+    right."""
     if rows == 0:
         raise CheckSkippedError("no rows were asked for")
     kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)
@@ -345,8 +361,8 @@ def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: 
 
 
 class Comparison(Job):
-    """A job that saves nothing: it compares arrays with those of a version, and keeps no checkpoints. Raises
-    CheckFailedError naming the first different value."""
+    """A job that saves nothing: it compares arrays with the arrays of a version, and keeps no checkpoints. Raises
+    CheckFailedError, which names the first different value."""
 
     keeps = False
 
@@ -375,8 +391,8 @@ class Comparison(Job):
             self.progress.advance(size)
 
     def compare(self, name: str, row: int, expected: Array, found: Array) -> None:
-        """Raise CheckFailedError unless both have the same bytes; `row` is the number of their first row in the
-        array."""
+        """Raise CheckFailedError unless `expected` and `found` have the same bytes; `row` is the number of their first
+        row in the array."""
         if (expected.shape, expected.dtype) != (found.shape, found.dtype):
             raise CheckFailedError(
                 f"expected {name} of {expected.shape} {expected.dtype} in {self.table.name}, found {found.shape} "
@@ -411,7 +427,7 @@ class ComparingWriter(ArrayWriter):
 
 
 def _check_lock(warehouse: Versions, table: Table) -> None:
-    """Check that the digest of a version whose recipe is in the lock is the one there."""
+    """Check that a version has the digest in the lock, if the lock contains its recipe."""
     if not warehouse.lock.exists():
         return
     try:

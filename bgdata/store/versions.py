@@ -4,7 +4,8 @@
     warehouse/<dataset>/<variant>/current
 
 `current` names the version of the variant that is used when no version is named: the one of the last build, import or
-`use`. In a variant without this file, from an older bgdata or copied by hand, the newest version is current.
+`use`. If a variant has no such file, because it is from an older bgdata or was copied by hand, its newest version is
+current.
 
 Opening needs NumPy alone; DuckDB and PyArrow are loaded when something is built or queried.
 """
@@ -50,7 +51,7 @@ DELETING = "deleting"  # name of the lock held while versions are deleted
 
 
 class Versions:
-    """The versions below one folder, of the given kinds of dataset."""
+    """The versions in one folder, of the given kinds of dataset."""
 
     def __init__(self, root: str | os.PathLike[str], kinds: Mapping[str, Dataset[Any]]) -> None:
         self.root = Path(root)
@@ -96,11 +97,12 @@ class Versions:
             return True
 
     def kind(self, name: str) -> Dataset[Any]:
-        """The declaration of a dataset kind. Raises UnknownKindError."""
+        """The declaration of a dataset kind. Raises UnknownKindError if there is none."""
         return self.kinds[self.checked_kind(name)]
 
     def checked_kind(self, name: str) -> str:
-        """The name of a kind itself, which is enough to open its versions. Raises UnknownKindError."""
+        """The name of a kind, unchanged; a valid name is enough to open its versions. Raises UnknownKindError if there
+        is no such kind."""
         if name not in self.kinds:
             near = difflib.get_close_matches(name[:100].lower(), self.kinds, n=3, cutoff=0.5)
             step = f"do you mean {' or '.join(near)}?" if near else "see: bgdata list"
@@ -108,13 +110,13 @@ class Versions:
         return name
 
     def require(self) -> None:
-        """Raise MissingWarehouseError when the folder does not exist."""
+        """Raise MissingWarehouseError if the folder does not exist."""
         if not self.root.is_dir():
             raise MissingWarehouseError(f"expected a warehouse in {self.root}, found no such folder; try: bgdata build")
 
     def variants(self, kind: str) -> list[str]:
-        """Slugs with at least one version, or with `current` or a link, sorted: variants with lost versions are
-        included, so that opening them raises an error."""
+        """The variants of a kind, by slug, sorted: those with a version, with `current` or with a link. Variants whose
+        versions are lost are included, so that opening them raises an error."""
         return [
             path.name
             for path in self.variant_folders(kind)
@@ -132,7 +134,7 @@ class Versions:
         return sorted(path for path in found if path.is_dir() or path.is_symlink())
 
     def lost(self, kind: str) -> Iterator[tuple[str, BgdataError]]:
-        """(variant, error) for each variant whose current version is missing or unknown."""
+        """The name of each variant whose current version is missing or unknown, and the error."""
         for variant in self.variants(kind):
             try:
                 self.open(kind, variant)
@@ -140,7 +142,8 @@ class Versions:
                 yield variant, error
 
     def versions(self, kind: str | None = None, variant: str | None = None) -> Iterator[Table]:
-        """Every version, or those of one kind or variant; a damaged manifest raises only when it is read."""
+        """The versions of all kinds, of one kind, or of one variant. A damaged manifest raises an error only when it is
+        read."""
         for name in sorted(self.kinds) if kind is None else [self.checked_kind(kind)]:
             named = [self.root / name / variant] if variant is not None and is_name("variant", variant) else []
             for folder in self.variant_folders(name) if variant is None else named:
@@ -152,8 +155,9 @@ class Versions:
         return Table(folder, kind)
 
     def versions_in(self, scope: str | None) -> list[Table]:
-        """All versions, or those of KIND, KIND/VARIANT or KIND/VARIANT/VERSION. Raises UnknownKindError,
-        InvalidNameError, or MissingTableError for a missing variant or version."""
+        """All versions, or the versions in KIND, KIND/VARIANT or KIND/VARIANT/VERSION. Raises UnknownKindError if there
+        is no such kind, InvalidNameError if the scope has another form, and MissingTableError if there is no such
+        variant or version."""
         kind, variant, version = parse_scope(scope)
         if kind is None or variant is None:
             return list(self.versions(kind))
@@ -165,8 +169,9 @@ class Versions:
         return found
 
     def open(self, kind: str, variant: str, version: str | None = None) -> Table:
-        """Open a version; the current one unless named. Raises UnknownKindError, MissingTableError, CorruptFileError if
-        `current` is invalid or names a missing version, or StorageError if a link leads to a missing disk."""
+        """Open a version; the current one unless `version` names another. Raises UnknownKindError if there is no such
+        kind, MissingTableError if there is no such version, CorruptFileError if `current` is invalid or names a missing
+        version, and StorageError if a link leads to a missing disk."""
         wanted = version or self.pointer(self.checked_kind(kind), variant)
         if wanted and is_name("variant", variant) and is_name("version", wanted):
             folder = self.root / kind / variant / wanted
@@ -197,21 +202,22 @@ class Versions:
         raise MissingTableError(f"no {name} in {self.root} (have: {have}); try: bgdata {step}")
 
     def open_reference(self, reference: VersionRef | str) -> Table:
-        """Open `kind/variant/version`, or the current version of `kind/variant`. Raises UsageError, and the errors of
-        `open`."""
+        """Open `kind/variant/version`, or the current version of `kind/variant`. Raises UsageError for any other
+        string, and the errors of `open`."""
         parts = str(reference).split("/")
         if len(parts) not in (2, 3) or not all(parts):
             raise UsageError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {cite(reference)}")
         return self.open(*parts)
 
     def current(self, kind: str | None = None) -> Iterator[Table]:
-        """The current version of every variant, or of those of one kind. Raises the errors of `open`."""
+        """The current version of every variant, or of every variant of one kind. Raises the errors of `open`."""
         for name in sorted(self.kinds) if kind is None else [self.checked_kind(kind)]:
             for variant in self.variants(name):
                 yield self.open(name, variant)
 
     def pointer(self, kind: str, variant: str) -> str | None:
-        """The version that the file `current` of a variant names, or None without the file. Raises CorruptFileError."""
+        """The version that the file `current` of a variant names, or None if there is no such file. Raises
+        CorruptFileError if it is damaged."""
         if not is_name("variant", variant):
             return None
         path = self.root / kind / variant / CURRENT
@@ -229,8 +235,8 @@ class Versions:
         return name
 
     def use(self, table: Table) -> bool:
-        """Make a version the current one of its variant; returns whether that changed. Raises StorageError, also for a
-        version behind a link that this warehouse did not make."""
+        """Make a version the current one of its variant; returns whether that changed. Raises StorageError if it cannot
+        be written, or if the version is behind a link that this warehouse did not make."""
         kind, variant, version = table.folder.parts[-3:]
         try:
             if self.pointer(kind, variant) == version:
@@ -249,10 +255,8 @@ class Versions:
         inputs: Mapping[str, Table] | None = None,
     ) -> Table | None:
         """A version with this recipe, or None: the current one if it has it, else the newest. Damaged versions are
-        skipped. Its inputs are these, or else those that a build would use now.
-
-        For an imported variant without raw files, it is the current version, imported from any files.
-        """
+        skipped. Its inputs are `inputs`, by default the inputs that a build would use now. If no raw files are given
+        for an imported variant, it is the current version, imported from any files."""
         any_recipe = kind.takes_files and not raw_files
         key = None if any_recipe else self.recipe_key(kind, parameters, raw_files, inputs)
         if key is None and not any_recipe:
@@ -280,8 +284,8 @@ class Versions:
         raw_files: Sequence[RawFile] = (),
         inputs: Mapping[str, Table] | None = None,
     ) -> str | None:
-        """The recipe key of a variant with these inputs, or else with those that a build would use now; None if one of
-        them is not built."""
+        """The recipe key of a variant with the inputs `inputs`, by default the inputs that a build would use now; None
+        if one of them is not built."""
         made_from = self.find_inputs(kind, parameters) if inputs is None else inputs
         if made_from is None:
             return None
@@ -294,7 +298,7 @@ class Versions:
         return tables if len(tables) == len(found) else None
 
     def find_input(self, wanted: Input) -> Table | None:
-        """The table of an input, or None where it is not built."""
+        """The table of an input, or None if it is not built."""
         if isinstance(wanted, VersionRef):
             return next(
                 (table for table in self.versions(wanted.kind, wanted.variant) if table.name == str(wanted)), None
@@ -302,7 +306,7 @@ class Versions:
         return self.find(self.kind(wanted[0]), wanted[1])
 
     def made_from(self, table: Table) -> dict[str, Table]:
-        """The inputs of a version, by role, as in its manifest. Raises MissingTableError."""
+        """The inputs of a version, by role, as in its manifest. Raises MissingTableError if one is missing."""
         found = {}
         for role, name in table.manifest.inputs.items():
             title, _, digest = name.partition("@")
@@ -325,7 +329,7 @@ def version_names(variant: Path) -> list[str]:
 
 def deleting(warehouse: Versions) -> AbstractContextManager[None]:
     """A lock that is held while versions are deleted. Builds take it for a moment when they begin: a deletion sees
-    builds that have begun, and later builds wait for its end. Raises StorageError."""
+    builds that have begun, and later builds wait for its end. Raises StorageError if it cannot be locked."""
     warehouse.check_staging()
     return hold_lock(warehouse.staging / f"{DELETING}.lock")
 
@@ -339,8 +343,8 @@ def input_digests(inputs: Mapping[str, Table]) -> dict[str, str]:
 
 
 def newest(tables: Iterable[Table]) -> Table:
-    """The current version of a variant without `current`: the newest of the highest revision. Raises ValueError for no
-    versions."""
+    """The current version of a variant that has no file `current`: the newest version of the highest revision. Raises
+    ValueError if there are no versions."""
     found = list(tables)
     if len(found) == 1 and (found[0].folder / MANIFEST_NAME).exists():
         return found[0]  # without reading its manifest

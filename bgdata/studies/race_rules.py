@@ -30,11 +30,9 @@ FOUND_RULE = 13  # number of the first found rule
 
 
 class Penalties(NamedTuple):
-    """Pips added to the pip count.
-
-    They are for each checker beyond the spare ones on the ace, deuce and three point, for each gap on points 4, 5 and
-    6, for each checker, and for an odd number of checkers; `point` pips are subtracted for each home point held.
-    """
+    """Pips added to the pip count. They are for each checker beyond the spare ones on the ace, deuce and three point,
+    for each gap on points 4, 5 and 6, for each checker, and for an odd number of checkers; `point` pips are subtracted
+    for each home point held."""
 
     ace: int = 0
     ace_spare: int = 0
@@ -107,11 +105,9 @@ def side_excess(sides: Array, side: int, other: int, column: int) -> float:
 
 @kernel(borrows=True)
 def ward_count(sides: Array, side: int, other: int) -> float:
-    """Ward's count: pips, 2 for each checker beyond the second on the ace point and 1 on the deuce point.
-
-    Of the excess over the other side, it adds 2 per checker and 1/2 per checker outside the home board, and subtracts 1
-    per home point.
-    """
+    """Ward's count: pips, 2 for each checker beyond the second on the ace point and 1 on the deuce point. Of the excess
+    over the other side, it adds 2 per checker and 1/2 per checker outside the home board, and subtracts 1 per home
+    point."""
     excess = 2.0 * side_excess(sides, side, other, CHECKERS) + 0.5 * side_excess(sides, side, other, OUTSIDE)
     return float(sides[side, WARD] + (excess - side_excess(sides, side, other, POINTS)))
 
@@ -121,8 +117,8 @@ def isight_count(sides: Array, side: int, other: int) -> float:
     """The Isight count: pips with penalties.
 
     It adds 1 for each checker more than the opponent has, 2 for each checker beyond the second on the ace point, 1
-    beyond the second on the deuce point and beyond the third on the three point, 1 for each gap on points 4, 5 and 6
-    where the opponent has none, and 1 for each crossover more than the opponent needs.
+    beyond the second on the deuce point and beyond the third on the three point, 1 for each gap on points 4, 5 and 6 if
+    the opponent has no gap there, and 1 for each crossover more than the opponent needs.
     """
     gaps = 0.0
     for gap in range(FIRST_GAP, FIRST_GAP + 3):
@@ -133,7 +129,7 @@ def isight_count(sides: Array, side: int, other: int) -> float:
 
 @kernel(borrows=True)
 def answer(rule: int, sides: Array, on_roll: int, opponent: int, limits: Array) -> int:
-    """The answer of the rule of this number; int64[n, 4] limits are those of the found rules."""
+    """The answer of the rule of this number; `limits`, int64[n, 4], are the limits of the found rules."""
     pips, other_pips = sides[on_roll, PIPS], sides[opponent, PIPS]
     effective, other_effective = sides[on_roll, EFFECTIVE], sides[opponent, EFFECTIVE]
     if rule == 0:  # 8-9-12: double if the opponent has 8 % more pips, redouble from 9 % on, take up to 12 %

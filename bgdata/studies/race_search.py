@@ -39,9 +39,7 @@ class Pairs(NamedTuple):
 
 class FoundRule(NamedTuple):
     """Penalties; the part that the player on roll adds (1 / part, rounded down); and limits of the opponent's excess.
-
-    Double and redouble from the first two limits on; take up to the third.
-    """
+    Double and redouble from the first two limits on; take up to the third."""
 
     penalties: Penalties
     limits: tuple[int, int, int, int]
@@ -59,8 +57,8 @@ def fill_margins(counts: Array, on_roll: Array, opponent: Array, margins: Array,
 
 
 def best_limits(sums: NDArray[np.int64]) -> tuple[float, tuple[int, int, int, int]]:
-    """(total gain, limits of the best rule) from int64[decisions, own count, other count] sums. Of equal rules the one
-    with the smaller part and limits is taken."""
+    """The total gain and the limits of the best rule, from int64[decisions, own count, other count] sums. Ties go to
+    the smaller part and limits."""
     own, other = np.indices(sums.shape[1:])
     found: list[tuple[float, tuple[int, int, int, int]]] = []
     for part in PARTS:
@@ -76,7 +74,7 @@ def best_limits(sums: NDArray[np.int64]) -> tuple[float, tuple[int, int, int, in
 
 
 def neighbours(penalties: Penalties) -> Iterator[Penalties]:
-    """Penalties with one of them one higher or lower; spare checkers of a penalty of 0 stay."""
+    """Yield the penalties in which one penalty is one higher or lower; spare checkers of a penalty of 0 stay."""
     for name, value, most in zip(Penalties._fields, penalties, MAX_PENALTIES, strict=True):
         is_used = not name.endswith("_spare") or getattr(penalties, name.removesuffix("_spare"))
         for changed in (value - 1, value + 1):

@@ -26,7 +26,7 @@ WHOLE = DATASET.defaults[0]  # the register that the command shows
 
 
 def registers(warehouse: Warehouse) -> Iterator[Table]:
-    """The versions of the full register with the definitions of this package."""
+    """The versions of the full register that have the definitions of this package."""
     for table in warehouse.versions(DATASET.name):
         recipe = table.manifest.parameters
         if (recipe.get("parts"), recipe.get("definitions")) == ([*WHOLE.parts], WHOLE.definitions):
@@ -61,7 +61,7 @@ def claim_rows(parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> lis
 
 
 def answer_text(row: Row) -> str | None:
-    """Our answer with its standard error, to as many digits as this error or the rounding justifies."""
+    """Our answer with its standard error, as a string with as many digits as this error or the rounding justifies."""
     value, error, bound = row["our_value"], row["our_error"], row["our_bound"]
     if error:
         digits = max(0, 1 - floor(log10(error)))
@@ -74,8 +74,8 @@ def answer_text(row: Row) -> str | None:
 
 
 def counts_of(rows: Sequence[Row]) -> list[Row]:
-    """The number of claims by status: published figures by source document, and the other kinds. Reproduced claims are
-    counted separately for exact answers and for samples."""
+    """The number of claims by status: for published figures by source document, and for each other kind. Reproduced
+    claims are counted separately for exact answers and for samples."""
     groups = [(PUBLISHED, document) for document in DOCUMENTS] + [(kind, "") for kind in KINDS if kind != PUBLISHED]
     counts = []
     for kind, document in groups:
@@ -90,7 +90,7 @@ def counts_of(rows: Sequence[Row]) -> list[Row]:
 
 
 def printed_tables(rows: Sequence[Row]) -> list[Row]:
-    """Printed tables whose figures are judged together, see `register.judge_together`; chances have three digits."""
+    """The printed tables, judged as wholes (see `register.judge_together`), as rows; chances have three digits."""
     from bgdata.studies.claims.register import judge_together
 
     return [{**each._asdict(), "chance": float(f"{each.chance:.3g}")} for each in judge_together(rows)]
@@ -116,7 +116,7 @@ def current_register(warehouse: Warehouse) -> Table:
 
 
 def check_claim_names(names: Sequence[str], known: Sequence[tuple[str, str]]) -> None:
-    """Raise UsageError for a name that matches none of the known (claim, part)."""
+    """Raise UsageError for a name that is neither the beginning of a known claim nor a known part."""
     for name in names:
         if not any(is_named(*each, name) for each in known):
             raise UsageError(f"expected the beginning of a claim's name, such as A8 or A2.mean, got {cited(name)}")

@@ -5,7 +5,7 @@ The two ways differ in the order of sums, which decides the last bits of weights
 weights change after every position, by (learning rate x input) x delta, and sums over units are by halving (the first
 half plus the second, and so on): a fixed order that suits vector instructions. In supervised learning a batch is one
 step: gradients are summed over positions, four at a time, and then multiplied by the learning rate. The loss is the
-cross-entropy of each chance, or with `squared` half the square of its error.
+cross-entropy of each chance, or, if `squared` is true, half the square of its error.
 
 Each network of a player learns only from positions of its own class, so networks are independent items: each has its
 own thread and learns its positions one after the other.
@@ -26,7 +26,7 @@ from bgdata.evaluation.networks.inference import (
     OUTPUTS,
     SIZES,
     Activation,
-    half_tangent,
+    fast_tanh,
 )
 from bgdata.evaluation.networks.inputs import fill_many_inputs
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS
@@ -58,8 +58,8 @@ class Pass(NamedTuple):
 
 @kernel(borrows=True)
 def fill_errors(target: Chances, possible: int, squared: bool, outputs: Floats, errors: Floats) -> None:
-    """Fill errors[0:5] with the negative gradient of the loss by the sums of the outputs. It is 0 for a chance that
-    the rules exclude (its bit of `possible` is 0), because players never use that output."""
+    """Fill errors[0:5] with the negative gradient of the loss by the sums of the outputs. The gradient is 0 for a
+    chance that the rules exclude (its bit of `possible` is 0), because players never use that output."""
     for output in range(OUTPUTS):
         error = (target[output] - outputs[output]) * np.float32(possible >> output & 1)
         errors[output] = error * outputs[output] * (_ONE - outputs[output]) if squared else error
@@ -73,7 +73,7 @@ def activate(shape: Integers, layer: int, sums: Floats) -> None:
             sums[unit] = min(max(sums[unit], _NONE), _MAX)
     else:
         for unit in range(len(sums)):
-            sums[unit] = _HALF + _HALF * half_tangent(_HALF * sums[unit])
+            sums[unit] = _HALF + _HALF * fast_tanh(_HALF * sums[unit])
 
 
 @kernel(borrows=True)
@@ -198,7 +198,7 @@ def weigh_floats(values: Floats, row: Floats, scratch: Floats) -> np.float32:
 
 @kernel(borrows=True)
 def step(network: Network, given: Pass, count: int, rate: np.float32) -> None:
-    """Add `rate` times the gradient from the deltas to weights and biases, for given.used[0:count]."""
+    """Add `rate` times the gradient that follows from the deltas to weights and biases, for given.used[0:count]."""
     shape, weights, biases, values, deltas = network.shape, network.weights, network.biases, given.values, given.deltas
     units = shape[SIZES]
     for item in given.used[:count]:

@@ -37,11 +37,9 @@ def new_networks(
     seed: int,
     activation: Activation = Activation.LOGISTIC,
 ) -> FloatNetworks:
-    """Networks with small random weights and zero biases, one for each of NETWORK_CLASSES.
-
-    Weights are uniform from -0.1 to 0.1. For rectified units they are uniform from -x to x with x^2 = 6 / (number of
-    units below), which keeps the size of outputs constant from layer to layer (He et al. 2015).
-    """
+    """Networks with small random weights and zero biases, one for each of NETWORK_CLASSES. Weights are uniform from
+    -0.1 to 0.1. For rectified units they are uniform from -x to x with x^2 = 6 / (number of units below), which keeps
+    the size of outputs constant from layer to layer (He et al. 2015)."""
     layers = max(map(len, hidden)) + 1
     shapes = np.zeros((len(input_sets), SIZES + layers), np.int64)
     biases, scales = 0, [np.empty(0, np.float32)]
@@ -71,7 +69,7 @@ def _fill_uniform(seed: int, values: Floats) -> None:
 
 def rounded_networks(networks: FloatNetworks) -> Networks:
     """The networks in the integers of players; weights beyond the range of int16 are clipped. Raises CheckFailedError
-    for networks whose sums might not fit int32."""
+    if sums of a network might not fit int32."""
     units = FloatNetworks(networks.shapes, np.empty_like(networks.weights), np.empty_like(networks.biases))
     for which in range(len(networks.shapes)):
         activation = Activation(networks.shapes[which, ACTIVATION])
@@ -116,8 +114,9 @@ def started_networks(
 
     Added units have small random weights from the layer below and zero weights to the layer above, and added inputs
     have zero weights, so outputs stay the same (Net2Net, Chen et al. 2016). Added layers come last and repeat the layer
-    below, which only rectified units can do. Raises InvalidParameterError for fewer units or layers, more layers of
-    logistic units, inputs that do not begin with the present ones, and inputs that both networks already have.
+    below, which only rectified units can do. Raises InvalidParameterError if units or layers become fewer, if layers of
+    logistic units become more, if inputs do not begin with the present ones, and if both networks already have the
+    inputs.
     """
     activation = Activation(int(networks.shapes[0, ACTIVATION]))
     rows = zip(NETWORK_CLASSES, hidden, strict=True)
@@ -148,7 +147,7 @@ def started_networks(
 
 def _deepen(layers: list[Layer], activation: Activation, name: str, wanted: tuple[int, ...]) -> list[Layer]:
     """The layers of a network, with more hidden layers if `wanted` names more; outputs stay the same. Raises
-    InvalidParameterError for fewer units or layers, and for more layers of logistic units."""
+    InvalidParameterError if units or layers become fewer, or layers of logistic units more."""
     sizes = _hidden_sizes(layers)
     added = max(len(wanted) - len(sizes), 0)
     least = (*sizes, *[sizes[-1]] * added)
@@ -174,9 +173,7 @@ def _hidden_sizes(layers: list[Layer]) -> tuple[int, ...]:
 def revive(networks: FloatNetworks, which: int, inputs: NDArray[np.int16], seed: int) -> int:
     """Give hidden units that are 0 for all int16[n, input] inputs new random weights from the layer below, and zero
     weights to the layer above, so that outputs for these inputs stay the same. Returns the number of these units.
-
-    Rectified units that are always 0 have no gradient, so they would never learn again. Logistic units are never 0.
-    """
+    Rectified units that are always 0 have no gradient, so they would never learn again. Logistic units are never 0."""
     found, revived = _layers_of(rounded_networks(networks), which), 0
     if networks.shapes[which, ACTIVATION] != Activation.RECTIFIED:
         return revived
@@ -210,7 +207,7 @@ def units_of(row: list[int]) -> list[int]:
 
 
 def _layer_scales(activation: Activation, place: int) -> tuple[int, int]:
-    """The integers of players for a weight and a bias of 1, in the layer number `place` from 0."""
+    """The integers of players for a weight and a bias of 1, in layer `place`, counted from 0."""
     return (inference.LATER_WEIGHT, activation.later_sum) if place else (inference.FIRST_WEIGHT, inference.FIRST_SUM)
 
 
@@ -231,7 +228,7 @@ def layer_views(networks: Networks | FloatNetworks, which: int) -> list[tuple[ND
 
 def split_layers(weights: Any, biases: Any, sizes: list[int]) -> list[tuple[Any, Any]]:
     """Views of the weights [below, unit] and biases [unit] of each layer of a network with these `units_of`. `weights`
-    and `biases`, arrays or tensors, begin with those of the network."""
+    and `biases`, arrays or tensors, begin with the weights and biases of the network."""
     layers = []
     for place, (below, units) in enumerate(pairwise(sizes)):
         flat = weights[: below * units]

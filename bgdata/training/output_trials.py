@@ -43,7 +43,7 @@ from bgdata.training.turn_networks import (
 
 
 class Trial(IntEnum):
-    """What the outputs are, and how they learn."""
+    """A trial: what the outputs are, and how they learn."""
 
     GAMMON = 0  # no output for backgammons, which count as gammons
     BACKGAMMON = 1  # all five outputs
@@ -62,7 +62,7 @@ _ONE, _NONE = np.float32(1), np.float32(0)
 
 
 class TrialScratch(NamedTuple):
-    """Scratch of one thread."""
+    """Scratch memory of one thread."""
 
     turn: TurnScratch  # whose `target` is that of the outputs
     chances: Chances  # [5] of player 0
@@ -131,7 +131,8 @@ def train_trial_game(
     trial: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TrialScratch
 ) -> tuple[int, int]:
     """Update weights and biases after each turn of a game; `side` begins, and board[slot], from its point of view, is
-    overwritten. Returns (points to player 0, turns); a game of MAX_TURNS is cut there, for 0 points."""
+    overwritten. Returns the points to player 0, and the number of turns; a game of MAX_TURNS is cut there, for 0
+    points."""
     given, after = scratch.turn.given, scratch.turn.after
     for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)
@@ -156,8 +157,8 @@ def train_trial_game(
 
 @kernel(borrows=True)
 def choose_and_fill_outputs(trial: int, network: Network, side: int, n: int, scratch: TrialScratch) -> int:
-    """The row of scratch.turn.after[0:n, slot], boards for `side`, with the highest equity for that side, the first of
-    equals; also fill scratch.after[0:5] with the chances of player 0 there, and scratch.turn.target[0:5] with the
+    """The row of scratch.turn.after[0:n, slot], boards for `side`, with the highest equity for that side; ties go to
+    the first. Also fill scratch.after[0:5] with the chances of player 0 there, and scratch.turn.target[0:5] with the
     outputs."""
     sign, best, highest = 1 - 2 * side, 0, -np.inf
     turn, outputs = scratch.turn, scratch.turn.given.values[1, 0]
@@ -203,7 +204,7 @@ def fill_trial_chances(trial: int, seen: Boards, outputs: Floats, chances: Chanc
 @kernel(borrows=True)
 def fill_known(trial: int, seen: Boards, is_over: bool, chances: Chances, after: Chances, known: Floats) -> None:
     """Fill known[0:5] with how much each output learns on seen[slot], from the chances of player 0 before and after the
-    play; with `is_over` the play ended the game."""
+    play; `is_over` says that the play ended the game."""
     possible = possible_of(trial, seen)
     for item in range(OUTPUTS):
         known[item] = np.float32(possible >> item & 1)
@@ -224,7 +225,7 @@ def weigh_by_condition(chances: Chances, known: Floats) -> None:
 
 @kernel()
 def _fill_at_start(networks: TurnNetworks, chances: Chances) -> None:
-    """Fill chances[trial, side, 0:5] with those of player 0 at the start, if `side` is on roll."""
+    """Fill chances[trial, side, 0:5] with the chances of player 0 at the start, if `side` is on roll."""
     scratch = new_turn_scratch(networks.shape)
     for trial in range(len(chances)):
         network = Network(networks.shape, networks.weights[trial], networks.biases[trial])
@@ -267,8 +268,8 @@ def play_against_pubeval(
     board: Boards,
     scratch: TrialScratch,
 ) -> tuple[int, int]:
-    """Play a game from board[slot], which is overwritten; player 0 begins, the network is `player`. Returns (points to
-    the network, turns)."""
+    """Play a game from board[slot], which is overwritten; player 0 begins, the network is `player`. Returns the points
+    to the network, and the number of turns."""
     side, after = 0, scratch.turn.after
     for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)

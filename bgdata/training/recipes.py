@@ -1,4 +1,4 @@
-"""Recipes of training runs, which are all that a result depends on except the labels."""
+"""Recipes of training runs. A result depends on nothing else except the labels."""
 
 from __future__ import annotations
 
@@ -32,11 +32,9 @@ MAX_LEARNING_RATE = {"adam": 0.1, "sgd": 10.0}
 
 @dataclass(frozen=True)
 class TemporalDifferenceRecipe:
-    """The recipe of a run of temporal-difference learning.
-
-    Layers are numbers of hidden units such as "120" or "120-60". The learning rate falls from `learning_rate` to
-    `final_learning_rate`, as 1 / (1 + c x) of the share x of the games played.
-    """
+    """The recipe of a run of temporal-difference learning. Layers are numbers of hidden units such as "120" or
+    "120-60". The learning rate falls from `learning_rate` to `final_learning_rate`, as 1 / (1 + c x) of the share x of
+    the games played."""
 
     games: int = 100_000
     seed: int = 1
@@ -52,7 +50,7 @@ class TemporalDifferenceRecipe:
     tables: int = 1  # 1: the 6-point bearoff tables play the positions they cover, and give their targets
 
     def check(self) -> None:
-        """Raise InvalidParameterError for invalid settings, and UnknownInputSetError for unknown inputs."""
+        """Raise InvalidParameterError if a setting is invalid, and UnknownInputSetError if inputs are unknown."""
         self.input_sets()
         self.layers()
         for name in ("games", "round_games"):
@@ -89,7 +87,7 @@ class TemporalDifferenceRecipe:
 @dataclass(frozen=True)
 class SupervisedRecipe:
     """The recipe of a run of supervised learning. Layers are numbers of hidden units such as "120" or "120-60", at
-    least those of the networks to start from; empty keeps these."""
+    least as many as in the networks to start from; empty keeps their numbers."""
 
     epochs: int = 20
     epoch_rows: int = 0  # rows of an epoch; 0 for all rows
@@ -114,7 +112,7 @@ class SupervisedRecipe:
     feed_format: int = 1  # format of the order of batches, see `feed.ORDERS`; 1 in older recipes
 
     def check(self) -> None:
-        """Raise InvalidParameterError for invalid settings."""
+        """Raise InvalidParameterError if a setting is invalid."""
         self.layers()
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
@@ -140,15 +138,14 @@ class SupervisedRecipe:
             raise InvalidParameterError(f"expected no platform for the trainer kernels, got {self.platform!r}")
 
     def layers(self) -> tuple[tuple[int, ...], ...]:
-        """Hidden units of the race, crashed and contact networks; empty for those of the networks to start from."""
+        """The hidden units of the race, crashed and contact networks; empty for a network whose hidden units are not
+        changed."""
         texts = self.race_hidden, self.crashed_hidden, self.hidden
         return tuple(parse_layers(text) if text else () for text in texts)
 
     def learning_rate_at(self, share: float, level: int = 0) -> float:
-        """The learning rate after this share of the run (0 to 1); `level` is the place in CYCLE.
-
-        smoothstep falls from 1 to 0 as 1 - x^2 (3 - 2x): within 0.01 of half a cosine wave, but equal on every machine.
-        """
+        """The learning rate after this share of the run (0 to 1); `level` is the place in CYCLE. smoothstep falls from
+        1 to 0 as 1 - x^2 (3 - 2x): within 0.01 of half a cosine wave, but equal on every machine."""
         if self.schedule == "cycles":
             return self.learning_rate * CYCLE[level if share < 1 - LAST_SHARE else -1]
         if self.schedule == "constant":
@@ -167,7 +164,8 @@ def _check_seed(seed: int) -> None:
 
 
 def parse_layers(text: str) -> tuple[int, ...]:
-    """Parse hidden units such as "120" or "120-60". Raises InvalidParameterError."""
+    """The numbers of hidden units of a string such as "120" or "120-60". Raises InvalidParameterError if it has another
+    form."""
     parts = text.split("-")
     if not all(re.fullmatch("[0-9]{1,4}", part) and 1 <= int(part) <= MAX_UNITS for part in parts):
         raise InvalidParameterError(f"expected units such as 120 or 120-60, each from 1 to {MAX_UNITS}, got {text!r}")

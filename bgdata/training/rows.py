@@ -38,7 +38,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """One or two lines over the same places, in ascending order."""
+    """One or two lines over the same values of the x axis, in ascending order."""
 
     title: str
     places_label: str
@@ -51,7 +51,7 @@ class Chart:
 
 
 def networks(warehouse: Warehouse) -> list[Table]:
-    """The current versions of all networks, oldest first; damaged ones are left out."""
+    """The current versions of all networks, oldest first; damaged versions are left out."""
     found: list[tuple[str, Table]] = []
     for table in (table for kind in KINDS for table in warehouse.current(kind)):
         try:
@@ -80,7 +80,7 @@ def network_row(manifest: Manifest) -> Row:
 
 
 def describe_training(manifest: Manifest) -> str:
-    """The training data of a network and their amount, as text."""
+    """A description of the training data of a network and their amount."""
     recipe = manifest.parameters
     if kind_of(manifest) is NETWORK:
         return f"{recipe['games']:,} games of self-play"
@@ -88,9 +88,9 @@ def describe_training(manifest: Manifest) -> str:
 
 
 def curve_charts(table: Table) -> list[Chart]:
-    """The charts of a network. For one from labels they show cross-entropies and RMSE of equities by epoch, for each
-    class, contact first. For one from self-play they show points per game, endings of games and the error on bearoffs,
-    by games."""
+    """The charts of a network. For a network from labels they show cross-entropies and RMSE of equities by epoch, for
+    each class, contact first. For a network from self-play they show points per game, endings of games and the error on
+    bearoffs, by games."""
     curve: Array = np.asarray(table.array("curve"))
     if kind_of(table.manifest) is NETWORK:
         columns = {column.name: curve[:, place].tolist() for place, column in enumerate(NETWORK.columns)}
@@ -116,7 +116,7 @@ def curve_charts(table: Table) -> list[Chart]:
 
 
 def headline(manifest: Manifest) -> str:
-    """The strength of a network in one sentence."""
+    """A sentence about the strength of a network."""
     after, *before = (
         f"{statistics[f'{start}points_per_game']:+.3f} ± {statistics[f'{start}standard_error']:.3f}"
         for statistics in [manifest.statistics]
@@ -127,7 +127,7 @@ def headline(manifest: Manifest) -> str:
 
 
 def describe_chart(chart: Chart) -> str:
-    """The first, last and lowest value of each line, as text."""
+    """A description of the first, last and lowest value of each line."""
     parts = []
     for line in chart.lines:
         known = [number for number in line.values if isfinite(number)]

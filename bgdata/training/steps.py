@@ -1,5 +1,5 @@
-"""Recipes from network and label names, and steps from games to a scored network. Each step builds one version, or
-finds it already built."""
+"""Finds the recipes that names of networks and labels mean, and builds the steps from games to a scored network. Each
+step builds one version, or finds it if it exists."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ CLASSES = ("contact", "crashed")  # race networks learn better from tables
 
 
 def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
-    """The parameters for a network by name, with its version unless it is part of the package. Raises
-    MissingTableError."""
+    """The parameters for a network by name, with its version unless it is part of the package. Raises MissingTableError
+    if there is no such network."""
     if not network:
         return {"network": DEFAULT_NETWORK, "network_version": ""}
     table = find_network(f"{NETWORK}/{network}", warehouse)
@@ -54,11 +54,9 @@ def chosen_parameters(
     *,
     anew: bool = False,
 ) -> SupervisedParameters:
-    """The recipe, completed by defaults and by the versions that these names mean now; with `anew` also the recipe of a
-    network that comes with bgdata.
-
-    Raises UsageError, MissingTableError, UnknownPlayerError, and MissingExtraError if PyTorch is missing.
-    """
+    """The recipe, completed by defaults and by the versions that these names mean now; if `anew` is true, also the
+    recipe of a network that comes with bgdata. Raises UsageError if options do not fit, MissingTableError or
+    UnknownPlayerError if labels or networks are missing, and MissingExtraError if PyTorch is not installed."""
     known = known_network(name)
     if (known and known[0] == LEARNED.name) or name in warehouse.variants(LEARNED.name):
         raise UsageError(f"expected a name that no network has that learned by self-play, got {cite(name)}")
@@ -81,8 +79,9 @@ def chosen_parameters(
 
 
 def label_parameters(warehouse: Warehouse, labels: tuple[str, ...], guard: bool) -> dict[str, Any]:
-    """The parameters for labels, each a text `KIND[/VARIANT[/VERSION]][:WEIGHT]`, and with `guard` for the benchmarks
-    whose positions are left out. Raises UsageError and MissingTableError."""
+    """The parameters for labels, each given as `KIND[/VARIANT[/VERSION]][:WEIGHT]`, and, if `guard` is true, for the
+    benchmarks whose positions are left out. Raises UsageError if a label has another form, and MissingTableError if a
+    version is missing."""
     found = []
     for text in labels:
         place, _, weight = text.partition(":")
@@ -113,7 +112,7 @@ class TrainingPlan:
 
 
 def build_corpus(warehouse: Warehouse, plan: TrainingPlan) -> Table:
-    """Games of the start against itself. Raises UnknownPlayerError for a player that is not a network."""
+    """Build games of the start against itself. Raises UnknownPlayerError if the start is not a network."""
     network_name(plan.start)
     version = "" if plan.start == NETWORK else open_named_player(plan.start, 0, warehouse).version
     return build_shown(warehouse, CORPORA.name, SelfPlayParameters(plan.start, version, plan.games, plan.seed))
@@ -161,13 +160,13 @@ def build_score(warehouse: Warehouse, plan: TrainingPlan, network: str) -> Table
 
 
 def build_shown(warehouse: Warehouse, kind: str, parameters: Parameters) -> Table:
-    """Build a version, or find it built, with a progress bar."""
+    """Build a version, or find it if it exists, with a progress bar."""
     with progress_bars() as progress:
         return warehouse.build(kind, parameters, progress=progress)
 
 
 def scores_text(warehouse: Warehouse, version: str) -> str:
-    """A version of `scores` as text. Raises UsageError for another kind."""
+    """A version of `scores` as a string. Raises UsageError if it is of another kind."""
     if version.partition("/")[0] != "scores":
         raise UsageError(f"expected a version of scores, got {version}")
     table = warehouse.open_reference(version)

@@ -1,10 +1,9 @@
-"""Temporal-difference learning by self-play (Tesauro, 1992), in which the value of a position should equal that of the
-next one.
+"""Temporal-difference learning by self-play (Tesauro, 1992), in which the value of a position should equal the value of
+the next one.
 
 In a round the networks play a batch of whole games against themselves, all with the same weights, and then learn from
 every position of it in random order. Targets are lambda-returns; where a bearoff table covers a position, the target is
-from the table. The result depends on the recipe alone: it is the same on any number of threads, and after a kill.
-"""
+from the table. The result depends on the recipe alone: it is the same on any number of threads, and after a kill."""
 
 from __future__ import annotations
 
@@ -90,9 +89,9 @@ def _fill_record(begin: int, end: int, chooser: Chooser, seed: int, first: int, 
 @kernel(parallel=True)
 def fill_targets(record: Record, td_lambda: np.float32, targets: Chances) -> None:
     """Fill targets[game, turn, 0:5] with the lambda-return of the position before a turn, from the point of view of the
-    player on roll. The return consists of the chances of a table that covers the position; else of the chances of the
-    next position and its target, in shares 1 - td_lambda and td_lambda; before the last turn of the outcome, or the
-    last evaluation of a cut game."""
+    player on roll. If a table covers the position, the return is the chances from the table. Before the last turn it is
+    the outcome, or the last evaluation of a cut game. Otherwise it is the chances of the next position and its target,
+    in shares 1 - td_lambda and td_lambda."""
     for game in prange(len(record.turns)):
         later, chances = np.empty(5, np.float32), record.chances[game]
         last = record.turns[game] - 1
@@ -114,7 +113,7 @@ class BearoffSample(NamedTuple):
     equities: NDArray[np.float32]  # [n] cubeless
 
     def error_of(self, networks: Networks) -> float:
-        """Mean absolute error, in points, of the race network without tables."""
+        """The mean absolute error, in points, of the race network on these positions, without tables."""
         found = evaluations(networks, NO_TABLES, self.boards)
         return float(np.abs(cubeless_equities(found.chances) - self.equities).astype(np.float64).mean())
 
@@ -191,8 +190,8 @@ class Trainer:
 
 
 def learning_order(boards: Boards, turns: NDArray[np.int32], seed: int, number: int) -> tuple[Integers, Integers]:
-    """(rows int64[n], ends int64[4]): rows of boards[game * MAX_TURNS + turn, slot] in a random order by the seed and
-    the number of the round; rows[ends[w]:ends[w + 1]] belong to network w."""
+    """The rows int64[n] of boards[game * MAX_TURNS + turn, slot] in a random order, by the seed and the number of the
+    round; and ends int64[4]: rows[ends[w]:ends[w + 1]] belong to network w."""
     rows = np.flatnonzero(np.arange(MAX_TURNS) < turns[:, None])
     keys = np.empty(len(rows), np.uint64)
     counts = np.zeros(NETWORKS, np.int64)

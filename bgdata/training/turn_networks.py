@@ -1,10 +1,10 @@
 """Networks that see a whole game from one side, with inputs for whose turn it is (Tesauro, 1992).
 
-Chances are those of player 0, also when the opponent is on roll. The inputs are `InputSet.TESAURO_198` of the board
-from player 0's point of view; the last two mark the turn: 1 and 0 for player 0, 0 and 1 for the opponent. Every turn is
-learned at once by TD(0): the chances of the position move towards those after the play, where it is the opponent's
-turn. The arms differ only in these two inputs after a play; each arm chooses plays by the chances that it learns
-towards.
+Chances are for player 0, also when the opponent is on roll. The inputs are `InputSet.TESAURO_198` of the board from
+player 0's point of view; the last two mark the turn: 1 and 0 for player 0, 0 and 1 for the opponent. Every turn is
+learned at once by TD(0): the chances of the position move towards the chances after the play, where it is the
+opponent's turn. The arms differ only in these two inputs after a play; each arm chooses plays by the chances that it
+learns towards.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from bgdata.training.temporal_difference import MAX_TURNS
 
 
 class Arm(IntEnum):
-    """The inputs for whose turn it is."""
+    """An arm: the inputs for whose turn it is."""
 
     DICE_KEPT = 0  # after a play, it is still the turn of the player who moved
     DICE_PASSED = 1  # after a play, it is the other player's turn
@@ -52,7 +52,7 @@ class TurnNetworks(NamedTuple):
 
 
 class TurnScratch(NamedTuple):
-    """Scratch of one thread."""
+    """Scratch memory of one thread."""
 
     after: Boards  # [MAX_PLAYS, 26]
     notes: Notes  # [MAX_NOTES]
@@ -83,7 +83,7 @@ def chances_at_start(networks: TurnNetworks) -> Chances:
 
 @kernel()
 def new_turn_scratch(shape: Integers) -> TurnScratch:
-    """Scratch for one thread and networks of this shape."""
+    """Scratch memory for one thread and networks of this shape."""
     return TurnScratch(
         np.empty((MAX_PLAYS, 26), np.int8),
         np.empty(MAX_NOTES, np.int64),
@@ -115,7 +115,8 @@ def train_game(
     arm: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TurnScratch
 ) -> tuple[int, int]:
     """Update weights and biases by each turn of a game. `side` begins; board[slot], from its point of view, is
-    overwritten. Returns (points to player 0, turns); a game is cut after MAX_TURNS, for 0 points."""
+    overwritten. Returns the points to player 0, and the number of turns; a game is cut after MAX_TURNS, for 0
+    points."""
     given = scratch.given
     for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)
@@ -135,8 +136,8 @@ def train_game(
 
 @kernel(borrows=True)
 def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratch: TurnScratch) -> int:
-    """The row of scratch.after[0:n, slot], boards for `side`, with the highest equity for that side, the first of
-    equals. Also fill scratch.target[0:5] with the chances of player 0 there, by the inputs of the arm."""
+    """The row of scratch.after[0:n, slot], boards for `side`, with the highest equity for that side; ties go to the
+    first. Also fill scratch.target[0:5] with the chances of player 0 there, by the inputs of the arm."""
     sign = 1 - 2 * side
     on_roll = side if arm == _DICE_KEPT else 1 - side
     best, highest, outputs = 0, -np.inf, scratch.given.values[1, 0]

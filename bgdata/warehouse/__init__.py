@@ -32,7 +32,8 @@ Row = dict[str, Any]  # a value by the name of its column
 
 def open_whole(root: str | os.PathLike[str]) -> Warehouse:
     """The warehouse in a folder, or read-only at a remote address, with every kind that is installed. Raises UsageError
-    for an unknown scheme, MissingExtraError if an extra is missing, and DownloadError if the place cannot be opened."""
+    if the scheme is unknown, MissingExtraError if its package is not installed, and DownloadError if the place cannot
+    be opened."""
     from bgdata.kinds import all_kinds
 
     if isinstance(root, str) and "://" in root:
@@ -70,13 +71,14 @@ class Warehouse(Versions):
     ) -> Table:
         """The version with this recipe, which becomes current. If missing or damaged, it and its inputs are built.
 
-        `inputs` are input versions by role, instead of those of `find_inputs`. `files` are the files of an imported
-        kind; `strict` fails an import with rows that break a rule; `force` builds an existing version again;
-        `executor` computes the shards of kinds that have them, by default the one of executors.using_executor, or this
-        process. `directory` is a folder for the versions of the variant, for example on another disk, which the
+        `inputs` are input versions by role, by default those that `find_inputs` finds. `files` are the files of an
+        imported kind; `strict` fails an import with rows that break a rule; `force` builds an existing version again;
+        `executor` computes the shards of kinds that have them, by default the executor of `executors.using_executor`,
+        or this process. `directory` is a folder for the versions of the variant, for example on another disk, which the
         warehouse links to. `with_catalog=False` leaves catalog.duckdb unchanged, for a caller that builds more. Raises
-        InvalidParameterError, UsageError, TooLargeError, StorageError or CheckFailedError, without damage to published
-        versions.
+        InvalidParameterError if no variant has these parameters, UsageError if arguments do not fit, TooLargeError if
+        memory or disk are too small, StorageError if files cannot be written, and CheckFailedError if a check fails.
+        Existing versions stay undamaged.
         """
         from bgdata.store.build import build
 
@@ -102,11 +104,11 @@ class Warehouse(Versions):
     ) -> duckdb.DuckDBPyConnection:
         """An in-memory DuckDB connection to the catalog, with the vectorised position functions.
 
-        It can read the tables of the warehouse and write `outputs`, but no other files unless `allow_files`. `limits`
-        lock its configuration; then an up-to-date catalog.duckdb is used, because it cannot be changed. `mend` rewrites
-        an outdated catalog.duckdb. `is_relative` keeps the warehouse's path as it was opened, for a process that stays
-        in its folder. `for_query` is an SQL text: only the tables that it names are defined, which is ten times faster.
-        Raises MissingWarehouseError or StorageError.
+        It can read the tables of the warehouse and write `outputs`, but no other files unless `allow_files` is true.
+        `limits` lock its configuration; then an up-to-date catalog.duckdb is used, because it cannot be changed. `mend`
+        rewrites an outdated catalog.duckdb. `is_relative` keeps the warehouse's path as it was opened, for a process
+        that stays in its folder. `for_query` is an SQL query: only the tables that it names are defined, which is ten
+        times faster. Raises MissingWarehouseError if the folder does not exist, and StorageError if it cannot be read.
         """
         from bgdata.store.catalog import connect
         from bgdata.warehouse.sql_functions import define_flat_tables, register_functions
@@ -127,8 +129,8 @@ class Warehouse(Versions):
         )
 
     def rows(self, query: str, given: Mapping[str, Any] | None = None) -> list[Row]:
-        """The rows of an SQL query with `given` parameters, as values by column. Sums are reproducible to the last bit.
-        Raises QueryError for a table that cannot be read."""
+        """The rows of an SQL query with the parameters `given`, each a mapping from columns to values. Sums are
+        reproducible to the last bit. Raises QueryError if a table cannot be read."""
         from bgdata.store.locked_sql import query_errors
 
         with self.connect(for_query=query) as connection, query_errors():
@@ -186,7 +188,7 @@ class Warehouse(Versions):
 
 
 class RemoteWarehouse(Warehouse):
-    """A read-only warehouse at an address. Opened files are fetched into the user's cache and checked. The list of
+    """A read-only warehouse at an address. Opened files are downloaded into the user's cache and checked. The list of
     versions is read once, when it is first needed. Nothing can be built there: see `bgdata pull` and `bgdata push`."""
 
     is_remote = True
@@ -215,7 +217,8 @@ class RemoteWarehouse(Warehouse):
 
     @property
     def staging(self) -> Path:
-        """Raise UsageError. Everything that writes begins here."""
+        """Not possible: a warehouse at an address is read-only. Always raises UsageError. Everything that writes begins
+        here."""
         raise UsageError(
             f"expected a warehouse in a folder, to write into, got {self.address}; "
             f"try: bgdata pull {self.address}, and bgdata push {self.address} then"
@@ -248,11 +251,11 @@ class RemoteWarehouse(Warehouse):
             raise MissingTableError(message) from error
 
     def use(self, table: Table) -> bool:  # noqa: ARG002
-        """Raises UsageError."""
+        """Not possible: a warehouse at an address is read-only. Always raises UsageError."""
         return bool(self.staging)
 
     def build(self, kind: str, parameters: Parameters, **options: Any) -> Table:  # noqa: ARG002
-        """Raises UsageError."""
+        """Not possible: a warehouse at an address is read-only. Always raises UsageError."""
         self.kind(kind)
         raise UsageError(f"expected no build in {self.address}; try: bgdata pull {self.address}")
 
@@ -268,7 +271,7 @@ class RemoteWarehouse(Warehouse):
             return super().connect(for_query=for_query, **{**options, "mend": False})
 
     def _fetch_tables(self, query: str) -> None:
-        """Fetch the files of the tables that a query names, and of the tables that these are made from."""
+        """Fetch the files of the tables that a query names, and of the tables from which these are made."""
         from bgdata.store.registry import parse_script
 
         generated = [parse_script(text) for text in self.kinds.views(self.kinds.values())]

@@ -1,5 +1,5 @@
-"""What a report of a fault needs to say about an installation: versions, machine, warehouse and kernels. Folders are
-named without the paths to them, since reports are public."""
+"""Describes an installation for a report of a fault: versions, machine, warehouse and kernels. Folders are named
+without the paths to them, since reports are public."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ PROCESSOR = Path("/proc/cpuinfo")
 
 
 def diagnosis_rows(warehouse: Warehouse) -> list[Row]:
-    """Rows of `about` (a part of the installation), `name` and `value`. The value of what cannot be found out is the
-    class of its error."""
+    """Rows of `about` (a part of the installation), `name` and `value`. If a value cannot be found out, it is the class
+    of the error."""
     parts: dict[str, Callable[[], Iterator[tuple[str, Any]]]] = {
         "bgdata": _package,
         "machine": _machine,
@@ -88,7 +88,7 @@ def _libraries() -> Iterator[tuple[str, Any]]:
 
 
 def _settings() -> Iterator[tuple[str, Any]]:
-    """Variables that change how bgdata runs; of those that may hold a path only that they are set."""
+    """Environment variables that change how bgdata runs. If one may hold a path, only that it is set."""
     for name in sorted(os.environ):
         if name in SETTINGS or name.startswith("BGDATA_"):
             yield name, os.environ[name] if name.startswith("NUMBA_") else "set"

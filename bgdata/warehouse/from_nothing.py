@@ -1,4 +1,5 @@
-"""Runs plans of parts, each one command: to make again what comes with bgdata, or a player that was published."""
+"""Runs plans of parts, each one command: to make everything that comes with bgdata again, or a player that was
+published."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ def plan_path(name: str) -> Path:
 
 
 def read_plan(path: Path = PLAN) -> list[Part]:
-    """The parts in order: each after those that it needs. Raises CorruptFileError, which names the part."""
+    """The parts of a plan in order: each after the parts that it needs. Raises CorruptFileError, which names the part,
+    if one is invalid."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8")).get("part", [])
         parts = [Part(**{**each, "needs": tuple(each.get("needs", ()))}) for each in found]
@@ -81,7 +83,7 @@ def read_plan(path: Path = PLAN) -> list[Part]:
 
 
 def arguments(part: Part, made: Mapping[str, Table]) -> list[str]:
-    """The words of a command with the versions that other parts made; missing ones are UNMADE."""
+    """The words of a command with the versions that other parts made; a missing version is UNMADE."""
 
     def version(found: re.Match[str]) -> str:
         name, what = found.groups()
@@ -108,7 +110,7 @@ def missing_versions(warehouse: Warehouse, parts: Sequence[Part]) -> list[str]:
 
 
 def read_record(warehouse: Warehouse) -> dict[str, str]:
-    """The version that each command of a finished part made. Raises CorruptFileError."""
+    """The version that each command of a finished part made. Raises CorruptFileError if the record is damaged."""
     path = warehouse.root / STATE
     with storage_errors("read", path):
         try:
@@ -137,7 +139,8 @@ def finished_parts(warehouse: Warehouse, parts: Sequence[Part]) -> dict[str, Tab
 
 
 def chosen_parts(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
-    """The named parts and all parts that they need; without names, all parts. Raises UsageError."""
+    """The named parts and all parts that they need; all parts if no names are given. Raises UsageError if there is no
+    such part."""
     by_name = {part.name: part for part in parts}
     for name in names:
         if name not in by_name:
@@ -158,7 +161,7 @@ def run_parts(warehouse: Warehouse, parts: Sequence[Part]) -> Iterator[tuple[Par
 
 
 def make_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Table:
-    """Run a part after those that it needs, and record its version. Raises ExternalProgramError if it fails."""
+    """Run a part after the parts that it needs, and record its version. Raises ExternalProgramError if it fails."""
     table, command = run_part(warehouse, part, made), shlex.join(arguments(part, made))
     record = read_record(warehouse) | {command: table.name}
     write_file(warehouse.root / STATE, (json.dumps(record, indent=2) + "\n").encode())
@@ -191,7 +194,8 @@ def published_version(warehouse: Warehouse, part: Part) -> Path | None:
 
 
 def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
-    """`same`, or DIFFERS and in which arrays, from what comes with the package; empty where nothing does."""
+    """The result of comparing a version with the one that comes with the package: `same`, or DIFFERS and in which
+    arrays; empty if the package contains none."""
     folder = published_version(warehouse, part)
     if folder is None:
         return ""
@@ -204,7 +208,7 @@ def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
 
 
 def figures_of(warehouse: Warehouse, part: Part, table: Table) -> list[Row]:
-    """What was published of the version that a part made, beside ours; empty where nothing was."""
+    """Published figures about the version that a part made, beside ours; empty if nothing was published."""
     if not part.figures:
         return []
     found = warehouse.rows(part.figures, {"variant": table.manifest.variant})

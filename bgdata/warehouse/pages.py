@@ -41,7 +41,7 @@ BOUNDS = ("error", "bound", "difference")  # in the names of figures about the a
 
 
 def list_rows(site: Site) -> list[Row]:
-    """A row for each version, and for each kind without one, as in `bgdata list --format json`."""
+    """Rows of versions, and of kinds that have none, as in `bgdata list --format json`."""
 
     def read() -> list[Row]:
         rows = whole_rows(listed_rows(site.warehouse))
@@ -51,14 +51,14 @@ def list_rows(site: Site) -> list[Row]:
 
 
 def kinds(site: Site, _: Request) -> Page:
-    """All kinds and their versions; the JSON is that of `bgdata list`."""
+    """The page of all kinds and their versions; its JSON is what `bgdata list` prints."""
     rows = list_rows(site)
     groups = {name: [row for row in rows if row["dataset"] == name] for name in site.warehouse.kinds}
     return Page("tables.html", {"groups": groups, "kinds": site.warehouse.kinds}, rows)
 
 
 def kind(site: Site, request: Request) -> Page:
-    """One kind: its columns, arrays, checks and versions; the JSON is that of `bgdata explain`."""
+    """The page of one kind: its columns, arrays, checks and versions. Its JSON is what `bgdata explain` prints."""
     declared = site.warehouse.kind(request.path_params["kind"])
     parameters = declared.complete((*declared.defaults, declared.smallest)[0], site.warehouse)
     shown_ = {
@@ -78,7 +78,8 @@ def claims_by_table(site: Site, kind: Dataset[Any]) -> dict[str, list[str]]:
 
 
 def open_version(site: Site, given: Mapping[str, Any]) -> Table:
-    """The version of an address. Raises UnknownKindError, InvalidNameError or MissingTableError."""
+    """The version of an address. Raises UnknownKindError, InvalidNameError or MissingTableError if there is no such
+    version."""
     variant, version = check_name("variant", given["variant"]), given.get("version")
     if version is not None:
         check_name("version", version)
@@ -86,13 +87,14 @@ def open_version(site: Site, given: Mapping[str, Any]) -> Table:
 
 
 def table(site: Site, request: Request) -> Page:
-    """One version, by default the current one of a variant. JSON contains its manifest, columns and samples."""
+    """The page of one version, by default the current one of a variant. Its JSON contains its manifest, columns and
+    samples."""
     found = open_version(site, request.path_params)
     return site.keep(("table", found.name), lambda: table_page(site, found))
 
 
 def table_page(site: Site, found: Table) -> Page:
-    """The page of a version. Raises ManifestFormatError for a damaged manifest."""
+    """The page of a version. Raises ManifestFormatError if its manifest is damaged."""
     manifest, declared = found.manifest, site.warehouse.kind(found.folder.parts[-3])
     damage = ""
     try:
@@ -133,7 +135,7 @@ def table_page(site: Site, found: Table) -> Page:
 
 
 def _seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
-    """(words, address) of other pages that show a version."""
+    """The description and address of other pages that show a version."""
     kind, variant = found.folder.parts[-3:-1]
     own = {
         "match_equity": ("as a heat map", address("/match-equity", {"met": variant})),
@@ -148,7 +150,7 @@ def _seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
 
 
 def _sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Row:
-    """Rows of one table of a version, or why there are none."""
+    """Rows of one table of a version, or the reason why there are none."""
     try:
         rows = FLAT_ROWS[shape.name](found) if is_flat else middle_rows(middle_file(found, shape), SAMPLE)
     except BgdataError as error:
@@ -157,7 +159,8 @@ def _sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Ro
 
 
 def middle_file(found: Table, shape: TableShape) -> Path:
-    """The Parquet file of a table, or that of the part in the middle. Raises the same exceptions as `check_file`."""
+    """The Parquet file of a table; if the version has parts, the file of the part in the middle. Raises the same
+    exceptions as `check_file`."""
     (name,) = found.parts[len(found.parts) // 2].files_of(shape.file)
     return found.check_file(name)
 
@@ -174,7 +177,7 @@ def _row_position(found: Table, row: Row) -> str:
 
 
 def pair_path(points: int, on_roll_index: int, opponent_index: int) -> str:
-    """The address of two layouts on `points` points. Raises BgdataError for invalid indexes."""
+    """The address of two layouts on `points` points. Raises BgdataError if an index is invalid."""
     return _layouts_path(layout_at(on_roll_index, points), layout_at(opponent_index, points))
 
 
@@ -195,7 +198,7 @@ def _rebuild_command(declared: Dataset[Any], manifest: Manifest, parameters: Any
 
 def file(site: Site, request: Request) -> Response:
     """A file of a version, unchanged, with its SHA-256 as entity tag. Raises the errors of `opened`, MissingTableError
-    for a file that the manifest does not list, and CorruptFileError for a damaged one."""
+    if the manifest does not list the file, and CorruptFileError if the file is damaged."""
     found, name = open_version(site, request.path_params), request.path_params["name"]
     if name == "manifest.json":
         return Response(found.manifest.to_bytes(), media_type="application/json")
@@ -226,7 +229,8 @@ EXAMPLES = (
 
 
 def sql(site: Site, request: Request) -> Page | Response:
-    """The input box, and the answer to its query. JSON contains only the rows, as in `bgdata query --format json`."""
+    """The page with a box for a query, and its answer. Its JSON contains only the rows, as in `bgdata query --format
+    json`."""
     query, form = request.query_params.get("q", "").strip(), request.query_params.get("format", "rows")
     if form not in ("rows", *FILES):
         raise UsageError(f"expected the format rows, csv or parquet, got {cite(form)}")
@@ -260,7 +264,7 @@ LETTERS = 33  # letters of a line in a box
 
 
 class Box(NamedTuple):
-    """A version or a raw file: three lines of text, its address, and its inputs."""
+    """A box of the graph: a version or a raw file, with three lines of text, its address, and its inputs."""
 
     lines: tuple[str, str, str]
     link: str

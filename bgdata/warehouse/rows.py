@@ -20,7 +20,7 @@ from bgdata.warehouse import Warehouse
 
 
 def listed_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = None) -> Iterator[Row]:
-    """A row for each version (of some kinds), and for each kind without one."""
+    """A row for each version of the given kinds, by default of all, and for each kind that has no version."""
     known = known_variants(warehouse)
     for kind in warehouse.kinds.values() if kinds is None else kinds:
         kept = list(version_rows(warehouse, kind.name, known))
@@ -30,9 +30,9 @@ def listed_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = Non
 
 
 def version_rows(warehouse: Warehouse, name: str, known: dict[str, Variant] | None = None) -> Iterator[dict[str, Any]]:
-    """The versions of a kind with the size of each, or the defect of each damaged one. A variant whose current version
-    is missing or unknown adds a row with the defect, without a version. Manifests that the index of the catalog knows
-    are not read again; `known` are the variants in that index, if they have been read."""
+    """Rows of the versions of a kind, with the size of each version, or its defect if it is damaged. If the current
+    version of a variant is missing or unknown, a row names the defect but no version. Manifests that the index of the
+    catalog knows are not read again; `known` are the variants in that index, if they have been read."""
     known = known_variants(warehouse) if known is None else known
     lost: list[tuple[str, BgdataError]] = []
     for key, found in survey(warehouse, known, partial(read_variant, warehouse), kinds={name}).items():
@@ -64,7 +64,7 @@ def _read_again(table: Table) -> dict[str, Any]:
 
 
 def known_variants(warehouse: Warehouse) -> dict[str, Variant]:
-    """The variants of the index of the catalog, by KIND/VARIANT, if this user wrote it here."""
+    """The variants by KIND/VARIANT from the index of the catalog, if this user wrote it here."""
     index = read_index(warehouse)
     return index.variants if index else {}
 
@@ -103,7 +103,7 @@ def part_rows(name: str, parts: Iterable[Part]) -> Iterator[Row]:
 
 
 def input_text(wanted: Input) -> str:
-    """An input of a kind as text: `KIND/VARIANT/VERSION`, or a kind with its parameters."""
+    """An input of a kind as a string: `KIND/VARIANT/VERSION`, or a kind with its parameters."""
     if isinstance(wanted, VersionRef):
         return str(wanted)
     return f"{wanted[0]} with {', '.join(f'{key} {value_text(value)}' for key, value in vars(wanted[1]).items())}"
@@ -122,7 +122,7 @@ class PipSpread(NamedTuple):
 
 
 def pip_spread(table: Table) -> PipSpread | None:
-    """The distribution of a version's positions over pips; None for a version without positions."""
+    """The distribution of a version's positions over pips; None if it has none."""
     from bgdata.game.codec import pip_counts  # imports kernels
 
     name = next((name for name in BOARDS if table.has_array(name)), None)

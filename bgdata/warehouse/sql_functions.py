@@ -35,7 +35,7 @@ BINOMIALS = np.array(BINOMIAL)
 
 
 class Lists(NamedTuple):
-    """A flat list column: values, the row and place of each, and the length of each row (0 for NULL)."""
+    """A flat list column: values, the row and place of each value, and the length of each row (0 for NULL)."""
 
     values: NDArray[np.int64]  # 0 for NULL
     is_null: NDArray[np.bool_]
@@ -111,7 +111,7 @@ def _define_flat_table(connection: duckdb.DuckDBPyConnection, table: Table, name
 
 
 def bearoff_index(points: pa.Array) -> pa.Array:
-    """Position index of each layout (a list of checkers, ace point first); NULL for an invalid list."""
+    """The position index of each layout (a list of checkers, ace point first); NULL for an invalid list."""
     lists = flatten(points)
     totals = np.bincount(lists.row, weights=lists.values, minlength=len(lists.lengths)).astype(np.int64)
     before = np.concatenate([[0], np.cumsum(totals)])[lists.row]
@@ -153,7 +153,7 @@ def flatten(points: pa.Array) -> Lists:
 
 
 def sums_by_row(terms: NDArray[np.int64], lists: Lists, is_none: NDArray[np.bool_]) -> pa.Array:
-    """The sum of each row's terms; NULL where `is_none`."""
+    """The sum of each row's terms; NULL where `is_none` is true."""
     sums = np.bincount(lists.row, weights=terms, minlength=len(lists.lengths))
     return pa.array(sums.astype(np.int32), mask=is_none)
 
@@ -164,7 +164,7 @@ def single_array(column: Column) -> pa.Array:
 
 
 def boards_of(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """(boards int8[n, 26], is legal bool[n]) of a column of lists; illegal rows are zeros."""
+    """The boards int8[n, 26] of a column of lists, and bool[n], whether each is legal; illegal boards are zeros."""
     from bgdata.game.codec import board_flaws
 
     lists = single_array(column)
@@ -179,7 +179,7 @@ def boards_of(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
 
 
 def boards_of_ids(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """(boards int8[n, 26], is legal bool[n]) of a column of Position IDs."""
+    """The boards int8[n, 26] of a column of Position IDs, and bool[n], whether each is legal."""
     from bgdata.game.codec import parse_position_ids
 
     texts = [(text or "").encode() for text in single_array(column).to_pylist()]
@@ -191,7 +191,7 @@ def boards_of_ids(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
 
 
 def lists(values: NDArray[np.int8], is_valid: NDArray[np.bool_]) -> pa.Array:
-    """A list per row; NULL if not valid."""
+    """A column with a list per row; NULL if not valid."""
     lengths = np.where(is_valid, values.shape[1], 0)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     flat = pa.array(np.ascontiguousarray(values[is_valid]).ravel())
@@ -220,7 +220,7 @@ def position_id(boards: Column) -> pa.Array:
 
 
 def position_class(boards: Column) -> pa.Array:
-    """Classes of boards: over, bearoff, race, crashed or contact."""
+    """The classes of boards: over, bearoff, race, crashed or contact."""
     from bgdata.game.board_kernels import position_classes
     from bgdata.game.classes import PositionClass
 
@@ -232,7 +232,7 @@ def position_class(boards: Column) -> pa.Array:
 
 
 def theme(boards: Column) -> pa.Array:
-    """Themes of boards; NULL for finished games too."""
+    """The themes of boards; NULL also for finished games."""
     from bgdata.game.themes import NO_THEME, Theme, position_themes
 
     values, is_legal = boards_of(boards)
@@ -242,19 +242,19 @@ def theme(boards: Column) -> pa.Array:
 
 
 def texts(letters: NDArray[np.bytes_], is_valid: NDArray[np.bool_]) -> pa.Array:
-    """Texts of one width; NULL if not valid."""
+    """A column of strings of one width; NULL if not valid."""
     return pa.array(letters.astype(str).astype(object), pa.string(), mask=~is_valid)
 
 
 def rolls_of(die1: Column, die2: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """(dice int8[n, 2], is valid bool[n]); invalid dice become 1 and 1."""
+    """The dice int8[n, 2], and bool[n], whether each pair is valid; invalid dice become 1 and 1."""
     dice = np.column_stack([single_array(die).fill_null(0).to_numpy(zero_copy_only=False) for die in (die1, die2)])
     is_roll = np.asarray(((dice >= 1) & (dice <= 6)).all(axis=1))
     return np.where(is_roll[:, None], dice, 1).astype(np.int8), is_roll
 
 
 def next_positions(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
-    """Position IDs after the plays of a roll, the opponent on roll."""
+    """Position IDs after each play of a roll, the opponent on roll."""
     from bgdata.game.codec import flip_boards, format_position_ids
     from bgdata.game.play_kernels import batch_plays
 
@@ -266,7 +266,7 @@ def next_positions(position_ids: Column, die1: Column, die2: Column) -> pa.Array
 
 
 def legal_plays(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
-    """Plays of a roll as text, each with the Position ID after it, the opponent on roll."""
+    """The plays of a roll as strings, each with the Position ID after it, the opponent on roll."""
     from bgdata.game.plays import legal_plays as plays_of
     from bgdata.game.position import Position
 

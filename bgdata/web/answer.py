@@ -75,7 +75,7 @@ def percent(value: float | None, digits: int = 2) -> str:
 
 
 def shade(value: float, most: float) -> int:
-    """The color of a heat map's value, -5 to 5; values of `most` or more get the strongest."""
+    """The color of a value of a heat map, -5 to 5; values of `most` or more get the strongest color."""
     return round(5 * max(-1.0, min(1.0, value / most)))
 
 
@@ -102,7 +102,8 @@ def rows_table(rows: Sequence[Mapping[str, Any]], links: Sequence[str] = (), *, 
 
 
 def _cell_address(name: str, value: Any) -> str:
-    """The address that a value of a column links to: the position of a board or Position ID; empty without one."""
+    """The address that a value of a column links to: the page of a position if it is a board or Position ID; empty if
+    there is no page."""
     if name.endswith("position_id") and isinstance(value, str) and is_position(value):
         return position_path(value)
     if name.endswith("board") and isinstance(value, list | tuple) and len(value) == 26:
@@ -113,7 +114,7 @@ def _cell_address(name: str, value: Any) -> str:
 
 
 def is_position(text: str) -> bool:
-    """Whether a text is a position in some notation."""
+    """Whether a string is a position in some notation."""
     try:
         return bool(parse_identifier(text))
     except errors.BgdataError:
@@ -165,6 +166,11 @@ def respond(request: Request, found: Page | Response) -> Response:
         return as_json(found.data, found.status)
     text = TEMPLATES.get_template(found.template).render(path=request.url.path, **found.shown)
     return Response(text, found.status, media_type="text/html")
+
+
+def status_of(error: errors.BgdataError) -> int:
+    """The HTTP status of an error."""
+    return next(status for status, kinds in STATUSES if isinstance(error, kinds))
 
 
 def respond_error(request: Request, message: str, status: int) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
@@ -22,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bgdata.errors import BgdataError
 from bgdata.store.storage import is_want
 from bgdata.warehouse import Warehouse
-from bgdata.web.answer import FOLDER, STATUSES, UNTOUCHED, Endpoint, client_of, respond, respond_error
+from bgdata.web.answer import FOLDER, UNTOUCHED, Endpoint, client_of, respond, respond_error, status_of
 from bgdata.web.home import home
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Limits, Site
@@ -45,8 +46,8 @@ PORT = re.compile(r":\d+$", re.ASCII)  # the port of a host
 def create_app(
     warehouse: Warehouse, limits: Limits | None = None, hosts: Sequence[str] = LOOPBACK, *, is_warm: bool = False
 ) -> Starlette:
-    """The site over a warehouse, as an ASGI application. `hosts` are the host names that it answers to; without any it
-    answers to all, and limits clients' computing. `is_warm` loads the kernels of pages in advance."""
+    """The site over a warehouse, as an ASGI application. `hosts` are the host names that it answers to; if there are
+    none, it answers to all, and limits clients' computing. `is_warm` loads the kernels of pages in advance."""
     site = Site(warehouse, limits, is_limited=not hosts)
     queries, rest = QueryProcess(site), Rest(lambda: other_addresses(site, is_warm=is_warm))
 
@@ -71,12 +72,14 @@ def create_app(
 
 
 def other_addresses(site: Site, *, is_warm: bool) -> Router:
-    """Routes of every address except the home page; takes a second, because it loads the modules that compute."""
-    from bgdata.evaluation.pages import warm_up
+    """The routes of all addresses except the home page; takes a second, because it loads the modules that compute."""
+    from bgdata.evaluation.pages.position import warm_up
+    from bgdata.selfplay.pages.choices import warm_up as warm_up_rollouts
     from bgdata.web.openapi import ADDRESSES
 
     if is_warm:
         warm_up(site)
+        threading.Thread(target=warm_up_rollouts, args=(site,), daemon=True).start()
     return Router([Route(each.path, endpoint(site, each.endpoint), methods=["GET"]) for each in ADDRESSES])
 
 
@@ -108,8 +111,7 @@ def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Response]:
             with site.charge(client_of(request)):
                 return respond(request, function(site, request))
         except BgdataError as error:
-            status = next(status for status, kinds in STATUSES if isinstance(error, kinds))
-            return respond_error(request, site.public(error), status)
+            return respond_error(request, site.public(error), status_of(error))
         except Exception:  # a bug: it is logged, and the client gets no details
             LOG.exception("%s", request.url.path[:200])
             return respond_error(request, FAILURE, 500)
@@ -168,7 +170,7 @@ class Guard:
             )
 
     def _refusal(self, request: Request) -> tuple[str, int] | None:
-        """(reason, status) for a refused request."""
+        """The reason and status of a refused request; None if the request is allowed."""
         host = PORT.sub("", request.headers.get("host", ""))
         if self._hosts and host not in self._hosts:
             return f"expected one of {', '.join(sorted(self._hosts))} as the host, got {host[:100]}", 421

@@ -15,10 +15,8 @@ LETTER = 5.5  # width of a letter, about
 
 
 def chart_svg(chart: Chart) -> str:
-    """A chart as an SVG element with a description, grid lines, axis labels, lines with bands, and a legend.
-
-    Missing values are left out.
-    """
+    """A chart as an SVG element with a description, grid lines, axis labels, lines with bands, and a legend. Missing
+    values are left out."""
     values = [
         value + sign * error
         for line in chart.lines
@@ -92,7 +90,7 @@ def round_values(lowest: float, highest: float) -> list[float]:
 
 
 def short(count: float) -> str:
-    """A short text for a count, such as 40k or 2M."""
+    """A count as a short string, such as 40k or 2M."""
     for size, unit in ((1e6, "M"), (1e3, "k")):
         if count >= size:
             return f"{count / size:.3g}{unit}"

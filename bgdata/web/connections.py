@@ -14,7 +14,8 @@ OTHER_FILES = 64  # open files of the process besides connections
 
 
 def most_connections() -> int:
-    """Most connections open at once: the process's limit of open files, minus other files."""
+    """The largest number of connections that may be open at once: the process's limit of open files, minus other
+    files."""
     most = limit("RLIMIT_NOFILE")
     return max(most // 4, most - OTHER_FILES) if most is not None else 1 << 20
 
@@ -28,7 +29,7 @@ class Connection(H11Protocol):
     _look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin."""
+        """Refuse a new connection if too many are open, else begin to watch it."""
         super().connection_made(transport)
         if len(self.connections) > most_connections():
             transport.close()
@@ -36,7 +37,7 @@ class Connection(H11Protocol):
             self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Stop watching a closed connection."""
         if self._look:
             self._look.cancel()
         super().connection_lost(exc)

@@ -25,7 +25,7 @@ ROWS = 20  # rows of a view in search results
 
 
 def home(site: Site, _: Request) -> Page:
-    """The contents of this warehouse on one screen; JSON is one row for each kind."""
+    """The home page: the contents of this warehouse on one screen. Its JSON is one row for each kind."""
     kinds = site.keep("kinds", lambda: kinds_here(site))
     missing = [name for name in site.warehouse.kinds if name not in {row["kind"] for row in kinds}]
     shown_ = {"kinds": kinds, "missing": missing, "board": format_board_svg(START), "start": START}
@@ -33,7 +33,7 @@ def home(site: Site, _: Request) -> Page:
 
 
 def kinds_here(site: Site) -> list[Row]:
-    """A row for each kind with a version, or with a lost one."""
+    """A row for each kind that has a version, or has lost one."""
     by_kind: dict[str, list[Row]] = {}
     for row in list_rows(site):
         if row["variant"]:
@@ -48,8 +48,8 @@ def kinds_here(site: Site) -> list[Row]:
 
 
 def search(site: Site, request: Request) -> Response:
-    """Redirect to the page that a text names: a position in any notation, a kind, table, view, claim or player. Raises
-    UsageError for any other text."""
+    """Redirect to the page that a string names: a position in any notation, a kind, table, view, claim or player.
+    Raises UsageError for any other string."""
     text = request.query_params.get("q", "").strip()[: LONGEST + 1]
     if not text:
         return RedirectResponse("/", 303)
@@ -63,7 +63,7 @@ def search(site: Site, request: Request) -> Response:
 
 
 def named_address(site: Site, text: str) -> str:
-    """The address of the page that a text names; empty if none."""
+    """The address of the page that a string names; empty if there is none."""
     kind, _, rest = text.partition("/")
     if kind in site.warehouse.kinds:
         return f"/table/{quote(text)}" if rest else f"/table/{kind}"

@@ -17,13 +17,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bgdata.equity import pages as equity
-from bgdata.evaluation import pages as positions
+from bgdata.evaluation.pages import cube_map, editor, occurrences, position
 from bgdata.game.match import MAX_CUBE, CubeOwner
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.matches import pages as games
 from bgdata.measures.pages import players
 from bgdata.openings.pages import OBJECTIVES, openings
-from bgdata.selfplay import pages as rollouts
+from bgdata.selfplay.pages import choices
+from bgdata.selfplay.pages import rollout as rollouts
 from bgdata.studies.claims.definitions import KINDS, STATUSES
 from bgdata.studies.pages import races, register
 from bgdata.version import __version__
@@ -52,7 +53,7 @@ where not internal and list_contains($tables, table_name) order by table_name, c
 
 class Address(NamedTuple):
     """A path of Starlette with its function, its JSON in the words of `openapi.toml` (empty: none), the parameters of
-    its query, and other content types that it may return."""
+    its query, and the other content types that it may return."""
 
     path: str
     endpoint: Endpoint
@@ -84,7 +85,7 @@ def row(properties: Mapping[str, Schema], optional: Sequence[str] = ()) -> Schem
 
 
 def columns_of(declared: Mapping[str, Any]) -> dict[str, str]:
-    """The columns of a table of `openapi.toml`, with those of its parts first."""
+    """The columns of a table of `openapi.toml`, with the columns of its parts first."""
     found: dict[str, str] = {}
     for part in declared.get("_with", ()):
         found |= columns_of(PARTS[part])
@@ -117,7 +118,7 @@ def components(site: Site) -> dict[str, Schema]:
 
 
 def text(meaning: str, **more: object) -> Schema:
-    """The schema of a text in a path or query."""
+    """The schema of a string in a path or query."""
     return {"type": "string", "description": meaning} | more
 
 
@@ -128,12 +129,12 @@ def integer(meaning: str, least: int, most: int | None = None, default: int | No
 
 
 def flag(meaning: str) -> Schema:
-    """The schema of a yes or no."""
+    """The schema of a boolean."""
     return {"type": "integer", "enum": [0, 1], "description": meaning}
 
 
 def several(meaning: str, words: Sequence[str]) -> Schema:
-    """The schema of several words of a list, each in a separate parameter."""
+    """The schema of a list of words, each in a separate parameter."""
     return {"type": "array", "items": {"type": "string", "enum": [*words]}, "description": f"{meaning}; several: again"}
 
 
@@ -165,8 +166,9 @@ POSITION = {
     "ply": PLY,
     **STAKES,
 }
-CUBE_MAP = {"length": integer("Most points to go", 2, 15, positions.MAP), "met": MET, "ply": PLY}
+CUBE_MAP = {"length": integer("Most points to go", 2, 15, cube_map.MAP), "met": MET, "ply": PLY}
 TRIALS = integer("Games", 72, Limits.trials, rollouts.TRIALS) | {"multipleOf": 36}
+CHOICES = {"roll": POSITION["roll"], "trials": TRIALS, "ply": PLY, **STAKES}
 CORPUS = {
     "order": text("Which games, and in which order", enum=[*games.FILTERS], default="all"),
     "page": integer(f"Pages of {games.PAGE} games", 1, games.MAX_GAME, 1),
@@ -196,21 +198,23 @@ SQL = {
 
 
 def document(site: Site, _: Request) -> Response:
-    """The addresses of this site that answer JSON, as OpenAPI 3.1."""
+    """The OpenAPI 3.1 document with the addresses of this site that answer JSON."""
     return as_json(site.keep("openapi", lambda: openapi_document(site)))
 
 
 ADDRESSES: Sequence[Address] = (
     Address("/", home.home, "holding[]"),
     Address("/search", home.search),
-    Address("/position", positions.go),
-    Address("/position/{text:path}", positions.page, "position", POSITION),
-    Address("/board/{text:path}", positions.board),
-    Address("/where/{text:path}", positions.where, "occurrence[]"),
-    Address("/probe/{text:path}", positions.probe, "probe[]"),
-    Address("/cube-map/{text:path}", positions.cube_map, "cube_score[]", CUBE_MAP),
+    Address("/position", editor.go),
+    Address("/position/{text:path}", position.page, "position", POSITION),
+    Address("/board/{text:path}", position.board),
+    Address("/where/{text:path}", occurrences.where, "occurrence[]"),
+    Address("/probe/{text:path}", occurrences.probe, "probe[]"),
+    Address("/cube-map/{text:path}", cube_map.page, "cube_score[]", CUBE_MAP),
     Address("/rollout/{text:path}", rollouts.page, "rollout[]", {"trials": TRIALS}),
     Address("/rollout-stream/{text:path}", rollouts.stream),
+    Address("/choices/{text:path}", choices.page, "choice[]", CHOICES),
+    Address("/choices-stream/{text:path}", choices.stream),
     Address("/table", tables.kinds, "version[]"),
     Address("/table/{kind}", tables.kind, "part[]"),
     Address("/table/{kind}/{variant}", tables.table, "table"),

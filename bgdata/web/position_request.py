@@ -19,14 +19,12 @@ from bgdata.web.answer import address, position_path
 
 PLAYS = 10  # plays on a page
 LONGEST = 300  # characters of a notation
-UNDOS, BETWEEN = 20, "."  # most changes in an address, and their separator
-LETTERS = {"roll": "r", "away": "a", "crawford": "c", "cube": "k", "owner": "o", "jacoby": "j"}  # keys in an undo word
 SHORT = ("away", "crawford", "cube", "owner", "jacoby", "beavers", "met")  # query names of the stakes
 
 
 class PositionRequest:
     """A position with everything in its address; a play has a `verdict`. Raises InvalidPositionError, InvalidRollError,
-    InvalidScoreError or UsageError."""
+    InvalidScoreError or UsageError if a value of the address is invalid."""
 
     def __init__(self, text: str, given: Mapping[str, str]) -> None:
         if len(text) > LONGEST:
@@ -41,27 +39,27 @@ class PositionRequest:
         self.verdict: Verdict | None = judge_play(play, self.position, self.roll) if play else None
         self.ply = whole(given, "ply", 0)
         self.plays = whole(given, "plays", PLAYS)
-        self.earlier = undo_words(given)
+        self.is_setup = flag(given, "setup") or False  # whether the editor is open
         self.stakes: Stakes | None = None
         if self.match or is_cubeful(self.options):
             self.stakes = chosen_stakes(self.match, self.options)
 
     @property
     def play(self) -> Play | None:
-        """The play in the address, if any. Raises IllegalPlayError."""
+        """The play in the address, if any. Raises IllegalPlayError if it is illegal."""
         if self.verdict and self.verdict.play is None:
             raise IllegalPlayError(self.verdict.error)
         return self.verdict.play if self.verdict else None
 
     @property
     def own_stakes(self) -> Stakes:
-        """The stakes of cube decisions: by default money without the Jacoby rule."""
+        """The stakes of cube decisions, by default money play without the Jacoby rule."""
         return self.stakes or Stakes(Money(is_jacoby=False))
 
     @property
     def state(self) -> MatchState | None:
         """Roll, score, cube and rules in the form of identifiers; None if the address contains none of them. Raises
-        InvalidScoreError for values that identifiers cannot hold."""
+        InvalidScoreError if identifiers cannot express them."""
         if self.match and not is_cubeful(self.options):
             found = self.match
         elif self.stakes or self.roll or self.has_beavers:
@@ -80,7 +78,7 @@ class PositionRequest:
 
     @property
     def rules(self) -> dict[str, object]:
-        """Other values of the address that affect the judgement of a position."""
+        """All values of the address that affect the judgement of a position, except roll, score and cube."""
         return {"met": self.options["met"], "beavers": int(self.has_beavers), "ply": self.ply}
 
     @property
@@ -90,38 +88,22 @@ class PositionRequest:
 
     @property
     def fields(self) -> dict[str, str]:
-        """All values of the address, in any notation, as texts of a form; missing ones are empty."""
+        """All values of the address, in any notation, as strings of a form; missing ones are empty."""
         values = {**dict.fromkeys(("roll", *SHORT, "ply"), ""), **self.played_for, **self.rules}
         return {name: str(value) if value else "" for name, value in values.items()}
 
     def here(self, **changes: object) -> str:
         """The address of this page with changes to its query."""
-        rest = {"plays": self.given.get("plays"), "undo": BETWEEN.join(self.earlier)}
+        rest = {"plays": self.given.get("plays"), "setup": int(self.is_setup)}
         return address(position_path(self.position), self.played_for | self.rules | rest | changes)
 
     def around(self, path: str, **more: object) -> str:
         """The address of another page about this position, with the same rules."""
         return address(f"{path}{position_path(self.position)[9:]}", self.rules | {"beavers": None} | more)
 
-    @property
-    def undo(self) -> str:
-        """The address before the last change, with its roll, score and cube; empty without one."""
-        if not self.earlier:
-            return ""
-        before = PositionRequest(*state_of(self.earlier[-1]))
-        rest = {"undo": BETWEEN.join(self.earlier[:-1])}
-        return address(position_path(before.position), before.played_for | self.rules | rest)
-
-    @property
-    def word(self) -> str:
-        """Position, roll, score and cube in one word, for the undo of later addresses."""
-        stakes = (f"{LETTERS[name]}{value}" for name, value in self.played_for.items() if value)
-        return "~".join([self.position.id, *stakes])
-
-    @property
-    def undo_after(self) -> str:
-        """The undo value of the address after the next change."""
-        return BETWEEN.join([*self.earlier, self.word][-UNDOS:])
+    def aside(self, path: str, **more: object) -> str:
+        """The address of another page about this position with its roll, score, cube and rules."""
+        return address(f"{path}{position_path(self.position)[9:]}", self.played_for | self.rules | more)
 
     def after(self, play: Play) -> str:
         """The address of the position after a play, where the opponent is on roll."""
@@ -132,37 +114,14 @@ class PositionRequest:
         """The address of the same checkers with the opponent on roll."""
         return self._opponents(self.position.flip())
 
-    def flipped_with(self, undo: str) -> str:
-        """The address of the same checkers with the opponent on roll, with an undo value."""
-        return self._opponents(self.position.flip(), undo)
-
-    def _opponents(self, position: Position, undo: str | None = None) -> str:
-        """The address of a position with this one's opponent on roll. Without `undo` an existing history is kept, but
-        none is begun, because a turn is not an edit."""
+    def _opponents(self, position: Position) -> str:
+        """The address of a position with this one's opponent on roll."""
         stakes = self.stakes.flip() if self.stakes else None
-        before = (self.undo_after if self.earlier else "") if undo is None else undo
-        return address(position_path(position), stakes_query(stakes) | self.rules | {"undo": before})
-
-
-def undo_words(given: Mapping[str, str]) -> list[str]:
-    """The undo words of earlier changes, oldest first. Raises the errors of `PositionRequest`."""
-    words = [word for word in given.get("undo", "").split(BETWEEN) if word][-UNDOS:]
-    for word in words:
-        PositionRequest(*state_of(word))
-    return words
-
-
-def state_of(word: str) -> tuple[str, dict[str, str]]:
-    """(position before a change, values of roll, score and cube). Raises UsageError."""
-    text, *stakes = word.split("~")
-    names = {letter: name for name, letter in LETTERS.items()}
-    if not all(each[:1] in names for each in stakes):
-        raise UsageError(f"expected a Position ID with roll, score and cube under undo, got {cite(word)}")
-    return text, {names[each[0]]: each[1:] for each in stakes}
+        return address(position_path(position), stakes_query(stakes) | self.rules | {"setup": int(self.is_setup)})
 
 
 def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = 9999) -> int:
-    """An integer of a query, from `least` to `most`. Raises UsageError."""
+    """An integer of a query, from `least` to `most`. Raises UsageError if it is not one."""
     text = given.get(name, "").strip()
     if not text:
         return default
@@ -173,7 +132,7 @@ def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, 
 
 
 def flag(given: Mapping[str, str], name: str) -> bool | None:
-    """Parse yes, no or nothing in a query. Raises UsageError."""
+    """The boolean that yes, no or nothing means in a query. Raises UsageError for any other word."""
     text = given.get(name, "").strip().lower()
     words = {"": None, "1": True, "yes": True, "on": True, "0": False, "no": False}
     if text not in words:
@@ -182,7 +141,7 @@ def flag(given: Mapping[str, str], name: str) -> bool | None:
 
 
 def options_of(given: Mapping[str, str]) -> dict[str, Any]:
-    """Score and cube of an address as options of commands. Raises UsageError."""
+    """Score and cube of an address as options of commands. Raises UsageError if a value is invalid."""
     owner = given.get("owner", "").strip() or None
     if owner not in (None, *CubeOwner):
         raise UsageError(f"expected an owner of the cube: {', '.join(CubeOwner)}, got {cite(owner)}")
@@ -200,7 +159,7 @@ def options_of(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def stakes_query(stakes: Stakes | None) -> dict[str, object]:
-    """Stakes as values of an address; empty for None."""
+    """Stakes as values of an address; empty if they are None."""
     if stakes is None:
         return {}
     cube = {"cube": stakes.cube.value, "owner": str(stakes.cube.owner)}

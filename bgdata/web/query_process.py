@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bgdata.errors import BgdataError, QueryError, TooBusyError, cite
 from bgdata.process import data_segment_bytes
 from bgdata.rows import as_cell, plain
-from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
+from bgdata.store.locked_sql import QueryLimits, first_lines, read_only_query
 from bgdata.web.site import Limits, Site
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Result(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """Error message of a query, and whether it ran out of memory, after which the process is replaced."""
+    """The error message of a query, and whether it ran out of memory, after which the process is replaced."""
 
     message: str
     is_spent: bool
@@ -69,8 +69,8 @@ class QueryProcess:
         self._stamp: object = None
 
     def ask(self, sql: str, form: str = "rows") -> Any:
-        """The answer of a query: a `Result`, or bytes of `csv` or `parquet`. Raises QueryError, also for a query that
-        takes too long, and TooBusyError."""
+        """The answer of a query: a `Result`, or bytes of `csv` or `parquet`. Raises QueryError if it fails or takes too
+        long, and TooBusyError if the process stays busy."""
         limits = self._site.limits
         if not self._lock.acquire(timeout=limits.wait_seconds):
             raise TooBusyError("expected fewer queries at once; try again in a few seconds")
@@ -160,10 +160,11 @@ def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
 
 
 def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, limits: Limits) -> Any:
-    """A `Result`, or bytes of CSV or Parquet. Raises QueryError, and MemoryError or duckdb.OutOfMemoryException."""
+    """A `Result`, or bytes of CSV or Parquet. Raises QueryError if the query fails, and MemoryError or
+    duckdb.OutOfMemoryException if memory runs out."""
     import duckdb
 
-    text = reading_query(sql)
+    text = read_only_query(sql)
     if not text:
         raise QueryError("expected a query, got none")
     if setting := SETTINGS.search(text):
@@ -194,14 +195,14 @@ def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, lim
 
 
 def check_size(count: int) -> None:
-    """Raise QueryError for an answer of too many bytes."""
+    """Raise QueryError if an answer has too many bytes."""
     if count > MAX_BYTES:
         raise QueryError(f"expected an answer of at most {MAX_BYTES:,} bytes, found more; try: fewer rows")
 
 
 def as_parquet(connection: duckdb.DuckDBPyConnection, query: str, most: int) -> bytes:
-    """The first rows of a query as a Parquet file. Raises QueryError for too many bytes, MemoryError, and
-    duckdb.Error."""
+    """The first rows of a query as a Parquet file. Raises QueryError if it has too many bytes, MemoryError if memory
+    runs out, and duckdb.Error if the query fails."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

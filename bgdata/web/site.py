@@ -40,7 +40,7 @@ class Site:
     them."""
 
     def __init__(self, warehouse: Warehouse, limits: Limits | None = None, *, is_limited: bool = False) -> None:
-        """`is_limited`: whether the computing of each client is limited."""
+        """Open nothing yet. `is_limited` says whether the computing of each client is limited."""
         self.warehouse, self.limits = warehouse, limits or Limits()
         self.budget = Budget(self.limits) if is_limited else None
         self._computing, self._reading, self._keeping = threading.Lock(), threading.Lock(), threading.Lock()
@@ -62,8 +62,8 @@ class Site:
             return object() if kinds else None
 
     def charge(self, client: str, reserve: float = 0.0) -> AbstractContextManager[None]:
-        """Charge the time of the block to a client, if limited. Raises TooBusyError if the client has no more than
-        `reserve` seconds left."""
+        """Charge the time of the `with` block to a client, if limited. Raises TooBusyError if the client has no more
+        than `reserve` seconds left."""
         return self.budget.spending(client, reserve) if self.budget else nullcontext()
 
     def keep(self, key: object, make: Callable[[], T]) -> T:
@@ -85,10 +85,16 @@ class Site:
                     del self._kept[next(iter(self._kept))]
         return made
 
+    def kept(self, key: object) -> Any:
+        """What `keep` cached under this key; None if there is nothing, or the warehouse has changed."""
+        stamp = self.stamp
+        with self._keeping:
+            return self._kept.get(key) if stamp == self._stamp else None
+
     @contextmanager
     def player(self, ply: int = 0) -> Iterator[LookaheadPlayer]:
-        """The player of the warehouse, for exclusive use in this request. Raises UsageError for a ply above the limit,
-        TooBusyError, and the errors of `map_player`."""
+        """The player of the warehouse, for exclusive use in this request. Raises UsageError if the ply is above the
+        limit, TooBusyError if the player stays busy, and the errors of `map_player`."""
         if not 0 <= ply <= self.limits.ply:
             raise UsageError(f"expected a ply from 0 to {self.limits.ply} on this site, got {ply}")
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
@@ -114,7 +120,8 @@ class Site:
         return self.keep("bare player", make)
 
     def rows(self, query: str, given: Mapping[str, Any] | None = None) -> list[Row]:
-        """The rows of a trusted query, with `given` parameters. Raises QueryError or TooBusyError."""
+        """The rows of a trusted query, with the parameters `given`. Raises QueryError if it fails, and TooBusyError if
+        the connection stays busy."""
         from bgdata.store.locked_sql import QueryLimits, run_query
 
         with self._alone(self._reading):
@@ -138,7 +145,7 @@ class Site:
             lock.release()
 
     def public(self, error: Exception | str) -> str:
-        """A message without the private folder of the warehouse."""
+        """The message of an error, without the private folder of the warehouse."""
         text, root = str(error), self.warehouse.root
         for place in (str(root.resolve()), str(root.absolute()), str(root)):
             text = text.replace(place, "warehouse")
@@ -156,7 +163,7 @@ class Limits:
     file_rows: int = 100_000  # rows of a result as CSV or Parquet
     address_bytes: int = 8_192  # length of an address with its query
     wait_seconds: float = 10.0  # for other requests to finish
-    ply: int = 1  # rolls looked ahead
+    ply: int = 2  # rolls looked ahead
     plays: int = 60  # plays of a roll
     trials: int = 1_296  # trials of a rollout that a page waits for
     streams: int = 4  # watched rollouts at once
@@ -200,8 +207,8 @@ class Budget:
 
     @contextmanager
     def spending(self, client: str, reserve: float = 0.0) -> Iterator[None]:
-        """Charge a client for the time of the block. Raises TooBusyError if the client has no more than `reserve`
-        seconds left."""
+        """Charge a client for the time of the `with` block. Raises TooBusyError if the client has no more than
+        `reserve` seconds left."""
         with self._changed:
             if self.seconds_left(client) <= reserve:
                 raise TooBusyError("expected fewer questions at once; try again in a few seconds")
@@ -225,7 +232,7 @@ class Budget:
             self._watching.add(client)
 
     def leave(self, client: str) -> None:
-        """End what `watch` began."""
+        """End the watching that `watch` began."""
         with self._changed:
             self._watching.discard(client)
             self._changed.notify_all()

@@ -40,11 +40,9 @@ CHIP = re.compile(r'<a class="chip"(?: aria-\w+="\w+")?>[^<]*</a>\s*')
 
 
 def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False) -> int:
-    """Write the pages into a folder, and return their number; `with_files` writes the files of tables too.
-
-    Pages of missing tables are left out. Raises MissingWarehouseError, StorageError, or UsageError for a folder with
-    other files.
-    """
+    """Write the pages into a folder, and return their number; if `with_files` is true, also the files of tables. Pages
+    of missing tables are left out. Raises MissingWarehouseError if there is no warehouse, UsageError if the folder
+    contains other files, and StorageError if a file cannot be written."""
     warehouse.require()
     with storage_errors("read", folder):
         if folder.is_dir() and any(folder.iterdir()) and not (folder / "static" / "site.css").is_file():
@@ -63,8 +61,8 @@ def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False
 
 
 def _write_files(warehouse: Warehouse, folder: Path, *, with_files: bool) -> Iterator[tuple[str, str]]:
-    """Write the manifest of each version, and optionally its files, and yield (address, file). Damaged versions are
-    left out. Raises StorageError."""
+    """Write the manifest of each version, and optionally its files, and yield the address and path of each. Damaged
+    versions are left out. Raises StorageError if a file cannot be written."""
     for table in (table for kind in warehouse.kinds for table in warehouse.versions(kind)):
         try:
             manifest = table.manifest
@@ -81,7 +79,8 @@ def _write_files(warehouse: Warehouse, folder: Path, *, with_files: bool) -> Ite
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Hard-link a file, or copy it if the file system does not support links. Raises StorageError."""
+    """Hard-link a file, or copy it if the file system does not support links. Raises StorageError if it cannot be
+    written."""
     with storage_errors("write", target):
         target.unlink(missing_ok=True)
         try:
@@ -91,7 +90,7 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 
 def _rendered_pages(site: Site) -> Iterator[tuple[str, str]]:
-    """(address, text) of every page that can be made."""
+    """Yield the address and HTML of every page that can be made."""
     for where, function, given in _page_list(site):
         path, query = urlsplit(where).path, urlsplit(where).query
         request = Request(  # as from a server
@@ -106,7 +105,7 @@ def _rendered_pages(site: Site) -> Iterator[tuple[str, str]]:
 
 
 def _page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
-    """(address, function, parts of the path) of the pages."""
+    """The address, function and parts of the path of each page."""
     yield from (
         ("/", home.home, {}),
         ("/table", tables.kinds, {}),
@@ -154,7 +153,8 @@ def file_names(addresses: Iterable[str]) -> dict[str, str]:
 
 
 def relink(text: str, names: dict[str, str], here: str) -> str:
-    """A page with links to files, relative to the file `here`, and without forms and buttons that lead nowhere."""
+    """The HTML of a page with links to files, relative to the file `here`, and without forms and buttons that lead
+    nowhere."""
     folder = posixpath.dirname(here)
 
     def file_link(found: re.Match[str]) -> str:

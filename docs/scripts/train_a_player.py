@@ -5,9 +5,11 @@ lose a gammon or more, and to lose a backgammon. It learns by Adam from position
 on rolled-out decisions, and plays against a racer, which minds the pip count alone. `player.npz` keeps its weights.
 """
 
+import os
 import sys
 from pathlib import Path
 
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # matrices are small: several threads would wait for each other
 import numpy as np
 import pyarrow.dataset as ds
 from score_an_engine import decisions, losses
@@ -37,7 +39,7 @@ def inputs(boards):
 def forward(net, x):
     """The hidden layer and the five chances."""
     hidden = np.maximum(x @ net[0] + net[1], 0)
-    return hidden, 1 / (1 + np.exp(-(hidden @ net[2] + net[3])))
+    return hidden, 1 / (1 + np.exp(-(hidden @ net[2] + net[3]).clip(-50)))  # less would overflow
 
 
 def train(boards, chances, epochs, rng):

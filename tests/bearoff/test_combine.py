@@ -68,7 +68,7 @@ def best_play_equity(on_roll: Layout, opponent: Layout, roll: tuple[int, int]) -
 
 
 def test_one_roll_ahead_is_exact() -> None:
-    """It is exact for every pair of up to two checkers on six points."""
+    """The test compares every pair of layouts of up to two checkers on six points."""
     small = layouts(6, 2)[1:]
     combined = np.array([[float(exact_combined_equity(on_roll, opponent)) for opponent in small] for on_roll in small])
     found = one_roll_ahead(combined, all_plays(6, 2))
@@ -106,8 +106,9 @@ def gammon_chance(winner: dict[int, Fraction], first_off: dict[int, Fraction], r
 
 
 def test_gammon_chances_are_exact() -> None:
-    """They are exact for every pair of up to 15 checkers on the ace point, and for some on two points."""
-    small = [layout for layout in layouts(2, 15)[1:] if sum(layout) % 7 == 1 or sum(layout) == 15]
+    """The test compares every pair of layouts of 1, 8 or 15 checkers on two points. Only sides with all 15 checkers
+    lose gammons."""
+    small = [layout for layout in layouts(2, 15) if sum(layout) in (1, 8, 15)]
     full = [layout for layout in small if sum(layout) == 15]
     rolls, first_off = [race(layout, 0) for layout in small], [race(layout, 14) for layout in full]
     begin = len(small) - len(full)
@@ -121,8 +122,8 @@ def test_gammon_chances_are_exact() -> None:
         if row >= begin:
             expected -= gammon_chance(rolls[column], first_off[row - begin], 0)
         assert found[row, column] == pytest.approx(float(expected), abs=1e-13)
-    parts = [combination.equities(n, min(n + 5, len(small))) for n in range(0, len(small), 5)]
-    assert np.concatenate(parts).tobytes() == found.tobytes()
+    in_blocks_of_5 = [combination.equities(row, min(row + 5, len(small))) for row in range(0, len(small), 5)]
+    assert np.concatenate(in_blocks_of_5).tobytes() == found.tobytes()
 
 
 def test_rows_are_corrected_like_the_whole() -> None:
@@ -133,7 +134,7 @@ def test_rows_are_corrected_like_the_whole() -> None:
     assert Combination(matrix, wastages).equities(3, 9).tobytes() == expected[3:9].tobytes()
 
 
-def test_excess_is_that_of_the_leader() -> None:
+def test_excess_depends_on_the_wastage_of_both_sides() -> None:
     """The excess falls with the trailer's wastage, and is 0 if the race is even or over."""
     assert excess(0.5, 8.0, 6.0) == pytest.approx(0.375 * (0.019 + 0.0007 * 8 - 0.0021 * 6), abs=1e-15)
     assert excess(-0.5, 6.0, 8.0) == -excess(0.5, 8.0, 6.0)

@@ -40,7 +40,9 @@ def md5(path: Path) -> str:
 
 
 @pytest.mark.parametrize(("points", "options", "size", "digest"), ONE_SIDED)
-def test_one_sided_files(tmp_path: Path, points: int, options: dict[str, Any], size: int, digest: str) -> None:
+def test_one_sided_files_have_golden_hashes(
+    tmp_path: Path, points: int, options: dict[str, Any], size: int, digest: str
+) -> None:
     output = tmp_path / "gnubg_os.bd"
     write_gnubg_bearoff(points, None, output, **options)
     assert (output.stat().st_size, md5(output)) == (size, digest)
@@ -63,7 +65,9 @@ def test_compiled_and_cached_kernels_give_the_same_bytes(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("variant", "options", "size", "digest"), TWO_SIDED)
-def test_two_sided_files(tmp_path: Path, variant: str, options: dict[str, Any], size: int, digest: str) -> None:
+def test_two_sided_files_have_golden_hashes(
+    tmp_path: Path, variant: str, options: dict[str, Any], size: int, digest: str
+) -> None:
     output = tmp_path / "gnubg_ts.bd"
     write_gnubg_bearoff(None, variant, output, **options)
     assert (output.stat().st_size, md5(output)) == (size, digest)

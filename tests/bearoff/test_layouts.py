@@ -37,7 +37,7 @@ SIZES = [(1, 6), (3, 6), (6, 4), (7, 3), (10, 3), (18, 2)]
 
 
 @pytest.mark.parametrize(("points", "checkers"), SIZES)
-def test_plays_match_the_twin(points: int, checkers: int) -> None:
+def test_plays_match_the_reference(points: int, checkers: int) -> None:
     plays = all_plays(points, checkers)
     for index, layout in enumerate(layouts(points, checkers)):
         for roll, dice in enumerate(ROLLS):

@@ -41,7 +41,7 @@ def crooked_table() -> MatchEquity:
 
 @cache
 def exact_game(name: str) -> MatchGame:
-    """The slow twin with one of the tables."""
+    """The slow reference with one of the tables."""
     met = {"fair": fair_table(), "crooked": crooked_table()}[name]
     return MatchGame(lambda score: Fraction(met.at(score)))
 
@@ -121,7 +121,7 @@ def test_mwc_of_longer_games_are_exact() -> None:
     [(MatchScore(1, 1), 1), (MatchScore(3, 4), 4), (MatchScore(2, 7), 8), (MatchScore(1, 1), 2)],
 )
 def test_dead_cube_has_cubeless_mwc(score: MatchScore, cube_value: int) -> None:
-    """The slow twin still allows doubles, which change nothing."""
+    """The slow reference still allows doubles, which change nothing."""
     match = solved(2, 2, score, cube_value)
     assert match.states.names == ()
     owner = CENTERED if cube_value == 1 else ON_ROLL
@@ -218,7 +218,7 @@ STATES = [
 def test_solved_positions_are_exact_in_every_state(
     pair: tuple[tuple[int, ...], tuple[int, ...]], name: str, score: MatchScore, cube_value: int
 ) -> None:
-    """They are exact for either side on roll, and every cube state that can be reached."""
+    """Either side is on roll, and the cube is in every state that the game can reach."""
     race, game = solve_pair(pair, score, cube_value, name), exact_game(name)
     for turned in (False, True):
         layouts = pair[::-1] if turned else pair
@@ -229,7 +229,7 @@ def test_solved_positions_are_exact_in_every_state(
             if turned and state.side == 0 and len({each.side for each in race.states.names}) == 1:
                 seen = score  # both sides are alike
             if name == "crooked" and state.side == 1:
-                continue  # the twin sees a table of unequal players from one side
+                continue  # the reference sees a table of unequal players from one side
             found, stakes = race.worth(slots, state), Stakes(seen, Cube(state.cube_value, state.cube_owner))
             assert found is not None
             assert abs(found.no_double - float(game.no_double(*layouts, stakes))) < ROUNDING

@@ -92,7 +92,7 @@ def test_bulk_probes_accept_lists_and_arrays(tables: Path, type_: Any) -> None:
         ("bearoff_one_sided", "6x15", "chances"),
     ],
 )
-def test_arrays_of_other_sizes_are_refused(tables: Path, kind: str, variant: str, name: str) -> None:
+def test_arrays_of_wrong_sizes_are_refused(tables: Path, kind: str, variant: str, name: str) -> None:
     table = bgdata.open_warehouse(tables).open(kind, variant)
     shorter = Corrupted(table, name, np.array(table.array(name)[:-1]))
     with pytest.raises(CorruptFileError, match=f"expected the array {name} of {table.name} .*; try: bgdata verify"):
@@ -133,7 +133,7 @@ def test_invalid_indexes_and_layouts_are_refused(tables: Path) -> None:
     )
 
 
-def test_bulk_probes_refuse_other_shapes_and_types(tables: Path) -> None:
+def test_bulk_probes_refuse_wrong_shapes_and_types(tables: Path) -> None:
     same, integers = r"in the same shape \(n,\), got ", r"expected position indexes as integers\[n\], got "
     cases: list[tuple[Any, Any, str]] = [
         ([1, 2], [3], rf"expected position indexes of both sides {same}\(2,\) and \(1,\)"),

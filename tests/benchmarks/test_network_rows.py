@@ -59,5 +59,5 @@ def test_likely_plays_give_other_values() -> None:
     assert (found[:, 0] != found[:, 1]).any()
 
 
-def test_root_mean_squares() -> None:
+def test_rms_is_over_the_last_axis() -> None:
     assert rms(np.array([[[3.0, 4.0, 0.0, 0.0], [1.0, -1.0, 1.0, -1.0]]])) == pytest.approx([2.5, 1.0])

@@ -14,15 +14,15 @@ from tests.benchmarks.points import PUBLISHED, Measured, draw, fit, fit_lines, m
 RATES = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0], [5.0, 3.0]])
 
 
-def test_a_plane_is_found_again() -> None:
+def test_plane_is_found_again() -> None:
     found = fit(RATES, 0.8 - 0.02 * RATES[:, 0] + 0.01 * RATES[:, 1])
     assert found.coefficients == pytest.approx([0.8, -0.02, 0.01])
     assert found.errors == pytest.approx([0, 0, 0], abs=1e-12)
     assert found.r2 == pytest.approx(1)
 
 
-def test_errors_are_those_of_least_squares() -> None:
-    """Of a line through (0, 0), (1, 1), (2, 1): slope 1/2 and its error by hand."""
+def test_errors_equal_a_least_squares_fit_by_hand() -> None:
+    """The line through (0, 0), (1, 1), (2, 1) has slope 1/2."""
     found = fit(np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 1.0]))
     assert found.coefficients == pytest.approx([1 / 6, 1 / 2])
     assert found.errors == pytest.approx([(1 / 6 * (1 / 3 + 1 / 2)) ** 0.5, (1 / 12) ** 0.5])
@@ -40,7 +40,7 @@ def test_published_players_lie_on_a_line() -> None:
     assert of_all.endswith("R2 99.7%")
 
 
-def test_picture(tmp_path: Path) -> None:
+def test_picture_is_written(tmp_path: Path) -> None:
     ours = [Measured(f"p{n}", (n, n, n), (0.1, 0.1, 0.1), 0.7 - 0.03 * n, 0.01) for n in (2.0, 4.0, 9.0)]
     draw(ours, tmp_path / "points.png")
     assert (tmp_path / "points.png").read_bytes().startswith(b"\x89PNG\r\n")

@@ -93,7 +93,9 @@ FAILURES: list[tuple[list[str], int, str]] = [
 
 
 @each(("arguments", "code", "message"), FAILURES)
-def test_errors_are_one_line(small_root: Path, tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
+def test_invalid_arguments_give_a_one_line_error(
+    small_root: Path, tmp_path: Path, arguments: list[str], code: int, message: str
+) -> None:
     result = run(small_root, *(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))
     assert re.match(f".*{message}", error_of(result, code))
     assert list(tmp_path.iterdir()) == [], "no file is left"
@@ -115,8 +117,7 @@ def test_errors_are_one_line(small_root: Path, tmp_path: Path, arguments: list[s
     ],
     ids=" ".join,
 )
-def test_errors_of_click_have_our_form(small_root: Path, arguments: list[str]) -> None:
-    """Errors of Click end with a hint to the help."""
+def test_errors_of_click_end_with_a_hint_to_the_help(small_root: Path, arguments: list[str]) -> None:
     message = error_of(run(small_root, *arguments), 2)
     assert re.search(r"; (see: bgdata.* --help|do you mean cube\?)$", message), message
 

@@ -98,7 +98,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
 NO_DATA = {
     "build", "play", "export gnubg-bd", "export table", "export text", "export letters", "export met",
     "export onnx", "export torch", "export parquet", "met plot", "train plot", "use", "rm", "lock", "catalog",
-    "completion", "external", "fibs", "ubgi", "serve",
+    "completion", "external", "fibs", "ubgi", "serve", "quiz",
     "push", "pull",  # need another place: see tests/warehouse/commands/test_transfer.py
 }  # fmt: skip
 
@@ -131,7 +131,7 @@ def parsed(form: str, text: str) -> Any:
 def test_standard_output_has_only_data(
     small_root: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This holds at the first run, which builds and imports, and at a second run."""
+    """The first run builds and imports, the second finds everything built."""
     root = link(small_root, tmp_path / "warehouse")
     (tmp_path / "session.mat").write_text(MAT.replace("$", ""))
     (tmp_path / "contact.bm").write_bytes(samples.BENCHMARK_ROWS)

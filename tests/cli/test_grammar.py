@@ -156,7 +156,7 @@ GIVEN = {  # valid values of the other arguments
 NEEDED = {"output": "x", "folder": "x", "form": "csv", "labels": "x"}
 UNLESS_ASKED = {  # options without which a command does nothing
     "--away", "--play", "--plot", "--svg", "--save", "--record", "--watch", "--one-sided", "--two-sided", "--points",
-    "--checkers", "--file", "--page", "--static", "--hypergammon", "--contact",
+    "--checkers", "--file", "--page", "--static", "--hypergammon", "--contact", "--anki", "--xgid",
 }  # fmt: skip
 # commands that take long if their arguments are valid
 LENGTHY = {

@@ -58,7 +58,7 @@ def test_output_is_the_same_in_every_environment(small_root: Path, tmp_path: Pat
 
 
 def test_letters_outside_the_output_encoding_are_reported(small_root: Path) -> None:
-    """They are reported in one line instead of a traceback; JSON is ASCII."""
+    """The error is one line instead of a traceback. JSON is ASCII, so it can always be printed."""
     for encoding in ("latin-1", "ascii"):
         for options, code in (([], 1), (["--format", "json"], 0)):
             done = subprocess.run(

@@ -140,7 +140,7 @@ def test_variants_have_safe_names_and_inputs_of_known_kinds(kind: Dataset[Any]) 
 
 
 @each_kind
-def test_values_of_other_types_are_refused(memory_path: Path, kind: Dataset[Any]) -> None:
+def test_values_of_wrong_types_are_refused(memory_path: Path, kind: Dataset[Any]) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     for name in kind.parameters.names():
         parameters = kind.smallest.with_changes({name: 1j})

@@ -18,7 +18,7 @@ PARTED = [kind.name for kind in all_kinds().values() if kind.part_items and not 
 ITEMS = {"selfplay": 7, "selfplay_labels": 7, "cubeful_selfplay": 2, "training_games": 9}
 
 
-def test_corpora_and_labels_fall_into_parts() -> None:
+def test_corpora_and_labels_are_split_into_parts() -> None:
     assert set(PARTED) == {*ITEMS, "lookahead_labels", "engine_labels", "rollout_labels"}
 
 

@@ -43,7 +43,7 @@ def test_plays_match_the_rules(checkers: int, pairs: int) -> None:
         assert listed_results(layouts, plays, on_roll, opponent, roll) == expected, (on_roll, opponent, DICE[roll])
 
 
-def test_weights_are_those_of_the_rolls() -> None:
+def test_weights_count_ordered_rolls() -> None:
     assert WEIGHTS.sum() == 36
     assert all(weight == (1 if high == low else 2) for (high, low), weight in zip(DICE.tolist(), WEIGHTS, strict=True))
 

@@ -90,23 +90,24 @@ def test_bounds_around_unsettled_values_contain_the_solution(values: Bounds) -> 
 
 
 @pytest.mark.parametrize("checkers", [2, 3])
-def test_values_follow_from_the_plays(checkers: int) -> None:
+def test_value_is_the_mean_over_rolls_of_the_best_play(checkers: int) -> None:
+    """The solver computes blocks of three opponents; the test draws 8 blocks, and 200 layouts on roll for each."""
     layouts = all_layouts(checkers)
     values = solver.start_values(layouts, gammons=False)
     steps, generator = values.steps, np.random.default_rng(checkers)
     cube_values = by_pair(values)
-    # finished games have the same worth after a hit
+    # layout 0 has all checkers off: values of finished games stay
     cube_values[1:, 1:] = generator.random(cube_values[1:, 1:].shape, np.float32)
-    place_of = np.argsort(steps.layout)
+    place_of = np.argsort(steps.layout)  # values are in the order of `steps`
     for first in generator.integers(1, len(layouts) - 3, 8).tolist():
         found = solver.values_of(values, solver.scratch_of(values), first, first + 3)
         opponents = steps.layout[first : first + 3]
         on_roll = generator.integers(1, len(layouts), 200)
         drawn = np.stack([np.repeat(on_roll, 3), np.tile(opponents.astype(np.int64), 200)])
-        ours, theirs = drawn[:, solver.are_pairs(layouts, *drawn)]
-        followers = Successors(layouts, ours, theirs)
-        after = cube_values[place_of[followers.on_roll], place_of[followers.opponent]]
-        expected = np.stack([-followers.mean_of_lowest(after[:, lane]) for lane in range(4)], axis=1)
+        ours, theirs = drawn[:, solver.are_pairs(layouts, *drawn)]  # without layouts that share a point
+        successors = Successors(layouts, ours, theirs)
+        after = cube_values[place_of[successors.on_roll], place_of[successors.opponent]]
+        expected = np.stack([-successors.mean_of_lowest(after[:, lane]) for lane in range(4)], axis=1)
         assert np.abs(found[place_of[theirs] - first, place_of[ours]] - expected).max() < 1e-6
 
 

@@ -14,7 +14,7 @@ from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.met_induction import induced_table
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import Array
-from tests.reference.cube import MatchTwin
+from tests.reference.cube import MatchReference
 
 
 def random_chances(count: int, seed: int) -> NDArray[np.float64]:
@@ -57,10 +57,10 @@ def published_met() -> MatchEquity:
     return induced_table("published", PUBLISHED_ROW, PUBLISHED_RATE)
 
 
-def match_twin(away: int, opponent_away: int, shares: list[float]) -> MatchTwin:
+def match_reference(away: int, opponent_away: int, shares: list[float]) -> MatchReference:
     """The slow reference at a score of the published table."""
 
     def mwc(own: int, other: int, is_post_crawford: bool) -> float:
         return published_met().mwc(own, other, is_post_crawford=is_post_crawford)
 
-    return MatchTwin(mwc, away, opponent_away, shares)
+    return MatchReference(mwc, away, opponent_away, shares)

@@ -15,7 +15,7 @@ from bgdata.equity.doubling import Action, janowski, janowski_first, money_point
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import decide_money, random_chances
-from tests.reference import cube as twin
+from tests.reference import cube as reference
 from tests.subtests import each
 
 MEANS = [(1.0, 1.0), (1.25, 1.25), (1.4, 1.0), (1.0, 2.2), (3.0, 3.0), (1.9, 1.05)]
@@ -24,7 +24,7 @@ GRID = np.linspace(0, 1, 41)
 
 @pytest.mark.parametrize(("mean_win", "mean_loss"), MEANS)
 def test_live_points_match_the_formulas(mean_win: float, mean_loss: float) -> None:
-    assert live_points(mean_win, mean_loss) == pytest.approx(twin.live_points(mean_win, mean_loss), abs=1e-8)
+    assert live_points(mean_win, mean_loss) == pytest.approx(reference.live_points(mean_win, mean_loss), abs=1e-8)
 
 
 INDEXES = ((0.0, 0.0), (0.7, 0.7), (1.0, 1.0), (0.2, 0.9))
@@ -42,7 +42,7 @@ def test_equities_match_the_reference(owner: CubeOwner, is_jacoby: bool, indexes
             opponent_cube_life_index=indexes[1],
             is_jacoby=is_jacoby,
         )
-        expected = [twin.janowski_equity(p, mean_win, mean_loss, owner, indexes, is_jacoby) for p in GRID.tolist()]
+        expected = [reference.janowski_equity(p, mean_win, mean_loss, owner, indexes, is_jacoby) for p in GRID.tolist()]
         assert found == pytest.approx(expected, abs=1e-8)
 
 
@@ -92,9 +92,9 @@ def test_best_action_changes_at_the_points(owner: CubeOwner, is_jacoby: bool, ha
         points = Points(*(float(point) for point in found))
 
         def best(win: float, means: tuple[float, float] = (mean_win, mean_loss)) -> str:
-            now = twin.janowski_equity(win, *means, owner, (0.6, 0.8), is_jacoby)
-            taken = 2 * twin.janowski_equity(win, *means, "opponent", (0.6, 0.8))
-            return twin.decision(now, taken, 1.0, 2 * taken if has_beavers else None)
+            now = reference.janowski_equity(win, *means, owner, (0.6, 0.8), is_jacoby)
+            taken = 2 * reference.janowski_equity(win, *means, "opponent", (0.6, 0.8))
+            return reference.decision(now, taken, 1.0, 2 * taken if has_beavers else None)
 
         small = 1e-6
         if points.double_point <= 1:
@@ -165,7 +165,7 @@ def slow_equity(win: float, mean_win: float, mean_loss: float, owner: str, index
 def first_decision(chances: list[float], owner: str, index: float) -> str:
     """The decision of the first published model: take above the take point, double where the equity rises, cash where a
     double is passed, too good only if the equity without a cube exceeds 1."""
-    win, won, lost = twin.mean_points(chances)
+    win, won, lost = reference.mean_points(chances)
     taken = 2 * slow_equity(win, won, lost, "opponent", index)
     # the opponent passes where its own doubled cube is worth at most -1
     if 2 * slow_equity(1 - win, lost, won, "on_roll", index) <= -1:
@@ -228,7 +228,8 @@ def test_points_match_janowskis_formulas_without_gammons(index: float, double: f
 
 
 def test_first_model_agrees_with_the_later_one_in_parts() -> None:
-    """They agree for owned cubes below the cash point, for dead cubes, and on the doubling window of a live cube."""
+    """The models agree for owned cubes below the cash point, for dead cubes, and on the doubling window of a live
+    cube."""
     for owner in OWNERS:
         for index in (0.0, 1.0):
             first, later = (money_points(model(index), 1.3, 1.2, owner=owner) for model in (janowski_first, janowski))

@@ -24,7 +24,7 @@ from bgdata.equity.match_equity import decided_cells
 from bgdata.equity.numeric import JUMPS, solve_jumps
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
-from tests.equity.samples import match_twin, published_met, random_chances
+from tests.equity.samples import match_reference, published_met, random_chances
 from tests.reference.jump_match import solved_match
 from tests.subtests import all_raise
 
@@ -194,7 +194,7 @@ def test_match_without_jumps_has_a_live_cube() -> None:
 
 
 def test_long_match_agrees_with_money() -> None:
-    """They agree if mwc is linear in the points, apart from cubes that end the match."""
+    """MWC is linear in the points here, so only cubes that end the match differ from money."""
     cells = decided_cells(64)
     points = np.arange(65)
     cells[:, 1:, 1:] = (0.5 + 0.005 * (points[None, :] - points[:, None]))[1:, 1:]
@@ -207,8 +207,8 @@ def test_long_match_agrees_with_money() -> None:
 @pytest.mark.parametrize(("away", "opponent_away", "cube", "owner"), SCORES)
 def test_match_formulas_are_near_the_solution(away: int, opponent_away: int, cube: int, owner: int) -> None:
     """The mean error is a few thousandths of mwc, half of the error without jumps."""
-    twin, game = match_twin(away, opponent_away, [0.26, 0, 0.26, 0]), MatchGame(away, opponent_away)
-    exact = solved_match(twin, cube, 0.1, 100)[owner]
+    reference, game = match_reference(away, opponent_away, [0.26, 0, 0.26, 0]), MatchGame(away, opponent_away)
+    exact = solved_match(reference, cube, 0.1, 100)[owner]
     shares, gaps = shares_of(GAME_CHANCES), []
     for strategy in (jump(0.1), janowski(1)):
         found = model_curves(strategy, published_met().cells, game, cube, shares)
@@ -219,7 +219,7 @@ def test_match_formulas_are_near_the_solution(away: int, opponent_away: int, cub
     assert gaps[0] < 0.5 * gaps[1]
 
 
-def test_match_curves_rise() -> None:
+def test_mwc_rises_with_the_winning_chance() -> None:
     for away in range(2, 13):
         for opponent_away in range(2, 13):
             for cube in (1, 2, 4):

@@ -13,7 +13,7 @@ from bgdata.equity.curves import NEVER
 from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, best_action, janowski, money_equities
 from bgdata.equity.match_cube import MatchGame, match_equities, match_points, mwc_after
 from bgdata.game.match import MatchScore
-from tests.equity.samples import match_twin, published_met, random_chances
+from tests.equity.samples import match_reference, published_met, random_chances
 from tests.subtests import each
 
 OWNERS = {0: "centered", 1: "on_roll", 2: "opponent"}
@@ -40,7 +40,7 @@ def shares(chances: list[float]) -> list[float]:
 def test_equities_match_the_reference(away: int, opponent_away: int, cube: int, owner: int) -> None:
     indexes = 0.6, 0.8
     for row in random_sample():
-        slow, win = match_twin(away, opponent_away, shares(row.tolist())), float(row[0])
+        slow, win = match_reference(away, opponent_away, shares(row.tolist())), float(row[0])
         found = match_equities(
             janowski(*indexes), published_met().cells, MatchGame(away, opponent_away), cube, owner, row
         )
@@ -61,10 +61,10 @@ def test_equities_match_the_reference(away: int, opponent_away: int, cube: int, 
 def test_live_cube_matches_the_reference_at_every_score() -> None:
     for away, opponent_away in product(range(1, 13), repeat=2):
         chances = random_sample()[(away + opponent_away) % len(random_sample())]
-        game, twin = MatchGame(away, opponent_away), match_twin(away, opponent_away, shares(chances.tolist()))
+        game, reference = MatchGame(away, opponent_away), match_reference(away, opponent_away, shares(chances.tolist()))
         for cube, owner in ((1, 0), (2, 1), (2, 2), (4, 1)):
             found = match_equities(janowski(1), published_met().cells, game, cube, owner, chances)
-            expected = twin.live(cube, OWNERS[owner], float(chances[0]))
+            expected = reference.live(cube, OWNERS[owner], float(chances[0]))
             assert found.no_double == pytest.approx(expected, abs=1e-9)
 
 

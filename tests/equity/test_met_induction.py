@@ -15,7 +15,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.met_files import MetTable, parse_met
 from tests.equity import published
-from tests.reference.cube import MatchTwin
+from tests.reference.cube import MatchReference
 from tests.reference.match_equity import described_post_crawford, described_table, diffusion_table
 from tests.subtests import all_raise
 
@@ -124,11 +124,11 @@ def test_tables_match_the_reference(rate: float) -> None:
 def test_cells_are_mixtures_of_live_and_dead_cubes(rate: float, index: float) -> None:
     table = induced_table("x", post_crawford_row(random_states(4).fair(), 14), rate, index)
     for away, opponent_away in product(range(2, 15), repeat=2):
-        twin = MatchTwin(
+        reference = MatchReference(
             lambda own, other, is_post_crawford: table.mwc(own, other, is_post_crawford=is_post_crawford),
             away, opponent_away, [rate, 0, rate, 0],
         )  # fmt: skip
-        expected = index * twin.live(1, "centered", 0.5) + (1 - index) * twin.dead(1, 0.5)
+        expected = index * reference.live(1, "centered", 0.5) + (1 - index) * reference.dead(1, 0.5)
         assert table.mwc(away, opponent_away) == pytest.approx(expected, abs=1e-9)
 
 

@@ -43,10 +43,10 @@ def test_random_choices_equal_the_reference() -> None:
     offsets, after_play = batch_plays(boards, rolls)
     numbers = np.arange(len(boards), dtype=np.int64)[::-1].copy()
     chosen = flip_boards(chosen_boards(RandomPlayer(9).chooser, boards, rolls, numbers, 6)).tolist()
-    twin = random_chooser(9)
+    reference = random_chooser(9)
     for row, game in enumerate(numbers.tolist()):
         candidates = after_play[offsets[row] : offsets[row + 1]].tolist()
-        assert chosen[row] == twin(boards[row].tolist(), candidates, game, 6)
+        assert chosen[row] == reference(boards[row].tolist(), candidates, game, 6)
 
 
 def test_choices_do_not_depend_on_threads_or_batches() -> None:

@@ -240,40 +240,55 @@ def test_chances_from_an_input_set_are_checked_too(tmp_path: Path) -> None:
         ({"given": (FLOAT, ("N", 260)), "inputs": "tesauro-196"}, "float32[N, 260]"),
     ],
 )
-def test_other_inputs_and_outputs_are_refused(tmp_path: Path, metadata: dict[str, Any], shown: str | None) -> None:
+def test_inputs_and_outputs_of_wrong_shapes_or_types_are_refused(
+    tmp_path: Path, metadata: dict[str, Any], shown: str | None
+) -> None:
     path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0], **metadata)
     wanted = re.escape(f"got {path}: ") if shown is None else "expected an ONNX file int8.*, got .*" + re.escape(shown)
     with refusing((UsageError, CorruptFileError), wanted):
         OnnxEvaluator(path)
 
 
-def test_outputs_of_other_forms_are_refused(tmp_path: Path) -> None:
-    """The files are consistent, but are not evaluators."""
+def test_models_that_return_no_chances_are_refused(tmp_path: Path) -> None:
+    """The models are valid ONNX that returns the board: as floats, as integers, twice, and without declared sizes."""
     node, path = onnx().helper.make_node, tmp_path / "x.onnx"
-    cast, same = node("Cast", ["x"], ["y"], to=getattr(onnx().TensorProto, FLOAT)), node("Identity", ["x"], ["y"])
+    as_floats = node("Cast", ["x"], ["y"], to=getattr(onnx().TensorProto, FLOAT))
+    as_integers = node("Identity", ["x"], ["y"])
+    absolute = node("Abs", ["y"], ["z"])
+    two_outputs = dict.fromkeys("yz", (FLOAT, ("N", 26)))
     for nodes, outputs, shown in (
-        ([cast], {"y": (FLOAT, ("N", 26))}, "-> float32[N, 26]"),
-        ([same], {"y": (INT8, ("N", 26))}, "-> int8[N, 26]"),
-        ([cast, node("Abs", ["y"], ["z"])], dict.fromkeys("yz", (FLOAT, ("N", 26))), "float32[N, 26], float32[N, 26]"),
-        ([cast], {"y": (FLOAT, None)}, "expected an ONNX file int8"),  # declares no sizes, and returns 26
+        ([as_floats], {"y": (FLOAT, ("N", 26))}, "-> float32[N, 26]"),
+        ([as_integers], {"y": (INT8, ("N", 26))}, "-> int8[N, 26]"),
+        ([as_floats, absolute], two_outputs, "float32[N, 26], float32[N, 26]"),
+        ([as_floats], {"y": (FLOAT, None)}, "expected an ONNX file int8"),
     ):
         write_model(path, nodes, {"x": (INT8, ("N", 26))}, outputs, {}, {})
         with refusing(UsageError, re.escape(shown)):
             OnnxEvaluator(path)
 
 
-def test_answers_of_another_form_and_failures_are_refused(tmp_path: Path) -> None:
-    """One file gives more answers than positions, another fails at run time."""
+def test_model_with_more_answers_than_positions_is_refused(tmp_path: Path) -> None:
     node, path = onnx().helper.make_node, tmp_path / "x.onnx"
-    cast = node("Cast", ["x"], ["numbers"], to=getattr(onnx().TensorProto, FLOAT))
-    twice = [node("Gather", ["numbers", "five"], ["found"], axis=1), node("Concat", ["found"] * 2, ["y"], axis=0)]
-    for nodes, constants, message in (
-        (twice, {"five": np.arange(5)}, r"expected chances \[1, 5\] from .*, got \[2, 5\]"),
-        ([node("Reshape", ["numbers", "shape"], ["y"])], {"shape": np.array([-1, 5])}, f"expected answers of {path}, "),
-    ):
-        write_model(path, [cast, *nodes], {"x": (INT8, ("N", 26))}, {"y": (FLOAT, ("M", 5))}, constants, {})
-        with refusing(ExternalProgramError, message):
-            OnnxEvaluator(path).evaluate_many(ONE)
+    nodes = [
+        node("Cast", ["x"], ["numbers"], to=getattr(onnx().TensorProto, FLOAT)),
+        node("Gather", ["numbers", "five"], ["found"], axis=1),
+        node("Concat", ["found", "found"], ["y"], axis=0),
+    ]
+    write_model(path, nodes, {"x": (INT8, ("N", 26))}, {"y": (FLOAT, ("M", 5))}, {"five": np.arange(5)}, {})
+    with refusing(ExternalProgramError, r"expected chances \[1, 5\] from .*, got \[2, 5\]"):
+        OnnxEvaluator(path).evaluate_many(ONE)
+
+
+def test_model_that_fails_at_run_time_is_refused(tmp_path: Path) -> None:
+    """26 numbers cannot be reshaped into rows of 5."""
+    node, path = onnx().helper.make_node, tmp_path / "x.onnx"
+    nodes = [
+        node("Cast", ["x"], ["numbers"], to=getattr(onnx().TensorProto, FLOAT)),
+        node("Reshape", ["numbers", "shape"], ["y"]),
+    ]
+    write_model(path, nodes, {"x": (INT8, ("N", 26))}, {"y": (FLOAT, ("M", 5))}, {"shape": np.array([-1, 5])}, {})
+    with refusing(ExternalProgramError, f"expected answers of {path}, "):
+        OnnxEvaluator(path).evaluate_many(ONE)
 
 
 def test_unknown_input_set_is_refused(tmp_path: Path) -> None:

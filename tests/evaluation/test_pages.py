@@ -85,7 +85,7 @@ def test_page_has_all_answers(client: TestClient, site_root: Path) -> None:
     assert "with the cube" not in read(client, f"/position/{START}").text
 
 
-def test_tables_of_a_score_have_their_own_rows(client: TestClient, site_root: Path) -> None:
+def test_tables_of_a_score_are_listed_separately(client: TestClient, site_root: Path) -> None:
     (table,) = bgdata.open_warehouse(site_root).current("bearoff_match")
     solved = MatchTable(table)
     score = f"away={solved.score.away}-{solved.score.opponent_away}&met={solved.met}"
@@ -146,7 +146,7 @@ def test_plays_link_to_the_next_position(client: TestClient) -> None:
     assert best == "8/5 6/5"
 
 
-def test_rolls_have_their_best_plays(client: TestClient, site_root: Path) -> None:
+def test_page_shows_the_best_play_of_each_roll(client: TestClient, site_root: Path) -> None:
     """The plays are compared with the ranked plays of each roll."""
     player = bgdata.open_player(site_root)
     rows = client.get(f"/position/{START}.json").json()["rolls"]
@@ -157,27 +157,83 @@ def test_rolls_have_their_best_plays(client: TestClient, site_root: Path) -> Non
     assert np.array([row["luck"] for row in rows]) @ weights == pytest.approx(0, abs=1e-9)
 
 
+@each(
+    ("query", "words"),
+    [
+        ("roll=31", "31 to play: 8/5 6/5"),
+        ("", "Before the roll: no double"),
+        ("cube=2&owner=opponent", "Before the roll: the opponent owns the cube"),
+        ("cube=2&owner=on_roll", "Before the roll: no redouble"),
+    ],
+)
+def test_headline_answers_the_question_of_the_board(client: TestClient, query: str, words: str) -> None:
+    page = read(client, f"/position/{START}?{query}")
+    assert words in page.text
+    if query.startswith("roll"):
+        best, second, *_ = client.get(f"/position/{START}.json?{query}").json()["hint"]
+        assert f"{signed_text(best['cubeless_equity'])} without a cube" in page.text
+        assert f"{second['play']} loses {second['loss']:.4f}" in page.text
+
+
+def test_plays_without_a_choice_have_no_losses(client: TestClient) -> None:
+    dance = ",".join(map(str, [0, *[0] * 18, *[-2] * 6, 1]))
+    page = read(client, f"/position/{dance}?roll=31")
+    assert "31 to play: no play" in page.text
+    assert "No other play is legal." in page.text
+
+
+def test_plays_of_lower_plies_stand_beside(client: TestClient) -> None:
+    """A page at 2-ply has the equities at 1-ply and 0-ply too, where the play was evaluated at that ply."""
+    page = read(client, f"/position/{START}?roll=62&ply=2&plays=60")
+    assert "1-ply 0-ply" in page.text
+    for ply in (0, 1, 2):
+        for row in client.get(f"/position/{START}.json?roll=62&ply={ply}&plays=60").json()["hint"]:
+            assert row["ply"] < ply or signed_text(row["cubeless_equity"]) in page.text, (ply, row["play"])
+    assert "1-ply 0-ply" not in read(client, f"/position/{START}?roll=62").text
+
+
+@each(
+    ("where", "typed"),
+    [
+        ("/position/nonsense?roll=31&away=3-5", {"q": "nonsense", "roll": "31", "own": "3", "theirs": "5"}),
+        (f"/position/{START}?roll=71", {"q": START, "roll": "71", "p24": "2", "p1": "-2"}),
+        ("/position?q=nonsense&cube=4&owner=opponent", {"q": "nonsense", "cube": "4", "owner": "opponent"}),
+        ("/position?edit=1&p1=16&p2=x&own=3", {"p1": "16", "p2": "x", "own": "3"}),
+        ("/position/AAAAAAAAAAAAAA?away=3-5", {"q": "AAAAAAAAAAAAAA", "p6": "0", "own": "3"}),
+    ],
+)
+def test_refused_position_keeps_what_was_typed(client: TestClient, where: str, typed: dict[str, str]) -> None:
+    fields = dict(read(client, where, 400).fields)
+    assert typed.items() <= fields.items()
+
+
+def test_board_is_cleared_and_set_up_again(client: TestClient) -> None:
+    """A cleared board has the form and no error message; score and cube stay."""
+    fields = fields_of(read(client, f"/position/{START}?roll=31&away=3-5&met=published-12"))
+    cleared = redirect_of(client, fields | {"set": "clear"})
+    assert cleared == "/position/AAAAAAAAAAAAAA?away=3-5&met=published-12&setup=1"
+    page = read(client, cleared, 400)
+    assert "An empty board" in page.text
+    assert "expected a position with checkers" in client.get(cleared.replace("?", ".json?")).json()["error"]
+    fields = fields_of(page)
+    assert redirect_of(client, fields | {"set": "start"}) == cleared.replace("AAAAAAAAAAAAAA", START)
+    placed = redirect_of(client, fields | {"p1": "1", "p24": "-1"})
+    assert placed.startswith(f"/position/{position_id([1], [1])}?away=3-5")
+
+
 def redirect_of(client: TestClient, fields: Mapping[str, str]) -> str:
     """The address to which the editor redirects these fields."""
     return client.get("/position", params=fields).headers["location"]
 
 
-def test_edits_are_undone_one_by_one(client: TestClient) -> None:
-    """Undoing restores the score too, because the address contains the whole state."""
-    given = {"q": POSITION, "undo": f"{START}~a3-5", "away": "3-5"}
-    undo = undo_of(read(client, redirect_of(client, given)))
-    assert undo.startswith(f"/position/{START}?")
-    assert ("away=3-5" in undo, "undo" in undo) == (True, False)
-    flipped = redirect_of(client, given | {"flip": "1"})
-    assert flipped.startswith(f"/position/{Position(POSITION).flip().id}?")
-    assert ("away=5-3" in flipped, "undo=" in flipped) == (True, True)
-    assert "undo" not in read(client, f"/position/{START}").text
-    many = ".".join([START] * 50)
-    assert client.get(f"/position/{START}", params={"undo": many}).text.count(START + "." + START) <= 21
-    for wrong in ("<b>", f"{START}~x1", f"{START}~r77"):
-        read(client, f"/position/{START}?undo={wrong}", 400)
-    fields = fields_of(read(client, f"/position/{START}?away=3-5&met=published-12"))
-    assert redirect_of(client, fields) == f"/position/{START}?away=3-5&met=published-12", "unchanged"
+def test_addresses_do_not_grow_with_edits(client: TestClient) -> None:
+    """Ten edits one after another lead to an address of the position alone; an unchanged form leads back to it."""
+    where = f"/position/{START}?away=3-5&met=published-12"
+    assert redirect_of(client, fields_of(read(client, where))) == f"{where}&setup=1"
+    for _ in range(10):
+        where = redirect_of(client, fields_of(read(client, where)) | {"flip": "1"})
+    assert where == f"/position/{START}?away=3-5&met=published-12&setup=1"
+    assert "undo" not in read(client, f"/position/{START}?undo={START}").text, "addresses of older versions"
 
 
 def fields_of(page: PageReader) -> dict[str, str]:
@@ -202,7 +258,7 @@ def test_edit_keeps_the_stakes(client: TestClient, notation: str) -> None:
 
 
 def test_edit_keeps_beavers_and_the_jacoby_rule(client: TestClient) -> None:
-    """Both come from a money XGID."""
+    """The money XGID that is edited sets both."""
     fields = fields_of(read(client, "/position/XGID=-b----E-C---eE---c-e----B-:1:1:1:00:0:0:3:0:10"))
     assert redirect_of(client, fields).startswith(f"/position/{START}?cube=2&owner=on_roll&jacoby=1&beavers=1")
 
@@ -210,7 +266,7 @@ def test_edit_keeps_beavers_and_the_jacoby_rule(client: TestClient) -> None:
 def test_new_notation_sets_the_stakes(client: TestClient) -> None:
     """The notation overrides untouched fields, and edited fields override the notation."""
     fields = fields_of(read(client, f"/position/{START}?away=5-5&cube=4&owner=opponent&met=published-12&roll=31"))
-    assert redirect_of(client, fields | {"q": XGID}).startswith(f"/position/{XGID}?met=published-12&undo=")
+    assert redirect_of(client, fields | {"q": XGID}).startswith(f"/position/{XGID}?met=published-12&setup=1")
     location = redirect_of(client, fields | {"q": XGID, "rolled": "66", "cube": "8"})
     assert location.startswith(f"/position/{XGID}?")
     assert {("roll", "66"), ("cube", "8")} <= set(parse_qsl(urlsplit(location).query))
@@ -237,30 +293,6 @@ def test_editor_leads_to_a_position(client: TestClient, fields: dict[str, str], 
     assert (answer.status_code, answer.headers["location"]) == (303, f"/position/{expected}")
 
 
-def test_undo_restores_roll_score_and_cube(client: TestClient) -> None:
-    """Undo returns to the state before each change, through links for rolls, plays, plies and sides."""
-    first = f"/position/{START}?roll=31&away=3-5&cube=2&owner=on_roll&met=published-12"
-    fields = fields_of(read(client, first)) | {"own": "2", "rolled": "", "owner": "opponent"}
-    second = redirect_of(client, fields)
-    assert second.startswith(f"/position/{START}?away=2-5&cube=2&owner=opponent&met=published-12&undo=")
-    page = read(client, second)
-    assert undo_of(page) == first
-    kept = second.partition("&undo=")[0]
-    rolled = next(link for link in page.links if "roll=52" in link)
-    assert undo_of(read(client, rolled)) == first
-    assert undo_of(read(client, next(link for link in page.links if "ply=1" in link))) == f"{first}&ply=1"
-    for where, before in ((page, kept), (read(client, rolled), f"/position/{START}?roll=52&{kept.partition('?')[2]}")):
-        turned = next(link for link in where.links if link.startswith("/position/") and "away=5-2" in link)
-        back = undo_of(read(client, turned))  # changing sides and playing are separate steps
-        assert back.partition("&undo=")[0] == before
-        assert undo_of(read(client, back)) == first
-
-
-def undo_of(page: PageReader) -> str:
-    """The address of the undo link."""
-    return next(link for link in page.links if link.endswith("#board")).removesuffix("#board")
-
-
 def test_edited_checkers_count_without_the_box(client: TestClient) -> None:
     """The box need not be ticked; but if the notation changed too, the form is ambiguous and refused."""
     fields = fields_of(read(client, f"/position/{START}"))
@@ -277,8 +309,8 @@ def test_edited_checkers_count_without_the_box(client: TestClient) -> None:
 
 @each("change", list(CHANGES))
 def test_every_part_of_an_identifier_is_used_by_the_page(client: TestClient, change: str) -> None:
-    """Two identifiers that differ in one part have different cubeful answers; the page of a rollout, which is cubeless,
-    names unused parts."""
+    """Two identifiers that differ in one part have different cubeful answers. The page of a rollout, which is
+    cubeless, names unused parts."""
     first, second, words = CHANGES[change]
     asked = [quote(format_xgid(Position(CONTACT), state), safe="/") for state in (first, second)]
     pages = [client.get(f"/position/{text}.json?met=published-12").json() for text in asked]
@@ -289,7 +321,7 @@ def test_every_part_of_an_identifier_is_used_by_the_page(client: TestClient, cha
     assert words in client.get(f"/rollout/{asked[1]}?trials=72").text
 
 
-def test_pictures(client: TestClient) -> None:
+def test_position_has_pictures(client: TestClient) -> None:
     answer = client.get(f"/board/{START}?roll=31&play=8/5 6/5")
     assert answer.headers["content-type"] == "image/svg+xml"
     assert answer.text == Position(START).svg("8/5 6/5", "31")
@@ -420,7 +452,7 @@ WRONG = {
     f"/position/{START}?cube=3": "expected a power of two as cube value",
     f"/position/{START}?cube=-2": "expected a whole number from 1 to 1,073,741,824 as cube",
     f"/position/{START}?owner=me": "expected an owner of the cube",
-    f"/position/{START}?ply=2": "expected a ply from 0 to 1 on this site",
+    f"/position/{START}?ply=3": "expected a ply from 0 to 2 on this site",
     f"/position/{START}?plays=0": "expected 1 to 60 plays",
     f"/position/{START}?plays=1e3": "expected a whole number from 0 to 9,999 as plays",
     f"/cube-map/{START}?length=1&met=published-12": "expected 2 to 15 points to go",
@@ -463,7 +495,7 @@ def test_any_checkers_give_a_page(client: TestClient, counts: list[int]) -> None
     assert answer.status_code in (200, 400)
 
 
-def test_probe_page(client: TestClient, site_root: Path) -> None:
+def test_probe_page_equals_the_command(client: TestClient, site_root: Path) -> None:
     rows = json.loads(succeeds(site_root, "probe", POSITION, "--format", "json"))
     assert client.get(f"/probe/{POSITION}.json").json() == rows
     assert rows[0]["source"] in read(client, f"/probe/{POSITION}").text

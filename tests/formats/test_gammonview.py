@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bgdata.errors import CorruptFileError, MissingExtraError
-from bgdata.formats.gammonview import XG_RECORDS, _Ending, match_file, parse_document
+from bgdata.formats.gammonview import XG_RECORDS, _Ending, join_files, match_file, parse_document, split_stream
 from bgdata.formats.match_files import holds_matches, match_form, read_matches
 from bgdata.formats.matches import BY_HAND, MatchFile, TurnKind
 from bgdata.formats.replay import ReplayedFile, replay_file
@@ -40,7 +40,7 @@ def plays_of(file: ReplayedFile) -> list[list[tuple[Any, ...]]]:
 
 
 @each("form", FORMS)
-def test_games_are_those_of_the_text(form: str) -> None:
+def test_games_equal_those_of_the_text_file(form: str) -> None:
     text, found = session("mat"), session(form)
     assert plays_of(found) == plays_of(text)
     assert found.rejects == []
@@ -60,7 +60,9 @@ def test_ledger_has_a_line_for_each_turn() -> None:
 def test_analysis_of_a_turn() -> None:
     first = next(iter(session("xg").replays.values()))[0].turn
     plays, luck = first.analyses
-    assert (plays.subject, plays.analyst, luck.subject) == ("play", "xg", "luck")
+    assert plays.subject == "play"
+    assert plays.analyst == "xg"
+    assert luck.subject == "luck"
     best, second = plays.choices[:2]
     assert (best.equity, best.is_made, best.level) == (0.0269, True, "database")
     assert (second.equity, second.is_made) == (0.0127, False)
@@ -79,33 +81,36 @@ def test_analysis_of_the_cube() -> None:
         ]  # fmt: skip
 
 
-def test_what_is_said_of_the_match() -> None:
+def test_match_has_its_date_place_and_ratings() -> None:
     info = dict(session("xg").matches[0].info)
     assert (info["EventDate"], info["Site"]) == ("2026.01.04", "SampleServer")
     assert "Rating" in info
 
 
 @each(("name", "form"), [("session.mat", "mat"), *((f"session.{form}", form) for form in FORMS)])
-def test_files_are_told_by_content(tmp_path: Path, name: str, form: str) -> None:
-    other = tmp_path / "other.dat"
-    other.write_bytes((FOLDER / name).read_bytes())
-    assert match_form(other.read_bytes()) == form
-    assert holds_matches(other)
-    assert [match.form for match in read_matches(other).matches] == [form]
+def test_format_is_found_by_content(tmp_path: Path, name: str, form: str) -> None:
+    renamed = tmp_path / "renamed.dat"
+    renamed.write_bytes((FOLDER / name).read_bytes())
+    assert match_form(renamed.read_bytes()) == form
+    assert holds_matches(renamed)
+    assert [match.form for match in read_matches(renamed).matches] == [form]
 
 
-def test_other_files_hold_no_matches(tmp_path: Path) -> None:
+def test_files_without_matches_are_recognized(tmp_path: Path) -> None:
+    path = tmp_path / "no-match"
     for content in (b"", b"# A list\n", b'{"version": 1}', b"RGM", b"\x89PNG\r\n", b"12 points\n"):
-        (tmp_path / "x").write_bytes(content)
-        assert not holds_matches(tmp_path / "x"), content
+        path.write_bytes(content)
+        assert not holds_matches(path), content
 
 
 @each("form", FORMS)
-def test_damaged_files_are_one_error(form: str) -> None:
-    """Cut anywhere, or with a wrong byte, a file is an error or gives games that keep the rules."""
+def test_damaged_files_raise_or_give_legal_games(form: str) -> None:
+    """Each file is cut, or gets a wrong byte, at 25 places. `replay_file` raises for a game that breaks a rule."""
     content = (FOLDER / f"session.{form}").read_bytes()
     for place in range(20, len(content), len(content) // 25):
-        for damaged in (content[:place], content[:place] + bytes([content[place] ^ 0x5A]) + content[place + 1 :]):
+        cut = content[:place]
+        wrong_byte = cut + bytes([content[place] ^ 0x5A]) + content[place + 1 :]
+        for damaged in (cut, wrong_byte):
             with suppress(CorruptFileError):
                 replay_file(parse_document(damaged, "x"))
     with pytest.raises(CorruptFileError, match=r"expected a whole file of .*, found damage"):
@@ -133,7 +138,7 @@ MOVE, CUBE, END_OF_GAME = 3, 2, 4  # kinds of records
 
 
 def test_games_from_set_up_positions_are_set_aside() -> None:
-    """As in .xgp files, which hold one position."""
+    """Files .xgp hold one position, which is read as such a game."""
 
     def set_up(record: memoryview) -> None:
         if record[8] == MOVE:
@@ -233,3 +238,47 @@ def test_files_of_the_package_itself(tmp_path: Path) -> None:
     path.write_bytes(gvformat.write_gvab(gvformat.convert_mat(FOLDER / "session.mat")))
     assert path.read_bytes().startswith(b"OGXM")
     assert plays_of(replay_file(read_matches(path))) == plays_of(session("mat"))
+
+
+def stream() -> list[bytes]:
+    """Three .ogxm files that GammonView wrote, two of them from texts; the first has the older format."""
+    import gvformat
+
+    texts = (FOLDER / "session.mat", EXPORTED)
+    return [
+        (FOLDER / "session.ogxm").read_bytes(),
+        *(gvformat.write_gvab(gvformat.convert_mat(path)) for path in texts),
+    ]
+
+
+EXPORTED = Path(__file__).parent / "binary/short.mat"
+
+
+def test_stream_of_files() -> None:
+    parts = stream()
+    assert split_stream(b"".join(parts)) == parts
+    file = replay_file(parse_document(b"".join(parts), "x.ogxms"))
+    assert [len(match.games) for match in file.matches] == [3, 3, 1]
+    assert plays_of(file)[:3] == plays_of(session("ogxm"))
+    assert file.rejects == []
+    lines = [game.units for match in file.matches for game in match.games]
+    assert [units.start for units in lines[1:]] == [units.stop for units in lines[:-1]]
+
+
+def test_damaged_part_of_a_stream_is_set_aside() -> None:
+    first, second, third = stream()
+    damaged = second[:40] + bytes(len(second) - 48) + second[-8:]
+    file = replay_file(parse_document(first + damaged + third, "x.ogxms"))
+    assert [len(match.games) for match in file.matches] == [3, 1]
+    (bad,) = file.rejects
+    assert bad.reason.startswith("expected a whole file of OpenGammon (OGXM) in part 2 of x.ogxms, found damage")
+    cut = replay_file(parse_document(first + second[:60], "x.ogxms"))
+    assert [len(match.games) for match in cut.matches] == [3]
+    assert len(cut.rejects) == 1
+
+
+def test_flaws_of_a_stream_name_their_line() -> None:
+    bad = document(OPENING, {"color": 1, "action_id": 34})
+    joined = join_files([session("ogxm"), bad])
+    (first,) = (each for each in joined.rejects if "see line" not in each.reason)
+    assert first.line == session("ogxm").counts.lines + 3

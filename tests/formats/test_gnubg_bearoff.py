@@ -286,7 +286,7 @@ def test_wrong_sizes_are_refused(tmp_path: Path, name: str) -> None:
         open_gnubg_bearoff(write_bytes(tmp_path, data + b"\0"))
 
 
-def test_truncated_file_error_is_one_line_with_advice(tmp_path: Path) -> None:
+def test_truncated_file_gives_a_one_line_error_with_advice(tmp_path: Path) -> None:
     path = write_bytes(tmp_path, header("gnubg-TS-06-06-1") + bytes(960))
     with pytest.raises(CorruptFileError) as caught:
         open_gnubg_bearoff(path)
@@ -393,7 +393,7 @@ HEADER = BearoffHeader("two_sided", 2, 2)
 def test_content_errors_are_not_reported_as_file_errors(
     tmp_path: Path, write: Callable[[Path, Iterator[bytes]], None]
 ) -> None:
-    """Both a damaged table and a full disk are OSErrors."""
+    """A damaged table raises an OSError, like a full disk, and still gets its own message."""
 
     def chunks() -> Iterator[bytes]:
         yield b"one"

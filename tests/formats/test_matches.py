@@ -50,7 +50,7 @@ def test_breaks_of_a_match(games: list[Game], length: int, expected: list[str]) 
     assert ["; ".join(note.text for note in notes) for notes in found] == expected
 
 
-def test_breaks_have_their_lines() -> None:
+def test_breaks_name_their_lines() -> None:
     (notes,) = breaks(Match(("anna", "ben"), 3, (game(1, (1, 0)),)))
     assert [note.line for note in notes] == [10, 15]
 

@@ -226,7 +226,7 @@ def test_resignations() -> None:
     assert [turn.turn.kind for turn in turns_of("W[31hefe];PL[B]DI[63]")] == [TurnKind.PLAY, TurnKind.ROLL]
 
 
-def test_crawford() -> None:
+def test_crawford_game_has_no_doubles() -> None:
     assert len(turns_of("W[31hefe]B[42qusu]", f"{MATCH}RU[Crawford:CrawfordGame]")) == 2
     assert len(turns_of("W[double]", f"{MATCH}RU[Crawford]")) == 1
 
@@ -363,8 +363,8 @@ def test_full_points_may_exceed_those_the_match_needs() -> None:
 NEXT = " Game 2\n ann : {}                        bob : {}\n  1) 31: 8/5 6/5\n"
 
 
-def test_resignations_of_impossible_size() -> None:
-    """Kept if the next score or the end of the match gives the points."""
+def test_resignations_of_impossible_size_are_kept_if_a_score_decides() -> None:
+    """The next score or the end of the match says how many points they were worth."""
     rows = "  1) 31: 8/5 6/5\n      Wins 4002 points{}\n"
     for length, end, following, points, why in (
         (7, "", NEXT.format(2, 0), 2, "the next score"),

@@ -44,9 +44,13 @@ def test_plays_with_a_rollout() -> None:
     (match,) = parse_sgf(f"{ROOT.format(3)}\n;B[31qtst]{PLAYS})".encode()).matches
     (plays,) = match.games[0].turns[0].analyses
     first, second = plays.choices
-    assert (plays.analyst, first.level, second.level) == ("gnubg", "0-ply", "rollout of 36 trials")
-    assert (first.equity, second.equity) == (0.243305, -0.3974680603)
-    assert (first.is_made, second.is_made) == (False, True)
+    assert plays.analyst == "gnubg"
+    assert first.level == "0-ply"
+    assert second.level == "rollout of 36 trials"
+    assert first.equity == 0.243305
+    assert second.equity == -0.3974680603
+    assert not first.is_made
+    assert second.is_made
     assert first.chances == (0.550952, 0.173708, 0.012809, 0.124388, 0.005021)
     assert second.chances == (0.4344679415, 0.1240616143, 0.006832911167, 0.1765509248, 0.005002221558)
     assert [move[:2] for move in second.moves or ()] == [(8, 5), (6, 5)]
@@ -56,7 +60,7 @@ def test_plays_with_a_rollout() -> None:
     ("text", "level", "values"),
     [(CUBE, "2-ply", (0.475798, 0.42063)), (ROLLED_OUT, "rollout of 36 trials", (0.4997358918, 0.4464276135))],
 )
-def test_cube(text: str, level: str, values: tuple[float, float]) -> None:
+def test_cube_actions_are_read(text: str, level: str, values: tuple[float, float]) -> None:
     """Worths are mwc in a match, points in money play."""
     choices = tuple(zip(("no double", "double, take"), values, strict=True))
     assert said(text) == {"cube": (level, True, *choices)}
@@ -72,7 +76,7 @@ def test_luck_is_finite(text: str, luck: float | None) -> None:
     assert said(text) == ({} if luck is None else {"luck": ("", False, ((), luck))})
 
 
-def test_comments() -> None:
+def test_comments_are_read() -> None:
     assert said("C[Why not \\] 24/23?]") == {"comment": ("", False, ("Why not ] 24/23?", None))}
     assert said("C[ ]") == {}
 

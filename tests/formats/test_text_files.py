@@ -78,7 +78,7 @@ def memory_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("pack", PACKS.values(), ids=PACKS.keys())
 @pytest.mark.parametrize("text", ["a\rbc\r\u00e9\r", "a\rb", "a\r\nb\u20ac\r\nc", "\U0001f3b2\nb\n", ""])
 @pytest.mark.parametrize("coding", ["utf-8", "utf-16"])
-def test_other_text_is_read_as_plain_text(tmp_path: Path, pack: Pack, text: str, coding: str) -> None:
+def test_utf_16_and_every_line_end_are_read(tmp_path: Path, pack: Pack, text: str, coding: str) -> None:
     content = text.encode(coding)
     whole = split_lines(plain_text(content))
     file = opened(tmp_path, pack(content), takes_others=True)
@@ -86,13 +86,13 @@ def test_other_text_is_read_as_plain_text(tmp_path: Path, pack: Pack, text: str,
     assert file.lines == len(whole)
 
 
-def test_half_a_letter_at_the_end_is_one_line(tmp_path: Path) -> None:
+def test_half_a_utf_16_letter_at_the_end_is_a_line(tmp_path: Path) -> None:
     content = "ab\n".encode("utf-16") + b"\x00"
     whole = split_lines(plain_text(content))
     assert lines_of(opened(tmp_path, content, takes_others=True)) == [whole[index] for index in range(len(whole))]
 
 
-def test_facts_are_those_of_the_file(tmp_path: Path) -> None:
+def test_hashes_cover_the_file_and_its_content(tmp_path: Path) -> None:
     for pack in PACKS.values():
         path, text = tmp_path / "x", b"a\n" * 1000
         path.write_bytes(pack(text))
@@ -101,8 +101,8 @@ def test_facts_are_those_of_the_file(tmp_path: Path) -> None:
         assert facts.content_sha256 == hashlib.sha256(text).hexdigest()
 
 
-def test_blocks_are_no_larger_than_asked(tmp_path: Path) -> None:
-    """What is held does not grow with the file, except by a line that is longer than a block."""
+def test_blocks_do_not_grow_with_the_file(tmp_path: Path) -> None:
+    """Only a line that is longer than a block makes a larger one."""
     file = opened(tmp_path, b"0123456\n" * 1000 + b"9" * 100 + b"\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_files, "BLOCK_BYTES", 64)
@@ -169,7 +169,7 @@ def test_full_disk_is_named(tmp_path: Path) -> None:
         open_text_file(tmp_path / "x.gz", spool, takes_others=False, has_comments=False)
 
 
-def test_last_comment() -> None:
+def test_last_comment_is_kept() -> None:
     assert last_comment(b"# a # b\nc # d\n  \t# e\r\nf # g # h\n") == b"  \t# e\r"
     assert last_comment(b"a # b\n#") == b"#"
     assert last_comment(b"a\n") == last_comment(b"") == b""

@@ -55,7 +55,7 @@ def test_content_and_hashes(tmp_path: Path, pack: Pack) -> None:
 
 @given(st.lists(st.binary(max_size=40).map(lambda data: data * 20), max_size=4), st.integers(1, 50), st.booleans())
 def test_content_does_not_depend_on_the_sizes_of_pieces(parts: list[bytes], chunk: int, is_gzip: bool) -> None:
-    """Concatenated streams in chunks of any size; truncation is always detected."""
+    """The content is concatenated streams, read in chunks of any size; truncation is always detected."""
     pack: Pack = gzip.compress if is_gzip else bz2.compress
     data = b"".join(map(pack, parts))
     with pytest.MonkeyPatch.context() as patch:

@@ -80,12 +80,12 @@ def test_array_flaw_matches_board_flaw(board: list[int]) -> None:
         ("27YBANC2bQAABA", Flaw.CLOSED_BOARDS),
     ],
 )
-def test_invalid_ids_have_their_flaw(text: str, flaw: Flaw) -> None:
+def test_invalid_ids_give_a_flaw(text: str, flaw: Flaw) -> None:
     assert codec.parse_position_ids(np.array([text], "S14"))[1].tolist() == [flaw]
 
 
-def test_one_open_point_suffices() -> None:
-    """Both sides are on the bar; any one point may be open."""
+def test_boards_may_have_a_single_open_point() -> None:
+    """With both sides on the bar and all home points but one made, some roll can enter."""
     closed = np.zeros((13, 26), np.int8)
     closed[:, [0, 25]], closed[:, 1:7], closed[:, 19:25] = 1, 2, -2
     points = [*range(1, 7), *range(19, 25)]
@@ -94,7 +94,7 @@ def test_one_open_point_suffices() -> None:
     assert [board_flaw(board) for board in closed.tolist()] == [Flaw.CLOSED_BOARDS] + [Flaw.NONE] * 12
 
 
-def test_invalid_key20s_have_their_flaw() -> None:
+def test_invalid_key20s_give_a_flaw() -> None:
     texts = np.array(["NIKOIJADCANIGOAHADBA", "NIKOIJADCANIGOAHADB", "NIKOIJADCANIGOAHADBa", "P" * 20], "S20")
     _, flaws = codec.parse_key20s(texts)
     assert flaws.tolist() == [Flaw.NONE, Flaw.CHARACTER, Flaw.CHARACTER, Flaw.OPPONENT_CHECKERS]

@@ -1,4 +1,4 @@
-"""The play kernels against the twin and `plays`, order included, for every roll and on several threads."""
+"""The play kernels against the reference and `plays`, order included, for every roll and on several threads."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def split_rows(offsets: NDArray[np.int64], after_play: Boards) -> list[list[tupl
     return [rows[begin:end] for begin, end in pairwise(offsets)]
 
 
-def check_against_twin(positions: Boards, dice: NDArray[np.int8]) -> int:
+def check_against_reference(positions: Boards, dice: NDArray[np.int8]) -> int:
     """Compare every row; returns the number of rows."""
     found = split_rows(*batch_plays(positions, dice))
     for board, roll, plays in zip(positions.tolist(), dice.tolist(), found, strict=True):
@@ -57,7 +57,7 @@ def check_against_twin(positions: Boards, dice: NDArray[np.int8]) -> int:
 
 def check_games(first: int) -> int:
     games = random_game_positions(500, seed=11, first=first)
-    return check_against_twin(games.boards, games.rolls)
+    return check_against_reference(games.boards, games.rolls)
 
 
 def test_plays_have_the_order_of_legal_plays() -> None:
@@ -80,21 +80,21 @@ def test_order_of_dice_does_not_matter() -> None:
     for first, second in ORDERED_ROLLS:
         dice = np.tile(np.array([first, second], np.int8), (len(positions), 1))
         if first >= second:
-            check_against_twin(positions, dice)
+            check_against_reference(positions, dice)
         offsets, after_play = batch_plays(positions, dice)
         swapped_offsets, swapped = batch_plays(positions, dice[:, ::-1])
         assert np.array_equal(offsets, swapped_offsets)
         assert np.array_equal(after_play, swapped)
 
 
-def test_positions_of_games_match_the_twin() -> None:
+def test_positions_of_games_match_the_reference() -> None:
     games = random_game_positions(150, seed=3)
-    assert check_against_twin(games.boards, games.rolls) > 10_000
+    assert check_against_reference(games.boards, games.rolls) > 10_000
 
 
 @pytest.mark.slow
 @exhaustive
-def test_millions_of_positions_match_the_twin() -> None:
+def test_millions_of_positions_match_the_reference() -> None:
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as executor:
         assert sum(executor.map(check_games, range(0, 22_000, 500))) > 2_000_000
 
@@ -160,7 +160,7 @@ def test_boards_with_most_plays_fit() -> None:
     spread[:, 0] = 1
     for die in range(1, 7):
         dice = np.full((3, 2), die, np.int8)
-        check_against_twin(spread, dice)
+        check_against_reference(spread, dice)
         assert play_counts(spread, dice).max() <= MAX_PLAYS
 
 
@@ -215,7 +215,7 @@ def results(boards: list[list[tuple[int, ...]]]) -> tuple[np.ndarray, np.ndarray
     return first, flip_boards(np.array([board for some in boards for board in some], np.int8).reshape(-1, 26))
 
 
-def test_legal_results_are_the_boards_of_the_twin(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_legal_results_match_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     first, following = results(list(map(candidate_boards, range(COUNT))))
     expected = [board in all_after()[row] for row in range(COUNT) for board in candidate_boards(row)]
     assert 0.2 < np.mean(expected) < 0.8

@@ -86,7 +86,7 @@ def test_finished_games_have_an_empty_play() -> None:
 
 
 @given(positions, rolls)
-def test_plays_match_the_twin(before: Position, roll: Roll) -> None:
+def test_plays_match_the_reference(before: Position, roll: Roll) -> None:
     plays = legal_plays(before, roll)
     boards = [play.after_play.board for play in plays]
     assert len(set(boards)) == len(boards)

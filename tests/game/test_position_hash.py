@@ -1,4 +1,4 @@
-"""Position hashes: against the twin, equal for flips, unique otherwise, and unchanged."""
+"""Position hashes: against the reference, equal for flips, unique otherwise, and unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def random_boards() -> Boards:
     return np.unique(random_game_positions(100, seed=4).boards, axis=0)
 
 
-def test_hashes_match_the_twin() -> None:
+def test_hashes_match_the_reference() -> None:
     assert position_hashes(random_boards()).tolist() == [position_hash(board) for board in random_boards().tolist()]
 
 

@@ -1,4 +1,4 @@
-"""Themes of positions: by example, against the slow twin, and for the other side."""
+"""Themes of positions: by example, against the reference, and for the other side."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_every_theme_has_an_example() -> None:
     assert {expected for *_, expected in EXAMPLES} == set(Theme)
 
 
-def test_themes_match_the_twin(boards: Boards) -> None:
+def test_themes_match_the_reference(boards: Boards) -> None:
     found = position_themes(boards).tolist()
     assert found == [theme(board) for board in boards.tolist()]
     assert set(found) == set(Theme)

@@ -12,19 +12,21 @@ import socket
 import threading
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 import bgdata
 from bgdata.errors import DownloadError, ManifestFormatError, StorageError
-from bgdata.imports import sources
+from bgdata.imports import sources, steps
 from bgdata.imports.kinds import bgsage_rollouts, gnubg_benchmark, gnubg_training, wildbg_training
 from bgdata.imports.kinds.gnubg_benchmark_compute import SAMPLE
 from bgdata.imports.sources import load_sources
-from bgdata.imports.steps import SUMS, add_sum, read_sums
+from bgdata.imports.steps import SUMS, add_checksum, read_checksums
 from bgdata.store.download import download
 from bgdata.store.progress import Silence
 from tests.command_line import error_of, run, succeeds
@@ -153,7 +155,7 @@ def test_sources_are_whole() -> None:
     assert bgsage_rollouts.DATASET.licence == "MPL-2.0"
 
 
-def test_list_of_sources(root: Path) -> None:
+def test_fetch_lists_all_sources(root: Path) -> None:
     shown = succeeds(root, "fetch").splitlines()
     assert shown[0].split() == ["source", "file", "MB", "hash"]
     assert [line.split()[0] for line in shown if line.endswith(" known")] == ["gnubg"] * 3
@@ -200,8 +202,8 @@ files = [
 
 
 @pytest.mark.usefixtures("made_up")
-def test_fetch_into_a_folder(server: Server, root: Path, tmp_path: Path) -> None:
-    """What it prints, and that `sha256sum -c` would accept the file of hashes."""
+def test_fetch_downloads_and_prints_the_import_command(server: Server, root: Path, tmp_path: Path) -> None:
+    """`sha256sum -c` accepts the file of hashes."""
     folder = tmp_path / "a b"
     result = run(root, "fetch", "club", "-o", folder)
     assert result.stdout.splitlines() == [
@@ -220,6 +222,39 @@ def test_fetch_into_a_folder(server: Server, root: Path, tmp_path: Path) -> None
     assert not root.exists()
     rows = json.loads(succeeds(root, "fetch", "club", "plain.csv", "-o", folder, "--format", "json"))
     assert rows == [{"source": "club", "file": "plain.csv", "path": str(folder / "plain.csv"), "next": ""}]
+
+
+@pytest.mark.usefixtures("made_up")
+def test_full_disk_is_found_before_anything_is_downloaded(
+    server: Server, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the sizes of the list, without files that are there and bytes that are kept; else by what the server says."""
+    folder, free = tmp_path / "downloads", 12_000
+    folder.mkdir()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Mock(free=free))
+    monkeypatch.setitem(load_sources(), "club", club_of_size(server, 10_000, 5_000))
+    message = error_of(run(root, "fetch", "club", "-o", folder), 1)
+    assert message == (
+        f"expected 15 kB of free disk in {folder}, found 12 kB; "
+        "name the FILES that you need, or choose another folder with --output"
+    )
+    assert server.requests == []
+    (folder / "plain.csv.partial").write_bytes(bytes(4_000))
+    steps.check_free_disk(steps.find_source("club").files, folder)  # 11 kB are missing
+    free = 10
+    monkeypatch.setitem(load_sources(), "club", club_of_size(server, 0, 0))
+    message = error_of(run(root, "fetch", "club", "matches.zip", "-o", folder), 1)
+    assert message == (
+        f"expected {len(server.files['/matches.zip'])} B of free disk in {folder}, found 10 B; "
+        "name the FILES that you need, or choose another folder with --output"
+    )
+    assert not (folder / "matches.zip.partial").exists()
+
+
+def club_of_size(server: Server, *sizes: int) -> sources.Source:
+    """The source of `made_up` with these sizes of its files in the list."""
+    found = sources.at_mirror(load_sources()["club"], server.address)
+    return replace(found, files=tuple(replace(file, size=size) for file, size in zip(found.files, sizes, strict=True)))
 
 
 @pytest.mark.usefixtures("made_up")
@@ -250,7 +285,7 @@ def test_token_goes_to_the_publisher_alone(
         ("matches.zip", b"PK\x03\x04 cut", r"expected a whole zip archive from http://\S+, found something else"),
     ],
 )
-def test_wrong_content_never_gets_the_name(
+def test_wrong_content_is_never_saved_under_the_name(
     server: Server, root: Path, tmp_path: Path, name: str, data: bytes, expected: str
 ) -> None:
     server.files[f"/{name}"] = data
@@ -281,7 +316,7 @@ def test_fetch_downloads_all_files(server: Server, root: Path, monkeypatch: pyte
         ]
         names = sorted(name[1:] for name in server.files)
         assert sorted(path.name for path in (root / "raw").iterdir()) == sorted([*names, SUMS])
-        assert sorted(read_sums(root / "raw" / SUMS)) == names
+        assert sorted(read_checksums(root / "raw" / SUMS)) == names
         asked = len(server.requests)
         assert asked == 7
         assert fetch(root, server) == shown
@@ -323,7 +358,7 @@ def test_cut_download_is_resumed(server: Server, root: Path, knows_ranges: bool)
 def test_file_that_changes_meanwhile_is_downloaded_whole(
     server: Server, root: Path, header: str, knows_if_range: bool, longer: bool
 ) -> None:
-    """Whether the server compares the tag, or only says it."""
+    """Some servers compare the tag themselves (If-Range), others only send it."""
     name = serve_training(server)
     server.tags[f"/{name}"] = (header, '"1"' if header == "ETag" else "Sun, 01 Nov 2026 10:00:00 GMT")
     server.knows_if_range, server.cuts = knows_if_range, [1000]
@@ -338,7 +373,7 @@ def test_file_that_changes_meanwhile_is_downloaded_whole(
     assert sorted(path.name for path in (root / "raw").iterdir()) == [SUMS, name]
 
 
-def test_unchanged_file_is_resumed_by_its_tag(server: Server, root: Path) -> None:
+def test_unchanged_file_resumes_by_its_tag(server: Server, root: Path) -> None:
     name = serve_training(server)
     server.tags[f"/{name}"], server.cuts = ("ETag", '"1"'), [1000]
     fails(root, server, name)
@@ -381,7 +416,7 @@ def test_first_hash_is_kept_and_compared_later(server: Server, root: Path) -> No
     fetch(root, server, name)
     sums = root / "raw" / SUMS
     digest = hashlib.sha256(TRAINING).hexdigest()
-    assert read_sums(sums) == {name: digest}
+    assert read_checksums(sums) == {name: digest}
     written = sums.read_bytes()
     fetch(root, server, name)
     assert sums.read_bytes() == written
@@ -400,9 +435,9 @@ def test_first_hash_is_kept_and_compared_later(server: Server, root: Path) -> No
 
 def test_file_of_hashes(tmp_path: Path) -> None:
     path = tmp_path / SUMS
-    assert read_sums(path) == {}
+    assert read_checksums(path) == {}
     for name in ("b b", "a"):
-        add_sum(path, name, "ab" * 32)
+        add_checksum(path, name, "ab" * 32)
     assert path.read_text() == f"{'ab' * 32}  a\n{'ab' * 32}  b b\n"
     for content in (b"junk\n", b"AB" * 32 + b"  a\n", b"\xff\xfe", b"ab" * 32 + b" a\n"):
         path.write_bytes(content)
@@ -410,12 +445,12 @@ def test_file_of_hashes(tmp_path: Path) -> None:
             ManifestFormatError,
             match=r"^expected a line of sha256sum in .*SHA256SUMS, got .*; try: delete it$",
         ):
-            read_sums(path)
+            read_checksums(path)
 
 
 @pytest.mark.parametrize("data", [b"<html>pay for your network first</html>", b"", TRAINING[:-1], TRAINING + b"x"])
 def test_invalid_archive_is_not_kept(server: Server, root: Path, data: bytes) -> None:
-    """A web page, or an archive that was truncated unnoticed."""
+    """The server sends a web page, and an archive that was truncated unnoticed."""
     server.says_length = False
     name = serve_training(server, data)
     whole = "packed file" if not data.startswith(b"BZh") else "whole packed file"
@@ -428,7 +463,7 @@ def test_invalid_archive_is_not_kept(server: Server, root: Path, data: bytes) ->
     assert (root / "raw" / name).read_bytes() == TRAINING
 
 
-def test_unreachable_sources_and_unwritable_targets(server: Server, root: Path) -> None:
+def test_unreachable_sources_and_unwritable_targets_are_reported(server: Server, root: Path) -> None:
     name = "contact.bm.bz2"
     assert fails(root, server, name) == f"cannot download {server.address}/{name}: the server says 404 Not Found"
     assert list((root / "raw").iterdir()) == []
@@ -452,15 +487,14 @@ def test_unreachable_sources_and_unwritable_targets(server: Server, root: Path) 
     assert fails(root, server, "race-train-data.bz2").startswith(f"cannot write {root}/raw/race-train-data.bz2: ")
 
 
-def test_full_disk_is_one_line(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bytes that are written already are kept, and the next command goes on there."""
-    name, real = serve_training(server), Path.open
+def test_download_resumes_after_a_full_disk(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, real_open = serve_training(server), Path.open
 
-    class Full:
+    class FullAfter1000Bytes:
         def __init__(self, file: Any) -> None:
             self.file = file
 
-        def __enter__(self) -> Full:
+        def __enter__(self) -> FullAfter1000Bytes:
             return self
 
         def __exit__(self, *_: object) -> None:
@@ -470,12 +504,12 @@ def test_full_disk_is_one_line(server: Server, root: Path, monkeypatch: pytest.M
             self.file.write(data[:1000])
             raise OSError(errno.ENOSPC, "no space left")
 
-    def full(path: Path, mode: str = "r", **more: Any) -> Any:
-        file = real(path, mode, **more)
-        return Full(file) if path.name == f"{name}.partial" and mode in ("ab", "wb") else file
+    def open_on_full_disk(path: Path, mode: str = "r", **more: Any) -> Any:
+        file = real_open(path, mode, **more)
+        return FullAfter1000Bytes(file) if path.name == f"{name}.partial" and mode in ("ab", "wb") else file
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", full)
+        patch.setattr(Path, "open", open_on_full_disk)
         message = fails(root, server, name)
     assert message.startswith(f"cannot write {root}/raw/{name}: the disk is full; free some space and try again")
     assert (root / "raw" / f"{name}.partial").stat().st_size == 1000
@@ -492,7 +526,7 @@ def test_unknown_names_are_refused(root: Path) -> None:
     assert not root.exists()
 
 
-def test_download_function(server: Server, tmp_path: Path) -> None:
+def test_download_writes_the_file_or_raises(server: Server, tmp_path: Path) -> None:
     name = serve_training(server)
     path = tmp_path / "a" / "b"
     assert download(f"{server.address}/{name}", path, Silence()) == path

@@ -51,7 +51,7 @@ HEADINGS = {
 
 
 def in_parts(patch: pytest.MonkeyPatch, lines: int, *, block: int = 100) -> None:
-    """Make imports fall into parts of so many lines, read in small blocks from files that memory does not hold."""
+    """Split imports into parts of so many lines, read in small blocks from files that memory does not hold."""
     patch.setattr(PositionImport, "part_items", lines)
     patch.setattr(text_files, "BLOCK_BYTES", block)
     patch.setattr(text_files, "MARK_BYTES", 2 * block)
@@ -95,7 +95,7 @@ def check_verified(imports: Imports, table: Table) -> None:
 
 
 @each_kind
-def test_small_imports_have_the_digest_of_before(memory_path: Path, kind: str) -> None:
+def test_digest_of_an_import_in_one_part_is_unchanged(memory_path: Path, kind: str) -> None:
     imports = Imports(memory_path)
     table = imports.build(kind, sources(imports, kind), name="one")
     assert table.manifest.digest == DIGESTS[kind]
@@ -119,12 +119,13 @@ def computed_rows(imports: Imports, kind: str, pack: str, lines: int) -> list[li
 
 
 @each_kind
-def test_every_boundary_gives_the_rows_of_one(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever the boundaries are: at a comment, a bad line, a heading, within a line end, between files."""
+def test_rows_do_not_depend_on_where_parts_end(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts end at a comment, a bad line, a heading, within a line end, and between files."""
     imports = Imports(memory_path)
     expected = computed_rows(imports, kind, "", 1000)
     rows, rejects = expected
-    assert (len(rows), len(rejects)) == (9, 5 + (kind in HEADINGS))
+    assert len(rows) == 9
+    assert len(rejects) == 5 + (kind in HEADINGS)
     names = ("a", "b", "c", "d", "e.jsonl")
     for row in rejects:
         assert contents(kind)[row["source"]].splitlines()[row["line"] - 1].decode() == row["text"]
@@ -136,7 +137,7 @@ def test_every_boundary_gives_the_rows_of_one(memory_path: Path, kind: str, monk
 
 
 @each_kind
-def test_versions_in_parts_have_the_rows_of_one(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_parts_equal_those_of_one_part(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     imports = Imports(memory_path)
     whole = imports.build(kind, sources(imports, kind), name="one")
     expected = all_rows(imports, whole)
@@ -155,7 +156,7 @@ def test_versions_in_parts_have_the_rows_of_one(memory_path: Path, kind: str, mo
 
 
 @each_kind
-def test_arrays_of_parts_are_those_of_one(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_of_parts_equal_those_of_one_part(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     imports = Imports(memory_path)
     whole = imports.build(kind, sources(imports, kind), name="one")
     in_parts(monkeypatch, 9)
@@ -245,7 +246,7 @@ def test_files_without_rows_are_refused_after_all_parts(memory_path: Path, monke
     assert "positions/x-and-y: no row in x.csv" in notes.texts
 
 
-def test_other_heading_refuses_the_rows_of_all_parts(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_heading_refuses_the_rows_of_all_parts(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     imports = Imports(memory_path)
     in_parts(monkeypatch, 2)
     row = FORMATS["wildbg"].row.decode()
@@ -282,10 +283,13 @@ def test_exported_parts_equal_the_lines_read(memory_path: Path, kind: str, monke
         assert (imports.folder / "out").read_bytes() == text, size
 
 
-@each("coding", ["utf-16", "mac"])
-def test_lists_in_other_text_fall_into_parts(memory_path: Path, coding: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = f"position_id\n{START.id}\nbad\n" + f"{START.id}\n" * 5
-    content = text.replace("\n", "\r").encode() if coding == "mac" else text.encode(coding)
+LIST_WITH_A_BAD_LINE = f"position_id\n{START.id}\nbad\n" + f"{START.id}\n" * 5
+
+
+@each("content", [LIST_WITH_A_BAD_LINE.encode("utf-16"), LIST_WITH_A_BAD_LINE.replace("\n", "\r").encode()])
+def test_utf_16_and_old_mac_lists_are_split_into_parts(
+    memory_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     imports = Imports(memory_path)
     expected = all_rows(imports, imports.text("positions", content, name="one"))
     in_parts(monkeypatch, 3)
@@ -294,7 +298,7 @@ def test_lists_in_other_text_fall_into_parts(memory_path: Path, coding: str, mon
     assert all_rows(imports, table) == expected
 
 
-def test_memory_holds_some_blocks(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_does_not_grow_with_the_file(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The most bytes of lines, and rows of arrays, that are read but not written yet do not grow with the file."""
     held, parse, append = list[int](), positions_compute.READERS["positions"], positions_compute.GrowingArrays.append
     changes: list[int] = []

@@ -24,7 +24,7 @@ def test_text_arrays_round_trip() -> None:
 
 @pytest.mark.parametrize("ends", [[1, 1, 8, 10], [1, 0, 8, 9], [1, 1, 1 << 40, 9], [-1, 1, 8, 9], [1, 1, 4, 9]])
 def test_invalid_text_arrays_are_refused(ends: list[int]) -> None:
-    """Ends beyond the bytes, descending ends, and an end inside a letter of two bytes."""
+    """Ends lie beyond the bytes, descend, and cut a letter of two bytes."""
     arrays = text_arrays("x", TEXTS) | {"x_ends": np.array(ends)}
     with pytest.raises(CorruptFileError, match=r"^expected texts in x\.npy, one up to each of x_ends, found: "):
         text_column(arrays, "x")
@@ -34,7 +34,7 @@ KINDS = bgdata.all_kinds()
 
 
 @each("kind", KINDS)
-def test_computation_has_its_kind(kind: Dataset[Any]) -> None:
+def test_computation_knows_its_kind(kind: Dataset[Any]) -> None:
     assert isinstance(kind.computation, ImportedComputation if isinstance(kind, ImportedDataset) else Computation)
     assert kind.computation.kind is kind
     assert kind.computation is kind.computation

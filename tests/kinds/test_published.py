@@ -80,7 +80,7 @@ def test_published_benchmarks_reach_their_precision() -> None:
         assert len(table.array("decisions_seeds")) == parameters.decisions
 
 
-def test_published_reference_positions_have_their_counts_and_precision() -> None:
+def test_published_reference_positions_are_even_and_precise() -> None:
     """Every theme has the same number of positions, half of them in each split."""
     assert published_references()
     for parameters, folder in published_references().items():

@@ -1,4 +1,4 @@
-"""Tests of judging games, against a twin and exact tables: values, sums of luck, losses and drift, and cube answers."""
+"""Judging games, against a reference and exact tables: values, sums of luck, losses and drift, and cube answers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def evaluate(board: Board) -> list[float]:
 
 
 @in_parts(("stakes", "rules"), cubes)
-def test_values_of_rolls_equal_the_twin(stakes: Stakes, rules: CubeRules) -> None:
+def test_values_of_rolls_match_the_reference(stakes: Stakes, rules: CubeRules) -> None:
     by = analyst(rules=rules)
     for board in some_boards():
         found = by.rolls(board, stakes)
@@ -80,7 +80,7 @@ def test_double_take_equals_rolling_with_the_opponents_cube() -> None:
 
 
 def test_exact_tables_equal_their_mean_over_rolls(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """This holds for every cube, doubled or not."""
+    """The cube is in every state, doubled or not."""
     table = bgdata.open_warehouse(tmp_path_factory.mktemp("exact")).build("bearoff_two_sided", TwoSidedParameters(5, 3))
     player = NetworkPlayer(pips_networks(), map_tables(table, None, None))
     exact = MoneyBearoff(table)
@@ -329,7 +329,8 @@ def test_beavers_and_raccoons_double_the_values() -> None:
 
 
 def test_rolls_without_a_cube_decision() -> None:
-    """These are the first roll, the Crawford game, the opponent's cube, and a cube that already wins the match."""
+    """There is none before the first roll, in the Crawford game, with the opponent's cube, and with a cube that
+    already wins the match."""
     board = played(5)[0].acts[12].board
     stakes = [
         Stakes(MatchScore(1, 3, is_crawford=True)),
@@ -340,7 +341,10 @@ def test_rolls_without_a_cube_decision() -> None:
     for given in stakes:
         roll = Act(ActKind.ROLL, 0, 0, board, given, (3, 1), None)
         first, second = judge_game(analyst(), RecordedGame(Stakes(given.score), [roll, roll], None))
-        assert (first.cube, second.cube, second.cube_loss, second.is_cube_decision) == (None, None, 0, False)
+        assert first.cube is None
+        assert second.cube is None
+        assert second.cube_loss == 0
+        assert not second.is_cube_decision
     trailing = Stakes(MatchScore(3, 1))  # post-Crawford: not doubling is an error, even behind
     roll = Act(ActKind.ROLL, 0, 0, np.array(START.board, np.int8), trailing, (3, 1), None)
     first, second = judge_game(analyst(), RecordedGame(trailing, [roll, roll], None))

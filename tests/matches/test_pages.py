@@ -40,7 +40,7 @@ def test_play_losses_equal_those_of_ranked_plays(small_root: Path, game: int) ->
 
 
 def test_turns_without_a_readable_play_have_no_loss(small_root: Path) -> None:
-    """Such turns have no play, an illegal play, or a play whose resulting board is missing."""
+    """One turn has no play, one an illegal play, and one lacks the resulting board."""
     warehouse = bgdata.open_warehouse(small_root)
     evaluator, turns = map_player(warehouse).evaluator, turns_of(warehouse, 3)
     double = turns[0] | {"action": "double", "die1": None, "die2": None, "play": None}
@@ -62,7 +62,7 @@ def game_with_cube(warehouse: bgdata.Warehouse) -> tuple[dict[str, Any], list[di
 
 
 def test_verdicts_equal_cube_decisions(small_root: Path) -> None:
-    """They are compared turn by turn, at the stakes of the turn."""
+    """The page and `decide_cube` are compared turn by turn, at the stakes of the turn."""
     warehouse = bgdata.open_warehouse(small_root)
     player, (game, turns), rules = map_player(warehouse), game_with_cube(warehouse), CubeRules(met=published_met())
     verdicts = cube_verdicts(player, rules, game, turns)

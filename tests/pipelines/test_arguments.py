@@ -91,8 +91,8 @@ def test_leakage_is_a_table(small_root: Path) -> None:
     assert rows
 
 
-def test_missing_server_is_one_line() -> None:
-    """The line comes without a traceback of Prefect. A running server reports its own errors."""
+def test_missing_server_gives_a_one_line_error() -> None:
+    """Prefect would print a traceback. A running server reports its own errors."""
     from pipelines.tasks import check_server
 
     with socket.create_server(("127.0.0.1", 0)) as closed:

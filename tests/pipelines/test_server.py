@@ -43,7 +43,8 @@ def picture(artifact: Any, kind: tuple[str, bytes]) -> bytes:
     """The content of a picture artifact of this format."""
     head, _, data = artifact["data"].partition(",")
     found = base64.b64decode(data)
-    assert (head, found[: len(kind[1])]) == (f"data:{kind[0]};base64", kind[1])
+    assert head == f"data:{kind[0]};base64"
+    assert found[: len(kind[1])] == kind[1]
     return found
 
 
@@ -72,7 +73,7 @@ def test_schedules_make_runs(server: PrefectServer) -> None:
 
 
 def test_build_and_train_publish_reports_and_pictures(server: PrefectServer, root: Path) -> None:
-    """Both flows run on one warehouse at the same time."""
+    """The two flows run on one warehouse at the same time."""
     trained = server.begin("train-network", root=str(root), plan=SMALLEST | {"luck_adjusted_games": 0})
     kinds = ["network", "supervised_network"]  # part of the package
     built = server.begin("build-warehouse", root=str(root), kinds=kinds)

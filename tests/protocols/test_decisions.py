@@ -45,7 +45,7 @@ def losing(gammons: float, rules: CubeRules = DEFAULT_RULES) -> Decisions:
 
 
 @pytest.mark.parametrize(("gammons", "least"), [(0.0, 1), (0.00005, 1), (0.5, 2), (1.0, 2)])
-def test_resignation_for_money(gammons: float, least: int) -> None:
+def test_resignation_depends_on_lost_gammons(gammons: float, least: int) -> None:
     decisions = losing(gammons)
     assert [decisions.accepts(START, MONEY, size) for size in (1, 2, 3)] == [size >= least for size in (1, 2, 3)]
 

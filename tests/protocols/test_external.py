@@ -230,7 +230,7 @@ def test_silent_or_gone_programs(sent: bytes, is_closed: bool, reason: str) -> N
 
 @each("lines", [b"nonsense\n", b"\n", b"\xff\n\0"])
 def test_endless_lines_without_questions_end_the_connection(lines: bytes) -> None:
-    """Such lines would otherwise be answered and printed forever."""
+    """Otherwise bgdata would answer and print such lines forever."""
     ours, theirs = socket.socketpair()
     with ours, theirs, theirs.makefile("rb") as replies:
         reader = threading.Thread(target=replies.readlines)  # otherwise our writes would block
@@ -408,7 +408,10 @@ def test_gnubg_passes_a_double() -> None:
     (match,) = record.matches
     first, second = match.games
     assert [turn.kind.value for turn in first.turns[-2:]] == ["double", "pass"]
-    assert (first.winner, first.points, second.score, second.winner) == (0, 1, (1, 0), None)
+    assert first.winner == 0
+    assert first.points == 1
+    assert second.score == (1, 0)
+    assert second.winner is None
     check_legal(match)
 
 
@@ -515,7 +518,8 @@ def check_same_games(ours: Match, theirs: Match, side: int) -> None:
         assert found == expected[: len(found)]
         assert len(expected) - len(found) <= 1
         if game.winner is not None:
-            assert (game.winner ^ side, game.points) == (other.winner, other.points)
+            assert game.winner ^ side == other.winner
+            assert game.points == other.points
     assert all(game.winner is not None for game in ours.games[:-1])
 
 

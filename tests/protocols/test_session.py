@@ -65,7 +65,7 @@ def check_replay(match: Match, session: Session) -> set[TurnKind]:
     return kinds
 
 
-def test_dice_equal_those_of_match_0_of_the_seed() -> None:
+def test_dice_equal_match_0_of_the_seed() -> None:
     """Game 0 also uses the dice of cubeless games."""
     for seed in range(8):
         session = Session(seed, NAMES)
@@ -166,7 +166,7 @@ def test_no_double_in_the_crawford_game_or_with_a_dead_cube() -> None:
     assert session.why_no_double == "at 1-away 1-away the cube is high enough to win the match"
 
 
-def test_score_is_that_of_the_player_on_roll() -> None:
+def test_score_is_from_the_view_of_the_player_on_roll() -> None:
     session = Session(3, NAMES, MatchScore(5, 5))
     session.now = Moment(START, 1, session.now.stakes)
     session.resign(2)

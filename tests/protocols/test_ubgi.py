@@ -54,7 +54,7 @@ def simple() -> UbgiEngine:
     return UbgiEngine(Decisions(LookaheadPlayer(Scrambled())))
 
 
-def test_conversation(engine: UbgiEngine) -> None:
+def test_conversation_for_money(engine: UbgiEngine) -> None:
     hello = engine.answers("ubgi")
     assert hello[0] == "id name bgdata diverse-19"
     assert hello[-2:] == ["proto 0.2", "ubgiok"]
@@ -367,8 +367,8 @@ def test_command_answers_on_pipes(player_root: Path) -> None:
     assert b"expected the asking program to end its last line, found it gone after 'isrea'" in done.stderr
 
 
-def test_line_of_a_hundred_megabytes() -> None:
-    """One error line answers it, and memory stays small, even if the line never ends."""
+def test_line_of_100_megabytes_gets_one_error() -> None:
+    """Memory stays small, even if the line never ends."""
     ours, theirs = socket.socketpair()
     chunk = b"9" * (1 << 16)
 

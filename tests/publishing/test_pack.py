@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import subprocess
 import sys
 from itertools import combinations_with_replacement
@@ -20,17 +21,15 @@ from bgdata import Position
 from bgdata.bearoff.layouts import fill_layouts
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays
-from bgdata.publishing import pack
+from bgdata.publishing import pack, publish
 from bgdata.publishing.contents import read_contents
-from bgdata.publishing.pack import ABOUT, TITLE, pack_plan, publish_pack
+from bgdata.publishing.pack import ABOUT, SCRIPTS, TITLE, pack_plan, publish_pack
 from bgdata.store.housekeeping import remove
 from bgdata.store.parameters import Parameters
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run
 from tests.kept import link
 from tests.random_games import random_game_positions
-
-SCRIPTS = Path(__file__).parents[2] / "docs" / "scripts"
 
 
 def small_plan() -> list[tuple[str, Parameters]]:
@@ -55,13 +54,13 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
     return importlib.import_module("score_an_engine"), importlib.import_module("train_a_player")
 
 
-def run_script(name: str, folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+def run_script(path: Path, folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run a script where bgdata cannot be imported, in a folder that becomes its own."""
     fake = folder / "without" / "bgdata"
     fake.mkdir(parents=True)
     (fake / "__init__.py").write_text("raise ImportError('bgdata is not here')")
     return subprocess.run(
-        [sys.executable, SCRIPTS / name, *map(str, arguments)],
+        [sys.executable, path, *map(str, arguments)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(fake.parent)},
         capture_output=True,
@@ -70,7 +69,7 @@ def run_script(name: str, folder: Path, *arguments: object) -> subprocess.Comple
     )
 
 
-def test_plan_is_of_kinds_and_parameters_that_exist() -> None:
+def test_plan_names_existing_kinds_and_parameters() -> None:
     kinds = bgdata.all_kinds()
     plan = list(pack_plan())
     assert len({(kind, kinds[kind].slug(parameters)) for kind, parameters in plan}) == len(plan)
@@ -88,6 +87,17 @@ def test_pack_says_how_to_read_it(small_pack: Path) -> None:
     card = (small_pack / "README.md").read_text()
     assert f"# {TITLE}\n" in card
     assert ABOUT in card
+    scripts = {path.name: path.read_bytes() for path in (small_pack / "scripts").iterdir()}
+    assert scripts == {path.name: path.read_bytes() for path in SCRIPTS.glob("*.py")}
+    assert "scripts/score_an_engine.py\n" in (small_pack / "SHA256SUMS").read_text()
+
+
+def test_scripts_of_a_pack_are_removed_with_it(small_pack: Path, small_root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    shutil.copytree(small_pack, folder)
+    publish(bgdata.open_warehouse(small_root), folder, ["match_equity"])
+    assert not (folder / "scripts").exists()
+    assert "scripts/" not in (folder / "SHA256SUMS").read_text()
 
 
 @pytest.mark.parametrize(("places", "most"), [(6, 8), (25, 2)])
@@ -99,8 +109,7 @@ def test_layouts_are_numbered_as_the_card_says(places: int, most: int) -> None:
     assert found == numbered
 
 
-def test_pack_is_one_command(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It builds what is missing."""
+def test_pack_builds_what_is_missing(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = bgdata.all_kinds()
     plan = [(name, kinds[name].smallest) for name in ("contact_endgame", "match_equity")]
     remove(warehouse, warehouse.open("contact_endgame", "1"))
@@ -121,12 +130,12 @@ def test_pack_takes_no_kind(warehouse: Warehouse, tmp_path: Path) -> None:
 
 
 def test_script_scores_an_engine_without_bgdata(small_pack: Path, tmp_path: Path) -> None:
-    result = run_script("score_an_engine.py", tmp_path, small_pack)
+    result = run_script(small_pack / "scripts" / "score_an_engine.py", tmp_path, small_pack)
     assert result.returncode == 0, result.stderr
     name, figures = result.stdout.strip().split(": loses ")
     assert name.startswith("contact-3-of-")
     assert float(figures.split()[0]) >= 0
-    wrong = run_script("score_an_engine.py", tmp_path / "elsewhere", tmp_path)
+    wrong = run_script(SCRIPTS / "score_an_engine.py", tmp_path / "elsewhere", tmp_path)
     assert (wrong.returncode, wrong.stderr) == (
         1,
         f"expected a folder of `bgdata publish FOLDER --pack`, got {tmp_path}\n",
@@ -134,7 +143,7 @@ def test_script_scores_an_engine_without_bgdata(small_pack: Path, tmp_path: Path
 
 
 def test_script_trains_a_player_without_bgdata(small_pack: Path, tmp_path: Path) -> None:
-    result = run_script("train_a_player.py", tmp_path, small_pack, 1, 2)
+    result = run_script(small_pack / "scripts" / "train_a_player.py", tmp_path, small_pack, 1, 2)
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
     assert [line.split()[0] for line in (lines[0], lines[-1])] == ["test", lines[-1].split()[0]]
@@ -144,7 +153,8 @@ def test_script_trains_a_player_without_bgdata(small_pack: Path, tmp_path: Path)
 
 
 def test_best_and_worst_engine_lose_what_the_table_says(scripts: tuple[ModuleType, ModuleType]) -> None:
-    """Two decisions; plays of the second are not in order. An engine that likes all equally loses the mean."""
+    """The table has two decisions, and lists the plays of the second out of order. An engine that likes all plays
+    equally loses their mean."""
     score, _ = scripts
     boards = np.arange(5 * 26, dtype=np.int8).reshape(5, 26)
     loss = np.array([0.0, 0.25, 0.5, 0.125, 0.0])

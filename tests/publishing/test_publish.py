@@ -16,8 +16,10 @@ import pytest
 import bgdata
 from bgdata.publishing import publish
 from bgdata.publishing.contents import read_contents
-from bgdata.publishing.shards import GROUP_BYTES
+from bgdata.publishing.shards import GROUP_BYTES, GROUP_ROWS, Source, write_splits
 from bgdata.selfplay.splits import SPLITS, splits_of_games
+from bgdata.store.dataset import Column, TableShape
+from bgdata.store.progress import Silence
 from tests.command_line import error_of, run, succeeds
 from tests.publishing.conftest import KINDS
 
@@ -34,8 +36,8 @@ def test_folder_has_every_table_or_a_reason(small_root: Path, tmp_path: Path) ->
     assert len(versions) > 20
 
 
-def test_rows_are_those_of_the_warehouse(published: Path, small_root: Path) -> None:
-    """Rows of all splits together are the rows of the table, with equal values."""
+def test_published_rows_equal_those_of_the_warehouse(published: Path, small_root: Path) -> None:
+    """The rows of all splits together are compared."""
     for version in read_contents(published).versions:
         warehouse = bgdata.open_warehouse(small_root)
         table = warehouse.open_reference(version.name)
@@ -51,7 +53,8 @@ def test_rows_are_those_of_the_warehouse(published: Path, small_root: Path) -> N
 
 
 def test_types_are_plain(published: Path) -> None:
-    """No dictionaries, no unsigned 64-bit and no 16-bit floating numbers; boards are fixed-size lists."""
+    """Texts are no dictionaries, boards are lists of a fixed length, and no column has unsigned 64-bit or 16-bit
+    floating numbers."""
     for path in published.rglob("data/**/*.parquet"):
         schema = pq.read_schema(path)
         for field in schema:
@@ -89,7 +92,7 @@ def columns(path: Path) -> list[str]:
     return list(pq.read_schema(path).names)
 
 
-def test_splits_of_self_play_are_those_of_its_labels(tmp_path: Path, small_root: Path) -> None:
+def test_splits_of_self_play_equal_those_of_its_labels(tmp_path: Path, small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     contents = publish(warehouse, tmp_path / "out", ["selfplay"])
     seed = next(warehouse.current("selfplay")).manifest.parameters["seed"]
@@ -101,8 +104,8 @@ def test_splits_of_self_play_are_those_of_its_labels(tmp_path: Path, small_root:
                 assert set(expected) == {split.name}
 
 
-def test_hashes_of_all_files(published: Path) -> None:
-    """`sha256sum -c` agrees, and no file is missing from the list."""
+def test_sha256sums_lists_every_file(published: Path) -> None:
+    """`sha256sum -c` accepts it."""
     done = subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=published, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")
     listed = {line.split("  ", 1)[1] for line in (published / "SHA256SUMS").read_text().splitlines()}
@@ -119,8 +122,8 @@ def folder_hash(folder: Path) -> dict[str, str]:
     }
 
 
-def test_same_bytes_twice(small_root: Path, tmp_path: Path, published: Path) -> None:
-    """In another folder; and in the same one, where nothing is written again."""
+def test_second_run_writes_the_same_bytes(small_root: Path, tmp_path: Path, published: Path) -> None:
+    """In another folder the files are written again; in the same one, none is."""
     publish(bgdata.open_warehouse(small_root), tmp_path / "again", KINDS)
     first = folder_hash(published)
     assert folder_hash(tmp_path / "again") == first
@@ -168,8 +171,8 @@ def test_tables_of_other_people_are_left_out_with_a_reason(small_root: Path, tmp
     assert "expected tables to publish, got none" in alone.stderr
 
 
-def test_interrupted_call_goes_on(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an interrupted call has finished is kept, and nothing looks whole."""
+def test_interrupted_call_resumes(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finished files are kept, and no `published.json` claims that the folder is complete."""
     from bgdata.publishing import folder as module
 
     warehouse, folder = bgdata.open_warehouse(small_root), tmp_path / "out"
@@ -196,3 +199,28 @@ def test_command_prints_tables(small_root: Path, tmp_path: Path) -> None:
     assert [row["config"] for row in rows] == ["bearoff_gammon-3x15", "bearoff_gammon-6x15"]
     shutil.rmtree(tmp_path / "out")
     assert "bearoff_gammon-3x15" in succeeds(small_root, "publish", tmp_path / "out", "bearoff_gammon")
+
+
+def test_dictionaries_and_long_row_groups_of_the_source_are_kept(tmp_path: Path) -> None:
+    """A dictionary stores each distinct value once in a row group, so row groups are as long as there."""
+    count = 2 * GROUP_ROWS
+    columns = (Column("place", "INTEGER", "", "Place."), Column("equity", "FLOAT", "points", "Equity."),
+               Column("luck", "FLOAT", "points", "Luck."))  # fmt: skip
+    shape = TableShape("pairs", "table.parquet", "Pairs.", columns, ("place",))
+    few = np.arange(count, dtype=np.float32) % 512 / 512
+    many = np.random.default_rng(1).random(count, dtype=np.float32)
+    rows = pa.table({"place": np.arange(count, dtype=np.int32), "equity": few, "luck": many})
+    path = tmp_path / "table.parquet"
+    pq.write_table(rows, path, row_group_size=count, use_dictionary=["equity"])
+    (split,) = write_splits(Source(shape, [path], ["train"]), tmp_path, "data", {}, Silence())
+    published = pq.read_metadata(tmp_path / Path(split.files[0].name).name)
+    assert published.num_row_groups == 1
+    encodings = [set(published.row_group(0).column(place).encodings) for place in range(3)]
+    assert ["RLE_DICTIONARY" in each for each in encodings] == [False, True, False]
+    assert "BYTE_STREAM_SPLIT" in encodings[2]
+    assert pq.read_table(tmp_path / Path(split.files[0].name).name).equals(rows)
+    pq.write_table(rows, path, row_group_size=count, use_dictionary=False)
+    (split,) = write_splits(Source(shape, [path], ["train"]), tmp_path, "data", {}, Silence())
+    plain = pq.read_metadata(tmp_path / Path(split.files[0].name).name)
+    assert plain.num_row_groups == 2
+    assert not any("RLE_DICTIONARY" in plain.row_group(0).column(place).encodings for place in range(3))

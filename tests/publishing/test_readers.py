@@ -49,7 +49,7 @@ def test_card_names_every_table_and_split(published: Path) -> None:
 
 @pytest.mark.slow
 def test_datasets_loads_every_config(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also streaming, without a network."""
+    """Each is loaded, and streamed, without a network."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
     datasets = pytest.importorskip("datasets")
@@ -104,8 +104,8 @@ def web_files() -> Any:
     return Dated(skip_instance_cache=True)
 
 
-def test_web_server_gives_parts(address: str) -> None:
-    """Reading the footer alone, as readers of Parquet do."""
+def test_web_server_gives_parts_of_files(address: str) -> None:
+    """Readers of Parquet first read the footer alone."""
     whole = fetch(f"{address}/datapackage.json")
     package = json.loads(whole)
     resource = package["resources"][0]

@@ -82,7 +82,7 @@ def decision(no_double: float, taken: float, passed: float, beavered: float | No
     return f"double, {best}"
 
 
-class MatchTwin:
+class MatchReference:
     """The live cube in a match from its definition: mwc by (away, opponent_away, whether the next game is after the
     Crawford game), and shares of gammons and backgammons in wins and losses."""
 

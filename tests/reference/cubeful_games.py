@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
-from tests.reference.cube import MatchTwin, janowski_equity, mean_points
+from tests.reference.cube import MatchReference, janowski_equity, mean_points
 from tests.reference.games import points_lost, stream_bits
 from tests.reference.self_play import Evaluator, flipped
 
@@ -81,14 +81,14 @@ def match_janowski(index: float, mwc: Callable[[int, int, bool], float]) -> Mode
             min(share, 1.0)
             for share in (win_gammon / won, win_backgammon / won, lose_gammon / lost, lose_backgammon / lost)
         ]
-        twin = MatchTwin(mwc, score.away, score.opponent_away, shares)
+        reference = MatchReference(mwc, score.away, score.opponent_away, shares)
 
         def mixed(value: int, whose: str) -> float:
-            return index * twin.live(value, whose, win) + (1 - index) * twin.dead(value, win)
+            return index * reference.live(value, whose, win) + (1 - index) * reference.dead(value, win)
 
         if score.away <= cube:  # a higher cube could only cost the player more
             return mixed(cube, owner), -1.0, 1.0
-        return mixed(cube, owner), mixed(2 * cube, "opponent"), twin.after(cube)
+        return mixed(cube, owner), mixed(2 * cube, "opponent"), reference.after(cube)
 
     return model
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.numeric import iterate, mean_over_jumps
-from tests.reference.cube import MatchTwin
+from tests.reference.cube import MatchReference
 
 Curve = NDArray[np.float64]
 
@@ -21,19 +21,19 @@ class Solved(NamedTuple):
     opponent_owned: Curve
 
 
-def solved_match(twin: MatchTwin, cube: int, volatility: float, points: int) -> Solved:
+def solved_match(match: MatchReference, cube: int, volatility: float, points: int) -> Solved:
     """With double-exponential jumps: mwc at a chance is the mean of mwc after the jump. A player with access to the
     cube turns it if that gives more, and the opponent takes or passes, whichever is better."""
     # second integral of the density exp(-|x| / v) / (2 v), so that means over linear pieces are its differences
     mean = mean_over_jumps(points, lambda x: max(x, 0.0) + volatility / 2 * float(np.exp(-abs(x) / volatility)))
     chances = np.linspace(0.0, 1.0, points + 1)
-    lose, win = twin.ends(cube)
+    lose, win = match.ends(cube)
     dead, ends = lose + chances * (win - lose), np.array([lose, win])
-    if cube >= max(twin.away, twin.opponent_away):
+    if cube >= max(match.away, match.opponent_away):
         return Solved(dead, dead, dead)
-    higher = solved_match(twin, 2 * cube, volatility, points)
-    doubled = np.minimum(higher.opponent_owned, twin.after(cube)) if twin.away > cube else np.full(points + 1, -1.0)
-    redoubled = np.maximum(higher.owned, twin.after(-cube)) if twin.opponent_away > cube else np.full(points + 1, 2.0)
+    higher = solved_match(match, 2 * cube, volatility, points)
+    doubled = np.minimum(higher.opponent_owned, match.after(cube)) if match.away > cube else np.full(points + 1, -1.0)
+    redoubled = np.maximum(higher.owned, match.after(-cube)) if match.opponent_away > cube else np.full(points + 1, 2.0)
 
     def decided(rows: Curve) -> Curve:
         centered, owned, other = rows

@@ -24,7 +24,7 @@ class Best(NamedTuple):
     chances: Chances  # chances of the player who has moved
 
 
-class Twin:
+class ReferenceRollouts:
     """Plays rollouts. Results for a position are cached.
 
     Luck uses the `likely` plays with the best PubEval scores, 0 for all plays.

@@ -1,4 +1,4 @@
-"""Games with the cube against a twin in plain Python, and rules that hold in any of them."""
+"""Games with the cube against a reference in plain Python, and rules that hold in any of them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def match_rules(length: int) -> CubefulRules:
 
 
 def evaluate(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
-    """Static chances of the network, which other tests compare with a twin."""
+    """Static chances of the network, which other tests compare with a reference."""
     chances = evaluations(shipped_networks(), NO_TABLES, np.array(boards, np.int8)).chances
     return chances.tolist(), cubeless_equities(chances).tolist()
 
@@ -96,7 +96,7 @@ def evaluate_ahead(boards: Sequence[Board]) -> tuple[list[list[float]], list[flo
 
 
 def check_games(found: CubefulCorpus, expected: list[Game], judge: Evaluator = evaluate) -> None:
-    """Compare all games of a corpus with those of the twin."""
+    """Compare all games of a corpus with those of the reference."""
     assert len(found.results.games) == len(expected)
     for number, game in enumerate(expected):
         turns = slice(*found.first_turns[number : number + 2].tolist())
@@ -117,8 +117,8 @@ def by_cube(side: CubeSide) -> CubeSide:
     return replace(side, cubeful_plays=True)
 
 
-def twins() -> dict[str, tuple[Sides, CubefulRules, tuple[Model, Model], tuple[Value | None, Value | None], range]]:
-    """Sides and rules, the twin's models and values of positions with the cube, and match numbers."""
+def cases() -> dict[str, tuple[Sides, CubefulRules, tuple[Model, Model], tuple[Value | None, Value | None], range]]:
+    """Sides and rules, the reference's models and values of positions with the cube, and match numbers."""
     slow, slow_jacoby = slow_janowski(0.7), slow_janowski(0.7, is_jacoby=True)
     side, other, jacoby = CubeSide(janowski(0.7)), CubeSide(janowski(0.4)), CubefulRules(is_jacoby=True)
     jumping, by_score = CubeSide(jump(0.09)), CubeSide(janowski(0.6))
@@ -151,8 +151,8 @@ def twins() -> dict[str, tuple[Sides, CubefulRules, tuple[Model, Model], tuple[V
     }  # fmt: skip
 
 
-@each(("sides", "rules", "models", "values", "numbers"), twins)
-def test_games_equal_the_twin(
+@each(("sides", "rules", "models", "values", "numbers"), cases)
+def test_games_match_the_reference(
     sides: Sides,
     rules: CubefulRules,
     models: tuple[Model, Model],
@@ -218,11 +218,11 @@ def test_doubles_use_the_local_volatility() -> None:
     ],
     ids=["money", "match"],
 )
-def test_games_at_1_ply_equal_the_twin(
+def test_games_at_1_ply_match_the_reference(
     sides: Sides, rules: CubefulRules, models: tuple[Model, Model], count: int
 ) -> None:
-    """The twin's player looks ahead with any evaluator and breaks ties by the static evaluation; its chances decide
-    about the cube, and are recorded."""
+    """The reference looks ahead with any evaluator, breaks ties by the static evaluation, and decides about the cube by
+    its chances."""
     rules = match_rules(rules.length) if rules.length else rules
     ahead = LookaheadPlayer(shipped_player(), 1)
 
@@ -299,9 +299,11 @@ def test_cube_follows_the_rules(matches: CubefulCorpus, money: CubefulCorpus) ->
                     assert row > 0
                     assert ACTIONS[turns[row + 1][1]] in ("take", "pass")
                 elif ACTIONS[action] != "play":
-                    assert (player, ACTIONS[turns[row - 1][1]]) == (1 - on_roll, "double")
+                    assert player == 1 - on_roll
+                    assert ACTIONS[turns[row - 1][1]] == "double"
                     cube, owner = (2 * cube, player) if ACTIONS[action] == "take" else (cube, owner)
-            assert (cube_value, cube <= MAX_CUBE) == (cube, True)
+            assert cube_value == cube
+            assert cube <= MAX_CUBE
             assert (ACTIONS[turns[-1][1]] == "pass") == (way == PASSED)
             assert points == cube * max(way, 1)
             assert winner == turns[-1][2]
@@ -406,7 +408,7 @@ def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
 
 
 @pytest.mark.parametrize(("length", "ply"), [(0, 0), (2, 0), (0, 1)])
-def test_luck_equals_the_twin(length: int, ply: int) -> None:
+def test_luck_matches_the_reference(length: int, ply: int) -> None:
     """Measuring luck changes no games; luck is that of static plays at any ply."""
     rules = match_rules(length) if length else MONEY
     found = cubeful_results(network(), SIDES, rules, 1, SEED, is_paired=False, with_luck=True, ply=ply)

@@ -1,4 +1,4 @@
-"""Rollouts with the cube: against a twin, exact tables, rollouts without luck, and gnubg."""
+"""Rollouts with the cube: against a reference, exact tables, rollouts without luck, and gnubg."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def ahead(board: tuple[int, ...], roll: Roll, stakes: Stakes, rules: CubeRules) 
 def check_block(
     position: Position, stakes: Stakes, model: Model, worth: Model, *, may_double: bool = True, play_ply: int = 0
 ) -> None:
-    """Compare the second block of an item, means of 36 trials, with the twin. One model chooses plays and the cube,
+    """Compare the means of the second 36 trials of an item with the reference. One model chooses plays and the cube,
     another measures luck."""
     score = Score(0, 0, False)
     if isinstance(stakes.score, MatchScore):
@@ -87,7 +87,7 @@ def check_block(
 
     value = cubeful(model, match_janowski(0, mwc) if score.away else None)
     is_jacoby, chosen = stakes == JACOBY, choose if play_ply else None
-    twin = Trials(evaluate, model, value, worth_by(worth), won, score, is_jacoby, chosen)  # type: ignore[arg-type]
+    reference = Trials(evaluate, model, value, worth_by(worth), won, score, is_jacoby, chosen)  # type: ignore[arg-type]
     found = roll_out_with_cube(
         [start(position, stakes, may_double=may_double)],
         network(),
@@ -107,7 +107,7 @@ def check_block(
         def place_of(turn: int, stream: np.uint64 = stream, rolls: tuple[int, int] = rolls) -> int:
             return int(rolls[turn] if turn < 2 else roll_at(stream, turn))
 
-        result, luck = twin.trial(list(position.board), (stakes.cube.value, owner, may_double), place_of)
+        result, luck = reference.trial(list(position.board), (stakes.cube.value, owner, may_double), place_of)
         less = result - luck
         values.append(less / stakes.cube.value if not score.away else (less + 1) / 2)
     assert found.blocks[0, 1] == pytest.approx(np.mean(values), abs=1e-6)
@@ -116,21 +116,21 @@ def check_block(
 
 
 @pytest.mark.parametrize("play_ply", [0, 1])
-def test_money_rollouts_equal_the_twin(play_ply: int) -> None:
+def test_money_rollouts_match_the_reference(play_ply: int) -> None:
     models = slow_janowski(0.4), slow_janowski(0.7)
     check_block(ENDING, MONEY, *models, play_ply=play_ply)
     check_block(ENDING, Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT)), *models, play_ply=play_ply)
 
 
 @pytest.mark.parametrize("play_ply", [0, 1])
-def test_match_rollouts_equal_the_twin(play_ply: int) -> None:
+def test_match_rollouts_match_the_reference(play_ply: int) -> None:
     models = match_janowski(0.4, mwc), match_janowski(0.7, mwc)
     for score in (MatchScore(3, 2), MatchScore(1, 3, is_crawford=True)):
         check_block(ENDING, Stakes(score), *models, play_ply=play_ply)
 
 
 @pytest.mark.slow
-def test_jacoby_rollouts_equal_the_twin() -> None:
+def test_jacoby_rollouts_match_the_reference() -> None:
     """With the Jacoby rule the position is worth 0.976, without it 2.104."""
     models = (slow_janowski(index, is_jacoby=True) for index in (0.4, 0.7))
     check_block(HIT_OR_GAMMON, JACOBY, *models, may_double=False)
@@ -171,7 +171,7 @@ def test_games_end_at_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def test_luck_changes_errors_but_not_games() -> None:
-    """This holds at 0-ply and at 1-ply, on any number of threads."""
+    """The games are the same at 0-ply and at 1-ply, on any number of threads."""
     starts, rules, found = [start(CONTACT, may_double=False)], CubeRules(janowski(0.7)), []
     for play_ply, trials in ((0, 216), (1, 72)):
         settings = RolloutSettings(play_ply=play_ply)

@@ -1,4 +1,4 @@
-"""Rollouts: trial by trial against a slow twin, and against values that are known exactly."""
+"""Rollouts: trial by trial against a reference, and against values that are known exactly."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from bgdata.store.table import Table
 from tests.evaluation.sample_networks import pips_networks, pips_player, random_networks, random_player
 from tests.random_games import random_game_positions
 from tests.reference.games import splitmix
-from tests.reference.rollouts import Evaluator, Twin
+from tests.reference.rollouts import Evaluator, ReferenceRollouts
 from tests.subtests import each
 
 DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
@@ -174,7 +174,7 @@ def assert_same(found: RolloutResult, expected: RolloutResult) -> None:
 
 
 def evaluator_of(tables: BearoffArrays, number: int) -> Evaluator:
-    """The static evaluations of the twin."""
+    """The static evaluations of the reference."""
 
     def evaluate(boards: Sequence[list[int]]) -> tuple[list[list[float]], list[int]]:
         found = evaluations(random_networks(number), tables, np.array(boards, np.int8))
@@ -187,18 +187,18 @@ def evaluator_of(tables: BearoffArrays, number: int) -> Evaluator:
     ("stop", "level", "turns", "likely"),
     [("end", 0, 0, 5), ("exact", 1, 0, 5), ("tables", 2, 0, 0), ("end", 0, 2, 3), ("end", 0, 2, 0), ("exact", 1, 1, 5)],
 )
-def test_trials_equal_the_twin(tables: dict[str, Table], stop: str, level: int, turns: int, likely: int) -> None:
+def test_trials_match_the_reference(tables: dict[str, Table], stop: str, level: int, turns: int, likely: int) -> None:
     arrays = map_tables(tables["two_sided"], tables["one_sided"], tables["gammon"])
     chooser = chooser_of(1, arrays)
     boards = bearoff_boards(3, 3 if level == 0 else 5, 5)
     boards[2] = random_game_positions(1, 3).boards[40] if turns == 2 else gammon_boards(1, 6)[0]
-    twin = Twin(evaluator_of(arrays, 1), splitmix, level, turns, likely)
+    reference = ReferenceRollouts(evaluator_of(arrays, 1), splitmix, level, turns, likely)
     items, first = np.array([7, 0, 1 << 33]), np.array([0, 35, 36])
     blocks = np.empty((3, 1, 2, 5))
     settings = RolloutSettings(stop, turns, likely=likely).for_kernels(9)
     fill_blocks(0, len(boards), chooser, settings, boards, items, first, blocks)
     for board, item, number, found in zip(boards.tolist(), items.tolist(), first.tolist(), blocks[:, 0], strict=True):
-        ends, lucks = twin.block(board, 9, item, number)
+        ends, lucks = reference.block(board, 9, item, number)
         assert found[0] == pytest.approx(np.mean(ends, axis=0), abs=1e-6)
         assert found[1] == pytest.approx(np.mean(lucks, axis=0), abs=1e-6)
 
@@ -497,9 +497,9 @@ def rolled(player: object, settings: RolloutSettings = FIVE_TURNS) -> Rolled:
 
 def rolled_out(blocks: int, settings: RolloutSettings = FIVE_TURNS, player: object = None) -> RolloutResult:
     """A rollout by a player, or by the kernel without one."""
-    through = (lambda _: rolled(player, settings)) if player else (lambda kernel: kernel)
+    wrap = (lambda _: rolled(player, settings)) if player else (lambda kernel: kernel)
     boards, chooser = game_boards(settings), random_player(0).chooser
-    return roll_out(boards, chooser, blocks * BLOCK, 7, settings, items=ITEMS, through=through)
+    return roll_out(boards, chooser, blocks * BLOCK, 7, settings, items=ITEMS, wrap=wrap)
 
 
 @pytest.mark.parametrize("settings", [FIVE_TURNS, TO_THE_END, FIVE_TURNS._replace(with_luck=False, likely=0)])
@@ -510,7 +510,7 @@ def test_player_rollout_equals_the_kernel(known: bool, settings: RolloutSettings
 
 
 def test_lookahead_player_rollout_equals_the_kernel() -> None:
-    """Both consider all plays and filter the same ones."""
+    """The player and the kernel consider all plays and filter the same ones."""
     settings = RolloutSettings("end", 3, likely=0, play_ply=1)
     found = rolled_out(2, settings, OtherPlayer(LookaheadPlayer(random_player(0).seeing_all(), 1)))
     assert np.array_equal(found.equities, rolled_out(2, settings).equities)
@@ -530,10 +530,10 @@ def test_luck_of_another_player_averages_to_zero() -> None:
     boards, results = game_boards(settings), []
     for each_settings in (settings, settings._replace(with_luck=False)):
 
-        def through(_: Rolled, settings: RolloutSettings = each_settings) -> Rolled:
+        def wrap(_: Rolled, settings: RolloutSettings = each_settings) -> Rolled:
             return rolled_by(PubEval(), boards, chooser, 7, settings, ITEMS)
 
-        results.append(roll_out(boards, chooser, 36 * BLOCK, 7, each_settings, items=ITEMS, through=through))
+        results.append(roll_out(boards, chooser, 36 * BLOCK, 7, each_settings, items=ITEMS, wrap=wrap))
     found, plain = results
     assert found.plain_standard_errors == pytest.approx(plain.equity_standard_errors)
     errors = np.hypot(found.equity_standard_errors, plain.equity_standard_errors)

@@ -72,7 +72,7 @@ def test_errors_of_losses_come_from_paired_differences() -> None:
 
 
 def test_all_plays_of_a_decision_get_equal_games() -> None:
-    """They get games until every error is small enough; each play alone gives the same result."""
+    """Rounds are added until every play's error is small enough. A play alone gives the same result."""
     how, window = (pips_player().chooser, 5, SHORT), Window(9.0, 2, 4)
     errors = roll_out_decision(START_BOARD, (6, 5), *how, window, FEW).result.equity_standard_errors
     until = float(errors.min() + errors.max()) / 2

@@ -69,8 +69,8 @@ def test_returns_without_lambda_are_1_ply_chances() -> None:
 
 
 @pytest.mark.parametrize("td_lambda", [0.5, 1.0])
-def test_returns_equal_the_twin(td_lambda: float) -> None:
-    """The twin goes from the last turn back, in double precision."""
+def test_returns_match_the_reference(td_lambda: float) -> None:
+    """The reference goes from the last turn back, in double precision."""
     found = played(random_networks(1), STARTS[:8], td_lambda=td_lambda)
     for begin, end in zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True):
         later: Chances | None = None
@@ -145,8 +145,8 @@ def test_starts_are_playable_and_different(start: Start) -> None:
 
 
 @pytest.mark.parametrize("start", SETUPS, ids=lambda start: start.label)
-def test_either_player_may_be_on_roll(start: Start) -> None:
-    """Both sides have about the same mean pips, and neither always has fewer."""
+def test_sides_are_treated_alike(start: Start) -> None:
+    """The players on roll and their opponents have about the same mean pips, and neither always has fewer."""
     boards = start_boards(start).astype(np.int64)
     ours = np.where(boards[:, 1:] > 0, boards[:, 1:] * np.arange(1, 26), 0).sum(axis=1)
     theirs = np.where(boards[:, 1:25] < 0, -boards[:, 1:25] * np.arange(24, 0, -1), 0).sum(axis=1)

@@ -38,8 +38,8 @@ def test_version_has_only_declared_files(small_root: Path) -> None:
             connection.sql("from bearoff_two_sided")
 
 
-def test_needed_words_are_followed() -> None:
-    """They are followed through views of views and macros, but not to other scripts."""
+def test_names_are_followed_through_views_and_macros() -> None:
+    """Other scripts that contain the names of a query are not loaded."""
     sql = all_kinds().sql
     created = {name for script in sql.scripts(*PARTS) for name in script.creates}
     assert sql.needed_by("select 1") & created == frozenset()

@@ -43,14 +43,14 @@ def column(connection: Connection, expression: str, lists: list[list[int]]) -> l
     return [row[0] for row in rows]
 
 
-def test_epc(connection: Connection) -> None:
+def test_epc_equals_its_formula(connection: Connection) -> None:
     assert one(connection, "epc(6)") == 49
     assert one(connection, "epc(mean) from (values (1.5)) t(mean)") == pytest.approx(12.25)
     average_roll = sum(Fraction(sum(dice) * (1 if weight == 2 else 2) * weight, 36) for dice, weight in ROLLS)
     assert one(connection, "epc(1)") == pytest.approx(float(average_roll), abs=1e-15)
 
 
-def test_binomial(connection: Connection) -> None:
+def test_binomial_equals_python(connection: Connection) -> None:
     found = connection.sql("select n, r, binomial(n, r) from range(0, 50) a(n), range(0, 60) b(r)").fetchall()
     assert {(n, r): value for n, r, value in found} == {(n, r): comb(n, r) for n in range(50) for r in range(60)}
     assert one(connection, "binomial(3, -1)") == one(connection, "binomial(-3, 2)") == 0
@@ -105,7 +105,7 @@ def pips_or_none(points: list[int | None] | None) -> int | None:
 @some
 @given(st.lists(st.none() | st.lists(st.none() | st.integers(-2, 4) | st.sampled_from([15, 16, 300]), max_size=20)))
 def test_plain_and_vectorised_functions_agree(connection: Connection, lists: list[list[int | None] | None]) -> None:
-    """They agree on random lists, each independent of its neighbours."""
+    """The lists are random, and a row does not depend on its neighbours."""
     rows = connection.execute(
         "select bearoff_index(points), pip_count(points) "
         "from (select unnest(?::integer[][]) as points, unnest(range(?)) as n) order by n",
@@ -134,7 +134,7 @@ def test_index_and_pips_of_table_columns(connection: Connection, small_root: Any
     assert found == [(816, 816)]
 
 
-def test_win_chance(connection: Connection) -> None:
+def test_win_chance_equals_python(connection: Connection) -> None:
     small = [race(layout, 0) for layout in layouts(6, 2)]
     for first, second in product(small[::3], small[::4]):
         lists = [[float(chances.get(n, 0)) for n in range(max(chances) + 1)] for chances in (first, second)]
@@ -167,7 +167,7 @@ eighths = st.integers(-16, 16).map(lambda n: Fraction(n, 8))  # ties are common,
 
 @some
 @given(st.lists(st.tuples(eighths, eighths), min_size=1))
-def test_cube_value(connection: Connection, pairs: list[tuple[Fraction, Fraction]]) -> None:
+def test_cube_value_equals_the_rule(connection: Connection, pairs: list[tuple[Fraction, Fraction]]) -> None:
     rows = connection.execute(
         "select cube_value(unnest(?::double[]), unnest(?::double[]))",
         [[float(equity) for equity in side] for side in zip(*pairs, strict=True)],
@@ -188,7 +188,7 @@ def cube_decision(owner: str, no_double: Fraction, opponent_owned: Fraction) -> 
 
 
 def check_cube_actions(connection: Connection, positions: Sequence[tuple[Fraction, ...]]) -> set[str]:
-    """Compare SQL's actions with those of the twin, for every owner, and return them."""
+    """Compare SQL's actions with those of the reference, for every owner, and return them."""
     columns = [[float(equity) for equity in column] for column in zip(*positions, strict=True)]
     seen = set()
     for owner in ("centered", "on_roll", "opponent"):
@@ -239,7 +239,9 @@ def test_cube_actions_of_exact_positions(connection: Connection) -> None:
         ((0.6, 0.9, 0.8, 0.6), "opponent", "no double"),
     ],
 )
-def test_best_cube_action(connection: Connection, equities: tuple[float, ...], owner: str, expected: str) -> None:
+def test_best_cube_action_names_the_best(
+    connection: Connection, equities: tuple[float, ...], owner: str, expected: str
+) -> None:
     assert one(connection, f"best_cube_action(?, ?, ?, ?, cube_owner := '{owner}')", *equities) == expected
     if owner == "centered":
         assert one(connection, "best_cube_action(?, ?, ?, ?)", *equities) == expected

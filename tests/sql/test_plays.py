@@ -1,4 +1,4 @@
-"""Tests of legal plays in plain SQL, against the twin of the rules and texts of Python."""
+"""Tests of legal plays in plain SQL, against the reference of the rules and texts of Python."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def all_boards() -> dict[str, list[Board]]:
 
 @pytest.mark.slow
 @each("boards", all_boards)
-def test_plays_of_all_rolls_equal_the_twin(macros: duckdb.DuckDBPyConnection, boards: list[Board]) -> None:
+def test_plays_of_all_rolls_match_the_reference(macros: duckdb.DuckDBPyConnection, boards: list[Board]) -> None:
     found = answers(macros, boards)
     for (id_, high, low), listed in found.items():
         position = Position(id_)

@@ -55,7 +55,7 @@ def test_our_names_are_valid(what: str, text: str) -> None:
         "file": ["table", "table.csv", ".npy", "a.b.npy", "a-b.npy", "table.parquet.npy", "Table.npy"],
     }.items(),
 )
-def test_names_of_another_form_are_invalid(what: str, texts: list[str]) -> None:
+def test_names_of_the_wrong_form_are_invalid(what: str, texts: list[str]) -> None:
     assert not [text for text in texts if is_name(what, text)]
 
 

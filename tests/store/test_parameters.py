@@ -94,7 +94,7 @@ def test_json_form_of_parameters() -> None:
         ("recipe", [], "Given"),
     ],
 )
-def test_other_types_are_refused(name: str, value: Any, type_: str) -> None:
+def test_values_of_wrong_types_are_refused(name: str, value: Any, type_: str) -> None:
     with pytest.raises(ManifestFormatError, match=f"^expected {name} of type {type_}, found "):
         Every.from_manifest({**Every().to_json(), name: value})
     changed = Every().with_changes({name: tuple(value) if isinstance(value, list) and value else value})
@@ -116,7 +116,7 @@ def test_other_types_are_refused(name: str, value: Any, type_: str) -> None:
         ("colour", "red", "expected a parameter among count, .*, got colour"),
     ],
 )
-def test_other_texts_are_refused(name: str, text: str, message: str) -> None:
+def test_invalid_texts_are_refused(name: str, text: str, message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}$"):
         Every().with_texts({name: text})
 
@@ -171,4 +171,6 @@ def test_texts_of_numbers_are_short() -> None:
 def test_texts_of_versions() -> None:
     version = VersionRef.parse("a/b-1/r1-01234567")
     assert (version.kind, version.variant, version.version) == ("a", "b-1", "r1-01234567")
-    assert (str(version), version.title, str(VersionRef("a", "b"))) == ("a/b-1/r1-01234567", "a/b-1", "a/b")
+    assert str(version) == "a/b-1/r1-01234567"
+    assert version.title == "a/b-1"
+    assert str(VersionRef("a", "b")) == "a/b"

@@ -16,7 +16,7 @@ from bgdata.kinds import SQL
 from bgdata.process import cache_folder
 from bgdata.store import build, catalog, survey
 from bgdata.store.catalog import is_stale, write_catalog
-from bgdata.store.locked_sql import QueryLimits, reading_query
+from bgdata.store.locked_sql import QueryLimits, read_only_query
 from bgdata.store.registry import Kinds
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -67,7 +67,7 @@ def declared(declare: Make) -> Warehouse:
 def ask(warehouse: Warehouse, sql: str, **options: Any) -> Any:
     """The first value of a query, as `bgdata query` asks it."""
     with warehouse.connect(limits=LIMITS, **options) as connection:
-        row = connection.execute(reading_query(sql)).fetchone()
+        row = connection.execute(read_only_query(sql)).fetchone()
         return row[0] if row else None
 
 
@@ -184,7 +184,7 @@ def answers(warehouse: Warehouse, *, mend: bool) -> list[Any]:
             "select count(*) from square_sums",
         ):
             try:
-                found.append(connection.execute(reading_query(sql)).fetchall())
+                found.append(connection.execute(read_only_query(sql)).fetchall())
             except duckdb.Error as error:
                 found.append(str(error).splitlines()[0])
     return found
@@ -269,7 +269,7 @@ FORGERIES: dict[str, Callable[[Warehouse, pytest.MonkeyPatch], object]] = {
 
 
 def test_copy_is_not_used_for_the_original(declared: Warehouse, memory_path: Path) -> None:
-    """This also holds if the copy is read-only, so that its catalog remains that of the other folder."""
+    """A read-only copy keeps the catalog of the original, and must not use it."""
     shutil.copytree(declared.root, memory_path / "copy")
     shutil.rmtree(declared.root / "squares")
     copy = Warehouse(memory_path / "copy", declared.kinds)
@@ -368,7 +368,7 @@ def test_key_is_private(declared: Warehouse, tmp_path: Path, monkeypatch: pytest
 
 
 def test_file_equals_catalog_in_memory(small_root: Path) -> None:
-    """They are equal in all tables, views, columns, macros and comments; both use the functions in Python."""
+    """Tables, views, columns, macros and comments are equal. Both catalogs use the functions in Python."""
     warehouse = bgdata.open_warehouse(small_root)
     shown = "select * exclude (database_name, database_oid, schema_oid{}) from {} where not internal order by all"
     queries = {

@@ -17,14 +17,14 @@ import pytest
 from bgdata.errors import CheckFailedError, StorageError
 from bgdata.store.arrays import ArrayWriter, save_array
 from bgdata.store.storage import (
+    checksum_bytes,
     hold_lock,
     is_locked,
-    parse_sums,
+    parse_checksums,
     publish,
     remove_folder,
     sha256_file,
     storage_errors,
-    sums_bytes,
     write_file,
 )
 from tests.store import processes
@@ -170,7 +170,7 @@ def append_slowly(folder: Path, together: Any, rounds: int) -> None:
 
 
 def test_lock_excludes_other_processes(tmp_path: Path) -> None:
-    """This also holds while holders delete the lock file and others wait for it."""
+    """Holders delete the lock file while others wait for it."""
     (tmp_path / "number").write_text("0")
     together = processes.barrier(4)
     processes.run_all([(append_slowly, tmp_path, together, 25)] * 4)
@@ -223,10 +223,10 @@ def test_lock_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_sums_round_trip_and_other_lines_are_refused() -> None:
+def test_sha256_lines_round_trip_and_invalid_ones_are_refused() -> None:
     sums = {"b c.txt": "0" * 64, "a.txt": "f" * 64}
-    assert parse_sums(sums_bytes(sums)) == sorted(sums.items())
-    assert parse_sums(b"") == []
+    assert parse_checksums(checksum_bytes(sums)) == sorted(sums.items())
+    assert parse_checksums(b"") == []
     for line in (b"a.txt", b"0" * 63 + b"  a", b"0" * 64 + b" a", b"0" * 64 + b"  ", b"\xff"):
         with pytest.raises(ValueError, match=re.escape(line.decode(errors="replace"))):
-            parse_sums(sums_bytes(sums) + line + b"\n")
+            parse_checksums(checksum_bytes(sums) + line + b"\n")

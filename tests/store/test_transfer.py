@@ -316,7 +316,7 @@ def test_truncated_file_in_a_store_is_refused(built: Warehouse, memory: str, mon
     assert stored("manifest.json") == {}
 
 
-def test_two_push_the_same_at_once(built: Warehouse, bucket: str, memory_path: Path) -> None:
+def test_two_processes_can_push_one_version(built: Warehouse, bucket: str, memory_path: Path) -> None:
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -341,13 +341,13 @@ def test_two_push_the_same_at_once(built: Warehouse, bucket: str, memory_path: P
 
 def written_otherwise(built: Warehouse, memory_path: Path) -> Warehouse:
     """A warehouse with equal values, and so the same versions, in other files."""
-    twin = other(memory_path, "twin")
-    twin.build("squares", Count(10))
-    table = twin.open("squares", "10")
+    second = other(memory_path, "second")
+    second.build("squares", Count(10))
+    table = second.open("squares", "10")
     assert table.name == built.open("squares", "10").name
     assert table.manifest.created
     overwrite(table.folder / "manifest.json", changed_manifest(table.folder / "manifest.json"))
-    return twin
+    return second
 
 
 def changed_manifest(path: Path) -> bytes:
@@ -358,10 +358,10 @@ def changed_manifest(path: Path) -> bytes:
     return replace(parse_manifest(path.read_bytes(), path), machine="another").to_bytes()
 
 
-def test_two_that_push_other_files_of_one_version_do_not_mix_them(
+def test_two_pushes_of_different_files_of_a_version_are_not_mixed(
     built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    twin = written_otherwise(built, memory_path)
+    second = written_otherwise(built, memory_path)
     with monkeypatch.context() as patch:
         cut_after(patch, 0)
         with pytest.raises(StorageError):
@@ -369,24 +369,24 @@ def test_two_that_push_other_files_of_one_version_do_not_mix_them(
     with pytest.raises(
         VersionInUseError, match=r"expected nobody else to push squares/10/.*since 0 minutes, with other"
     ):
-        push(twin, memory)
+        push(second, memory)
     assert listing(open_place(memory)).versions.keys() == set()
     push(built, memory, "squares/20")
     with monkeypatch.context() as patch:
         patch.setattr(transfer, "CLAIM_SECONDS", -1)  # the claim has expired
         begun = cut_after(patch, 1 << 30)
-        push(twin, memory)
+        push(second, memory)
     assert sorted(begun) == ["square.npy", "table.parquet"], "files of the other one are not trusted"
     assert [each.is_moved for each in push(built, memory, "squares/10")] == [False]
     pull(copy := other(memory_path), memory, "squares/10")
     assert copy.open("squares", "10").manifest.machine == "another"
-    assert whole_versions(copy) == names(twin)
+    assert whole_versions(copy) == names(second)
 
 
-def test_overtaken_sender_writes_no_manifest(
+def test_push_overtaken_by_another_writes_no_manifest(
     built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    twin, real = written_otherwise(built, memory_path), MemoryFileSystem.put_file
+    second, real = written_otherwise(built, memory_path), MemoryFileSystem.put_file
 
     def put_file(self: MemoryFileSystem, local: str, name: str, **options: Any) -> None:
         real(self, local, name, **options)
@@ -397,7 +397,7 @@ def test_overtaken_sender_writes_no_manifest(
     with pytest.raises(VersionInUseError, match="found that somebody does, with other files; try again"):
         push(built, memory, "squares/10")
     assert stored("manifest.json") == {}
-    assert names(twin)
+    assert names(second)
 
 
 def test_full_disk_is_refused(
@@ -407,7 +407,7 @@ def test_full_disk_is_refused(
     copy = other(memory_path)
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
-        with pytest.raises(TooLargeError, match=r"expected .* GB of free disk in .*, found 0.0 GB; name the kinds"):
+        with pytest.raises(TooLargeError, match=r"expected .* of free disk in .*, found 1 B; name the kinds"):
             pull(copy, memory)
     with monkeypatch.context() as patch:
 

@@ -283,17 +283,28 @@ def test_seed_chooses_the_sample(toys: Warehouse, monkeypatch: pytest.MonkeyPatc
     assert seen[0] == seen[1] != seen[2]
 
 
-def test_missing_input_is_reported(toys: Warehouse) -> None:
+def test_missing_input_skips_recomputing(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in a warehouse that was pulled in part: the version itself is as it was made."""
     sums = toys.build("square_sums", TEN)
-    squares = toys.open("squares", "10")
-    digest = squares.manifest.digest
-    squares.folder.rename(squares.folder.with_name("r1-00000000"))
-    failed = [finding for finding in findings(toys) if finding.problem]
-    assert [(f.table.folder.name, f.check) for f in failed if f.table] == [
-        (sums.folder.name, "rows recomputed"),
-        ("r1-00000000", "manifest"),
-    ]
-    assert f"expected squares/10@{digest} in" in failed[0].problem
+    digest = toys.open("squares", "10").manifest.digest
+    shutil.rmtree(toys.root / "squares")
+    (skipped,) = (finding for finding in findings(toys) if finding.status is not Status.PASSED)
+    assert (skipped.subject, skipped.check, skipped.status) == (sums.name, "rows recomputed", Status.SKIPPED)
+    assert skipped.text == f"it was computed from squares/10@{digest[:8]}, which is not in {toys.root}"
+    assert verify_warehouse(toys, "square_sums", None, 0, repair=False)
+    shown = capsys.readouterr()
+    assert "1 skipped, 0 failed" in shown.out
+    assert f"ok     {sums.name}: recomputing skipped: {skipped.text}" in shown.err
+
+
+def test_missing_current_version_of_an_input_fails(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
+    """The input is recorded as current, so it was here: that is damage."""
+    sums = toys.build("square_sums", TEN)
+    shutil.rmtree(toys.open("squares", "10").folder)
+    assert not verify_warehouse(toys, None, None, 0, repair=False)
+    shown = capsys.readouterr().err
+    assert "FAILED squares/10: current: no current version squares/10/" in shown
+    assert f"ok     {sums.name}: recomputing skipped: it was computed from squares/10@" in shown
 
 
 def test_digest_must_match_the_lock(toys: Warehouse) -> None:
@@ -365,7 +376,7 @@ def test_repair_of_a_version_and_its_input(toys: Warehouse, name: str) -> None:
 
 
 def test_nothing_is_repaired_from_damaged_versions(toys: Warehouse) -> None:
-    """This holds even when only one kind is repaired."""
+    """Inputs are verified first, even when the repair names another kind."""
     sums = toys.build("square_sums", TEN)
     squares = toys.open("squares", "10")
     for path in (sums.folder / "total.npy", squares.folder / "square.npy"):
@@ -499,7 +510,7 @@ def test_unreadable_is_unchecked_and_invalid_fails(error: Exception) -> None:
 
 
 def test_unchecked_version_is_not_moved(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not moved if reading files or comparing rows fails, and the whole run has not passed."""
+    """If reading files or comparing rows fails, the version stays, and the whole run fails."""
     table = toys.build("squares", TEN)
 
     def fails(*_: Any, **__: Any) -> NoReturn:
@@ -514,7 +525,7 @@ def test_unchecked_version_is_not_moved(toys: Warehouse, monkeypatch: pytest.Mon
     assert verify_warehouse(toys, "squares", None, 0, repair=True)
 
 
-def test_want_of_memory_is_not_damage(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lack_of_memory_is_not_damage(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the system refuses to map or to read, errors for damage are not used."""
     table = toys.build("squares", TEN)
 
@@ -525,7 +536,8 @@ def test_want_of_memory_is_not_damage(toys: Warehouse, monkeypatch: pytest.Monke
         with monkeypatch.context() as patch:
             patch.setattr(f"bgdata.store.{place}", fails)
             (found,) = (each for each in findings(toys) if each.status is not Status.PASSED)
-            assert (found.status, "memory" in found.text) == (Status.UNCHECKED, True), (place, found.text)
+            assert found.status == Status.UNCHECKED, (place, found.text)
+            assert "memory" in found.text, (place, found.text)
     with monkeypatch.context() as patch:
         patch.setattr("bgdata.store.storage.os.open", fails)
         with pytest.raises(StorageError, match="cannot allocate memory"):

@@ -25,7 +25,7 @@ def query_rows(client: TestClient, query: str) -> list[dict[str, object]]:
     return found
 
 
-def test_rules_equal_those_of_the_command(client: TestClient, site_root: Path) -> None:
+def test_page_shows_the_rules_of_the_command(client: TestClient, site_root: Path) -> None:
     corpus = "selfplay/" + RULE_TABLE.partition("-of-")[2]
     rows = json.loads(succeeds(site_root, "race-rules", corpus, "--table", "6x6", "--format", "json"))
     found = client.get(f"/race.json?rules={RULE_TABLE}").json()["rules"]

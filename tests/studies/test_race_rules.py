@@ -1,4 +1,4 @@
-"""Tests of rules of thumb for races: twins, published examples and invalid input."""
+"""Tests of rules of thumb for races: references, published examples and invalid input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.studies.race_rules import NAMES, RULES, Penalties, penalized_pips, race_decision
-from tests.reference import race_rules as twin
+from tests.reference import race_rules as reference
 from tests.subtests import all_raise
 
 
@@ -33,27 +33,27 @@ def random_pairs() -> list[tuple[list[int], list[int]]]:
     ]
 
 
-def test_every_rule_has_a_twin() -> None:
-    assert {**twin.BY_LAYOUT, **twin.BY_EFFECTIVE_PIPS}.keys() == RULES.keys()
+def test_every_rule_has_a_reference() -> None:
+    assert {**reference.BY_LAYOUT, **reference.BY_EFFECTIVE_PIPS}.keys() == RULES.keys()
     assert NAMES[: len(RULES)] == tuple(RULES)
-    assert [name for name, rule in RULES.items() if rule.is_effective] == list(twin.BY_EFFECTIVE_PIPS)
+    assert [name for name, rule in RULES.items() if rule.is_effective] == list(reference.BY_EFFECTIVE_PIPS)
     assert all(rule.source for rule in RULES.values())
 
 
-@pytest.mark.parametrize("rule", twin.BY_LAYOUT)
-def test_rules_equal_their_twins(rule: str) -> None:
-    expected = [twin.BY_LAYOUT[rule](own, other) for own, other in random_pairs()]
+@pytest.mark.parametrize("rule", reference.BY_LAYOUT)
+def test_rules_match_their_references(rule: str) -> None:
+    expected = [reference.BY_LAYOUT[rule](own, other) for own, other in random_pairs()]
     assert [tuple(race_decision(rule, own, other)) for own, other in random_pairs()] == expected
     assert len(set(expected)) >= 4  # all of no double, double, redouble and pass occur
 
 
-@pytest.mark.parametrize("rule", twin.BY_EFFECTIVE_PIPS)
-def test_rules_of_effective_pips_equal_their_twins(rule: str) -> None:
+@pytest.mark.parametrize("rule", reference.BY_EFFECTIVE_PIPS)
+def test_rules_of_effective_pips_match_their_references(rule: str) -> None:
     """Counts are in eighths of a pip, which are exact in floating point."""
     random = np.random.default_rng(12)
     counts = random.integers(56, 900, (1000, 2)) / 8
     counts[:, 1] = counts[:, 0] + random.integers(-40, 120, 1000) / 8
-    expected = [twin.BY_EFFECTIVE_PIPS[rule](Fraction(own), Fraction(other)) for own, other in counts.tolist()]
+    expected = [reference.BY_EFFECTIVE_PIPS[rule](Fraction(own), Fraction(other)) for own, other in counts.tolist()]
     found = [tuple(race_decision(rule, [1], [1], (own, other))) for own, other in counts.tolist()]
     assert found == expected
     assert len(set(expected)) >= 4
@@ -103,9 +103,9 @@ def test_published_example_of_effective_pips_is_reproduced() -> None:
 def test_penalized_pips_include_counts_of_keith_and_thorp() -> None:
     layouts = np.array([own for own, _ in random_pairs()[:600]], np.int8)
     keith = Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1)
-    assert penalized_pips(layouts, keith).tolist() == [twin.keith_count(layout) for layout in layouts.tolist()]
+    assert penalized_pips(layouts, keith).tolist() == [reference.keith_count(layout) for layout in layouts.tolist()]
     thorp = Penalties(ace=1, checker=2, point=1)
-    assert penalized_pips(layouts, thorp).tolist() == [twin.thorp_count(layout) for layout in layouts.tolist()]
+    assert penalized_pips(layouts, thorp).tolist() == [reference.thorp_count(layout) for layout in layouts.tolist()]
     odd = penalized_pips(layouts, Penalties(odd=3)) - penalized_pips(layouts, Penalties())
     assert odd.tolist() == [3 * (sum(layout) % 2) for layout in layouts.tolist()]
 

@@ -11,7 +11,7 @@ import pytest
 
 from bgdata.studies.race_rules import FOUND, NAMES, Penalties, penalized_pips, side_counts
 from bgdata.studies.race_scores import STEPS, is_tested, merge_sums, pair_sums
-from tests.reference import race_rules as twin
+from tests.reference import race_rules as reference
 from tests.reference.bearoff import equities, layouts, mean_rolls, race
 
 LAYOUTS = layouts(4, 3)[1:]
@@ -28,17 +28,17 @@ def effective_pips() -> list[Fraction]:
     return [mean_rolls(race(layout, 0)) * Fraction(49, 6) for layout in LAYOUTS]
 
 
-def plain(own: twin.Layout, other: twin.Layout) -> twin.Answer:
+def plain(own: reference.Layout, other: reference.Layout) -> reference.Answer:
     """Answer of found rules with the limits of the later rows of LIMITS."""
-    ahead = twin.pips(other) - twin.pips(own)
+    ahead = reference.pips(other) - reference.pips(own)
     return ahead >= 1, ahead >= 2, ahead <= 5
 
 
-def decisions(rule: str, own: int, other: int) -> twin.Answer:
-    if rule in twin.BY_EFFECTIVE_PIPS:
-        return twin.BY_EFFECTIVE_PIPS[rule](effective_pips()[own], effective_pips()[other])
-    found = {"found-equal": twin.keith, "found-played": plain, "found-longer": plain}
-    return {**twin.BY_LAYOUT, **found}[rule](LAYOUTS[own], LAYOUTS[other])
+def decisions(rule: str, own: int, other: int) -> reference.Answer:
+    if rule in reference.BY_EFFECTIVE_PIPS:
+        return reference.BY_EFFECTIVE_PIPS[rule](effective_pips()[own], effective_pips()[other])
+    found = {"found-equal": reference.keith, "found-played": plain, "found-longer": plain}
+    return {**reference.BY_LAYOUT, **found}[rule](LAYOUTS[own], LAYOUTS[other])
 
 
 def margins_of(own: int, other: int) -> tuple[Fraction, Fraction, Fraction]:

@@ -1,4 +1,4 @@
-"""Networks with conditional outputs: every game against a twin, and what each trial may not do."""
+"""Networks with conditional outputs: every game against a reference, and what each trial may not do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def trained(games: int) -> tuple[TurnNetworks, NDArray[np.int64]]:
     return networks, totals
 
 
-def twin_of(networks: TurnNetworks, trial: Trial) -> TrialNetwork:
+def reference_of(networks: TurnNetworks, trial: Trial) -> TrialNetwork:
     """The network of a trial, unpacked."""
     return TrialNetwork(TRIALS[trial], *numbers_of(networks.weights[trial], networks.biases[trial], UNITS))
 
@@ -39,19 +39,19 @@ def test_names_of_trials() -> None:
 
 
 @pytest.mark.parametrize("trial", Trial)
-def test_games_are_those_of_the_twin(trial: Trial) -> None:
+def test_games_match_the_reference(trial: Trial) -> None:
     """Game by game, turns and ends are the same, all weights afterwards, and the chances at the start."""
-    networks, twin = new_trial_networks(UNITS, SEED), twin_of(new_trial_networks(UNITS, SEED), trial)
+    networks, reference = new_trial_networks(UNITS, SEED), reference_of(new_trial_networks(UNITS, SEED), trial)
     for game in range(2):
         totals = np.zeros((len(Trial), 3), np.int64)
         train_trials(networks, RATE, SEED, game, 1, totals)
-        points, turns = twin.play_trial(SEED, game, RATE)
+        points, turns = reference.play_trial(SEED, game, RATE)
         assert totals[trial].tolist() == [turns, points == 2, points == 3]
-        for found, numbers in zip(twin_of(networks, trial).numbers, twin.numbers, strict=True):
+        for found, numbers in zip(reference_of(networks, trial).numbers, reference.numbers, strict=True):
             assert found == pytest.approx(numbers, abs=2e-4)
     for side in (0, 1):
-        outputs = twin.answer(twin.inputs(START, 0, side))[1].tolist()
-        expected = twin.chances(outputs, twin.mask(START, 0))
+        outputs = reference.answer(reference.inputs(START, 0, side))[1].tolist()
+        expected = reference.chances(outputs, reference.mask(START, 0))
         assert trial_chances_at_start(networks)[trial, side] == pytest.approx(expected, abs=2e-4)
 
 

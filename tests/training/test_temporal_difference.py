@@ -126,7 +126,7 @@ def test_learning_order_is_by_network_and_random() -> None:
     assert rows.tolist() != learning_order(boards, turns, seed=6, number=5)[0].tolist()
 
 
-def test_too_high_rate_is_one_line() -> None:
+def test_too_high_rate_gives_a_one_line_error() -> None:
     trainer = Trainer(replace(TINY, round_games=20), NO_TABLES)
     trainer.recipe = replace(
         trainer.recipe, learning_rate=1e38, final_learning_rate=1e38
@@ -290,7 +290,7 @@ def test_bearoff_sample_is_random_and_exact(table: TwoSidedTable, sample: Bearof
 
 
 def test_bearoff_error_is_of_the_race_network(sample: BearoffSample) -> None:
-    """Without tables; 0 for a network that is always right."""
+    """The race network evaluates without tables. The error of a network that is always right is 0."""
     networks = random_networks(0)
     found = evaluations(networks, NO_TABLES, sample.boards)
     assert set(found.sources.tolist()) == {AnswerSource.RACE_NETWORK}

@@ -1,4 +1,4 @@
-"""Networks with the turn as input: every game against a twin, and the effect of wrong inputs."""
+"""Networks with the turn as input: every game against a reference, and the effect of wrong inputs."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def trained(games: int, *, units: int = UNITS, seed: int = SEED) -> tuple[TurnNe
     return networks, totals
 
 
-def twin_of(networks: TurnNetworks, arm: Arm) -> Network:
-    """The network of an arm as a twin."""
+def reference_of(networks: TurnNetworks, arm: Arm) -> Network:
+    """The network of an arm as a reference."""
     weights, biases = networks.weights[arm], networks.biases[arm]
     end = 198 * UNITS
     first, later = weights[:end].reshape(198, UNITS), weights[end:].reshape(5, UNITS)
@@ -42,18 +42,18 @@ def test_arms_have_the_names_of_the_kind() -> None:
 
 
 @pytest.mark.parametrize("arm", Arm)
-def test_games_equal_the_twin(arm: Arm) -> None:
+def test_games_match_the_reference(arm: Arm) -> None:
     """Game by game, turns and ends are the same, all weights afterwards, and the chances at the start."""
-    networks, twin = new_turn_networks(UNITS, SEED), twin_of(new_turn_networks(UNITS, SEED), arm)
+    networks, reference = new_turn_networks(UNITS, SEED), reference_of(new_turn_networks(UNITS, SEED), arm)
     for game in range(2):
         totals = np.zeros((3, 3), np.int64)
         train_arms(networks, RATE, SEED, game, 1, totals)
-        points, turns = twin.play(SEED, game, RATE)
+        points, turns = reference.play(SEED, game, RATE)
         assert totals[arm].tolist() == [turns, points == 2, points == 3]
-        for found, expected in zip(twin_of(networks, arm).numbers, twin.numbers, strict=True):
+        for found, expected in zip(reference_of(networks, arm).numbers, reference.numbers, strict=True):
             assert found == pytest.approx(expected, abs=1e-4)
     for side in (0, 1):
-        expected = twin.answer(twin.inputs(START, 0, side))[1]
+        expected = reference.answer(reference.inputs(START, 0, side))[1]
         assert chances_at_start(networks)[arm, side] == pytest.approx(expected, abs=1e-4)
 
 
@@ -83,7 +83,7 @@ def test_missing_inputs_are_not_learned() -> None:
 
 
 def test_training_does_not_depend_on_threads_and_batches() -> None:
-    """All games at once, or in two parts."""
+    """Games are played all at once, or in two parts."""
     whole, totals = trained(6)
     with threads(1):
         alone, _ = trained(6)

@@ -45,7 +45,7 @@ def data(root: Path, *arguments: str) -> object:
     return json.loads(succeeds(root, *arguments, "--format", "json"))
 
 
-def test_lists_and_kinds_equal_those_of_the_commands(client: TestClient, site_root: Path) -> None:
+def test_lists_equal_those_of_the_commands(client: TestClient, site_root: Path) -> None:
     assert client.get("/table.json").json() == data(site_root, "list")
     for kind in ("bearoff_two_sided", "claims", "selfplay", "positions"):
         assert client.get(f"/table/{kind}.json").json() == data(site_root, "explain", kind)
@@ -351,7 +351,8 @@ CRAWFORD = f""" 3 point match
 
 
 def test_filters_find_known_games(known: tuple[TestClient, str]) -> None:
-    """Twelve points at a cube of 4, or three at 1, are a backgammon. A missed double is found by judging."""
+    """Three games are known: two backgammons, of twelve points at a cube of 4 and of three at 1, and one with a
+    missed double."""
     client, where = known
     games = {row["game"]: row["points_won"] for row in client.get(f"{where}.json").json()}
     assert games == {0: 12, 1: 1, 2: 3, 3: 1}
@@ -402,7 +403,7 @@ def test_replay_draws_and_links_the_turns(known: tuple[TestClient, str]) -> None
 
 
 def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
-    """They are judged in the replay, the errors, the totals and JSON, with the words of `bgdata analyze`."""
+    """The replay, the errors, the totals and JSON contain them, with the words of `bgdata analyze`."""
     client, where = known
     found = client.get(f"{where}/3.json").json()
     losses = found["cube_losses"]

@@ -14,7 +14,7 @@ import bgdata
 from bgdata.game.position import Position
 from bgdata.web.app import create_app
 from bgdata.web.site import Limits
-from tests.command_line import POSITION
+from tests.command_line import POSITION, position_id
 from tests.web.reading import serving
 
 if TYPE_CHECKING:
@@ -28,10 +28,11 @@ PAGES = (
     "/", "/table", "/table/bearoff_two_sided", "/table/bearoff_two_sided/3x3", "/table/selfplay_labels", "/claims",
     f"/position/{START}", f"/position/{START}?roll=31&away=2-4&met=published-12", f"/position/{POSITION}",
     f"/where/{START}", f"/probe/{POSITION}", f"/cube-map/{START}?met=published-12&length=4", f"/rollout/{POSITION}",
+    f"/choices/{POSITION}?roll=21", f"/choices/{POSITION}",
     "/match-equity", "/match-equity?met=published-12&away=3-5", "/openings?objective=double-match-point", "/players",
-    "/race", "/race?by=equal", f"/position/{START}?undo={POSITION}",
+    "/race", "/race?by=equal", f"/position/{START}?setup=1",
     "/sql?q=select position_id, equity from opening_book limit 3", "/game/selfplay/pubeval-20-seed-3",
-    "/game/selfplay/pubeval-20-seed-3/3?turn=4", "/position/nonsense", "/nowhere",
+    "/game/selfplay/pubeval-20-seed-3/3?turn=4", "/position/nonsense", "/position/AAAAAAAAAAAAAA", "/nowhere",
 )  # fmt: skip
 
 
@@ -84,29 +85,41 @@ def place_of(page: Page, x: int, y: int) -> tuple[float, float]:
     return box["x"] + x * box["width"] / 660, box["y"] + y * box["height"] / 548
 
 
-def test_dragging_a_checker_changes_the_address(opened: Opener, host: str) -> None:
-    """A checker dropped beside the board stays; checkers on the bar can be dragged too."""
-    page = opened(f"/position/{START}")
-    page.get_by_text("Set up another position").click()
-    page.locator("#board").scroll_into_view_if_needed()
-    page.mouse.move(*place_of(page, 356 + 5 * 40 + 20, 80))
+PLACES = {  # places in the board's picture
+    "24": (576, 80), "23": (536, 80), "1": (576, 470), "2": (536, 470), "6": (376, 470), "bar": (332, 230),
+    "own off": (628, 450), "own cube": (34, 470), "die": (450, 274), "own score": (300, 540),
+    "6 of the opponent": (376, 80),
+}  # fmt: skip
+
+
+def drag_checker(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Move a checker with the mouse, between screen coordinates."""
+    page.mouse.move(*start)
     page.mouse.down()
-    page.mouse.move(*place_of(page, 356 + 4 * 40 + 20, 80), steps=4)
+    page.mouse.move(*end, steps=4)
     page.mouse.up()
+
+
+def test_dragging_a_checker_changes_the_address(opened: Opener, host: str) -> None:
+    page = opened(f"/position/{START}")
+    page.get_by_text("Set up a position").click()
+    page.locator("#board").scroll_into_view_if_needed()
+    drag_checker(page, place_of(page, *PLACES["24"]), place_of(page, *PLACES["23"]))
     board = list(Position(START).board)
     board[24], board[23] = board[24] - 1, board[23] + 1
     page.wait_for_url(f"{host}/position/{Position(board).id}*")
     assert "Before the roll" in page.locator("h1").inner_text()
-    page.get_by_role("link", name="undo", exact=True).click()
-    page.wait_for_url(f"{host}/position/{START}*")
+    page.get_by_role("button", name="Take back").click()
+    wait_for_address(page, f"{host}/position/{START}")
+    assert page.get_by_role("button", name="Take back").is_hidden()
+
+
+def test_checker_dropped_beside_the_board_stays(opened: Opener, host: str) -> None:
     page = opened(f"/position/{START}")
-    page.get_by_text("Set up another position").click()
-    for target in ((700, 300), place_of(page, 576, 80)):
-        page.mouse.move(*place_of(page, 376, 470))
-        page.mouse.down()
-        page.mouse.move(*target)
-        page.mouse.up()
-    page.wait_for_url(f"{host}/position/*undo=*")
+    page.get_by_text("Set up a position").click()
+    beside_the_board = (700, 300)
+    drag_checker(page, place_of(page, *PLACES["6"]), beside_the_board)
+    drag_checker(page, place_of(page, *PLACES["6"]), place_of(page, *PLACES["24"]))  # the only move that counts
     board = list(Position(START).board)
     board[6], board[24] = board[6] - 1, board[24] + 1
     wait_for_address(page, f"{host}/position/{Position(board).id}")
@@ -117,18 +130,12 @@ def wait_for_address(page: Page, address: str) -> None:
     page.wait_for_url(lambda url: url.partition("?")[0].partition("#")[0] == address)
 
 
-PLACES = {  # places in the board's picture
-    "24": (576, 80), "1": (576, 470), "2": (536, 470), "6": (376, 470), "bar": (332, 230), "own off": (628, 450),
-    "own cube": (34, 470), "die": (450, 274), "own score": (300, 540),
-}  # fmt: skip
-
-
 def tap_places(page: Page, host: str, *places: str) -> tuple[Position, dict[str, str]]:
     """Tap places of the board, and return the position and query of the new address."""
     before = page.url
     for place in places:
         page.touchscreen.tap(*place_of(page, *PLACES[place]))
-    page.wait_for_function("before => location.href != before && document.readyState == 'complete'", arg=before)
+    page.wait_for_function("before => location.href != before", arg=before)
     page.locator("#board").scroll_into_view_if_needed()
     parts = urlsplit(page.url.removeprefix(host))
     return Position(unquote(parts.path).removeprefix("/position/")), dict(parse_qsl(parts.query))
@@ -139,7 +146,7 @@ def test_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
     page = opened(
         f"/position/{START}?met=published-12", viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True
     )
-    page.get_by_text("Set up another position").click()
+    page.get_by_text("Set up a position").click()
     page.evaluate("scrollTo(0, 0)")
     board = list(Position(START).board)
 
@@ -162,8 +169,8 @@ def test_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
     page.touchscreen.tap(*place_of(page, *PLACES["6"]))  # a point of the other side: no change
     page.locator("h1").tap()
     assert (page.url, page.locator(".held").count()) == (here, 0)
-    assert tap_places(page, host, "own cube")[1] | {"undo": ""} == {
-        "cube": "2", "owner": "on_roll", "met": "published-12", "undo": "",
+    assert tap_places(page, host, "own cube")[1] == {
+        "cube": "2", "owner": "on_roll", "met": "published-12", "setup": "1",
     }  # fmt: skip
     assert tap_places(page, host, "own cube")[1]["cube"] == "4"
     assert tap_places(page, host, "die")[1]["roll"] == "11"
@@ -171,23 +178,47 @@ def test_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
     assert page.evaluate("document.activeElement.name") == "own"
     page.locator("select[name=own]").select_option("3")
     page.wait_for_url("**away=3-3**")
-    page.get_by_role("link", name="undo", exact=True).click()
+    page.get_by_role("button", name="Take back").click()
     page.wait_for_url("**roll=11&cube=4&owner=on_roll**")
 
 
-def test_copying_completion_and_rollouts(opened: Opener) -> None:
-    """Copying a notation is confirmed, SQL names are completed, and a rollout continues to its last game."""
+def test_copying_a_notation_is_confirmed(opened: Opener) -> None:
     page = opened(f"/position/{START}", permissions=["clipboard-read", "clipboard-write"])
     page.locator(".names code", has_text=START).first.click()
     page.locator(".copied", has_text="copied").wait_for()
     assert START in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_sql_names_are_completed(opened: Opener) -> None:
     page = opened("/sql")
     box = page.locator("textarea")
     box.press_sequentially("from bearoff_two")
     box.press("Tab")
     assert box.input_value() == "from bearoff_two_sided"
+
+
+def test_rollout_continues_to_its_last_game(opened: Opener) -> None:
     page = opened(f"/rollout/{POSITION}")
     page.wait_for_function("() => document.querySelector('[data-count]').textContent == '360'")
+
+
+def test_rollout_of_plays_is_stopped_and_kept(opened: Opener) -> None:
+    """A click begins it, another stops it. It is still there after a reload, and continues unless it was stopped."""
+    page = opened(f"/position/{POSITION}?roll=31&cube=1")
+    assert page.locator(".plays .rolled").first.is_hidden()
+    page.get_by_role("button", name="Roll out", exact=True).click()
+    page.wait_for_function("() => document.querySelector('.plays [data-value]').textContent.includes('±')")
+    page.get_by_role("button", name="Stop").or_(page.get_by_role("button", name="Go on rolling out")).click()
+    kept = page.locator(".plays [data-value]").first
+    assert "±" in kept.inner_text()
+    page.reload()
+    assert "±" in kept.inner_text()
+    assert "games each" in page.locator("[data-rollout]").inner_text()
+    page = opened(f"/position/{POSITION}?cube=1")
+    page.get_by_role("button", name="Roll out", exact=True).click()
+    page.locator(".cubes [data-value]").first.wait_for()
+    page.reload()
+    page.wait_for_function("() => document.querySelector('[data-rollout]').textContent.includes('360 games each')")
 
 
 def test_play_shows_arrows_and_links_to_the_next_position(opened: Opener, host: str) -> None:
@@ -207,10 +238,101 @@ def test_play_shows_arrows_and_links_to_the_next_position(opened: Opener, host: 
     assert float(own.replace("−", "-")) == pytest.approx(found, abs=6e-5)
 
 
+def test_dragged_checker_follows_the_pointer(opened: Opener) -> None:
+    """The checker itself moves; it returns if it is let go where it cannot stand."""
+    page = opened(f"/position/{START}?setup=1")
+    before = page.locator("#board svg circle").count()
+    page.mouse.move(*place_of(page, *PLACES["24"]))
+    page.mouse.down()
+    page.mouse.move(*place_of(page, 300, 300), steps=3)
+    assert page.locator("#board svg circle").count() == before
+    box = page.locator(".dragged").bounding_box()
+    assert box
+    x, y = place_of(page, 300, 300)
+    assert (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) == pytest.approx((x, y), abs=2)
+    page.mouse.move(*place_of(page, *PLACES["6 of the opponent"]))
+    page.mouse.up()
+    assert (page.locator(".dragged").count(), page.locator("#board svg circle").count()) == (0, before)
+    assert "The other side holds 19." in page.locator(".by-pointer").inner_text()
+
+
+def test_position_is_set_up_by_keys_alone(opened: Opener, host: str) -> None:
+    """The test goes from the editor to a bearoff with a roll and a play."""
+    page = opened(f"/position/{START}")
+    press = page.keyboard.press
+    while page.evaluate("document.activeElement.tagName") != "SUMMARY":
+        press("Tab")
+    press("Enter")
+    press("Tab")
+    assert page.evaluate("document.activeElement.value") == "clear"
+    press("Enter")
+    wait_for_address(page, f"{host}/position/AAAAAAAAAAAAAA")
+    while page.evaluate("document.activeElement.id") != "board":
+        press("Shift+Tab")
+    for key in ("-", "-", "ArrowDown", "+", "+", "ArrowLeft", "+"):  # on 24, on 1 and on 2
+        press(key)
+    expected = position_id([2], [2, 1])
+    wait_for_address(page, f"{host}/position/{expected}")
+    assert page.evaluate("document.activeElement.id") == "board"
+    for key in (" ", "ArrowLeft", " "):  # picked up on 2, put down on 3
+        press(key)
+    wait_for_address(page, f"{host}/position/{position_id([2], [2, 0, 1])}")
+    for key in ("ArrowLeft", "ArrowLeft", "+", "+"):
+        press(key)
+    wait_for_address(page, f"{host}/position/{position_id([2], [2, 0, 1, 0, 2])}")
+    press("2")
+    press("1")
+    page.wait_for_url("**roll=21**")
+    assert page.locator("h1").inner_text().startswith("21 to play: ")
+    while page.evaluate("!document.activeElement.closest('.plays a')"):
+        press("Tab")
+    press("ArrowDown")
+    name = page.evaluate("document.activeElement.textContent")
+    assert name == page.locator(".plays a").nth(1).inner_text()
+    page.wait_for_function("n => document.querySelector('#board desc').textContent.endsWith(`Play: ${n}.`)", arg=name)
+    press("Enter")
+    page.wait_for_function("() => document.querySelector('h1').textContent.startsWith('Before the roll')")
+
+
+def test_numbers_typed_in_fields_count_after_enter(opened: Opener, host: str) -> None:
+    page = opened(f"/position/{START}?setup=1")
+    page.locator("input[name=p24]").fill("1")
+    page.locator("input[name=p23]").fill("1")
+    page.keyboard.press("Enter")
+    board = list(Position(START).board)
+    board[24], board[23] = 1, 1
+    wait_for_address(page, f"{host}/position/{Position(board).id}")
+    assert page.evaluate("document.activeElement.name") == "p23"
+    page.locator("main input[name=q]").fill("nonsense")
+    page.keyboard.press("Enter")
+    page.get_by_text("expected one of position id").wait_for()
+    assert page.locator("main input[name=q]").input_value() == "nonsense"
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
+def test_board_stays_in_view_beside_its_plays(opened: Opener, size: tuple[int, int]) -> None:
+    page = opened(f"/position/{START}?roll=31&plays=60", viewport={"width": size[0], "height": size[1]})
+    page.locator(".plays a").last.hover()
+    page.wait_for_function("() => document.querySelector('#board desc').textContent.includes('Play: ')")
+    box = page.locator("#board svg").bounding_box()
+    assert box
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= size[1]
+
+
+def test_tapped_play_stays_on_the_board(opened: Opener) -> None:
+    page = opened(f"/position/{START}?roll=31", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page.locator(".plays tbody tr").nth(1).locator("td").nth(1).tap()
+    page.wait_for_function("() => document.querySelector('#board desc').textContent.includes('Play: ')")
+    assert page.locator(".plays .chosen").count() == 1
+    page.locator(".plays tbody tr").nth(1).locator("td").nth(1).tap()
+    page.wait_for_function("() => !document.querySelector('#board desc').textContent.includes('Play: ')")
+
+
 def test_pages_work_without_javascript(opened: Opener, host: str) -> None:
     """The test sets up a position in the form, chooses a roll, and runs SQL."""
     page = opened(f"/position/{START}", java_script_enabled=False)
-    page.get_by_text("Set up another position").click()
+    page.get_by_text("Set up a position").click()
     page.locator("input[name=p24]").fill("1")
     page.locator("input[name=p23]").fill("1")
     page.locator("input[name=edit]").check()
@@ -218,12 +340,11 @@ def test_pages_work_without_javascript(opened: Opener, host: str) -> None:
     board = list(Position(START).board)
     board[24], board[23] = 1, 1
     wait_for_address(page, f"{host}/position/{Position(board).id}")
-    page.locator("#editor button", has_text="Flip").click()
+    page.locator("#editor button", has_text="Mirror").click()
     wait_for_address(page, f"{host}/position/{Position(board).flip().id}")
     for expected in (Position(board).id, START):
-        page.get_by_role("link", name="undo", exact=True).click()
+        page.go_back()
         wait_for_address(page, f"{host}/position/{expected}")
-    assert not page.get_by_role("link", name="undo", exact=True).count()
     page.goto(f"/position/{Position(board).id}")
     page.locator(".heat a").first.click()
     page.wait_for_url(f"{host}/position/{Position(board).id}?roll=11")

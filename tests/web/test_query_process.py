@@ -221,10 +221,10 @@ def test_too_large_answers_are_refused(small: TestClient, query: str, message: s
     assert error_for(small, query, form).startswith(message)
 
 
-def test_query_that_fails_late_has_its_error(client: TestClient) -> None:
-    late = "select (case when range = 3000 then 'x' else '1' end)::int as a from range(200000)"
+def test_error_after_thousands_of_rows_is_reported(client: TestClient) -> None:
+    query = "select (case when range = 3000 then 'x' else '1' end)::int as a from range(200000)"
     for form in ("csv", "parquet"):
-        assert "Could not convert string 'x' to INT32" in error_for(client, late, form)
+        assert "Could not convert string 'x' to INT32" in error_for(client, query, form)
 
 
 def test_query_process_that_cannot_start_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

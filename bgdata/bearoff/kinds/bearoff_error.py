@@ -16,8 +16,9 @@ from bgdata.store.parameters import Parameters
 
 @dataclass(frozen=True)
 class ErrorParameters(Parameters):
-    """Both sides have 1 to `checkers` on points 1 to `points`. `combination` is one of: independent races (plain), less
-    their mean excess (corrected), with the next roll tried (one-roll), or both."""
+    """Parameters of `bearoff_error`: both sides have 1 to `checkers` checkers on points 1 to `points`. `combination` is
+    one of: independent races (plain), less their mean excess (corrected), with the next roll tried (one-roll), or
+    both."""
 
     later: ClassVar[tuple[str, ...]] = ("combination",)
 
@@ -28,7 +29,7 @@ class ErrorParameters(Parameters):
 
     @property
     def is_corrected(self) -> bool:
-        """Whether the mean excess is subtracted."""
+        """Whether the mean excess is subtracted from equities."""
         return "corrected" in self.combination
 
     @property
@@ -40,8 +41,8 @@ class ErrorParameters(Parameters):
 P = TypeVar("P", bound=ErrorParameters)
 
 
-class CombinationError(Dataset[P]):
-    """Base of this kind and of `race_error`: the error of combining two one-sided tables."""
+class CombinationErrorTable(Dataset[P]):
+    """Base of the kinds `bearoff_error` and `race_error`: the error of combining two one-sided tables."""
 
     combinations: ClassVar[tuple[str, ...]]
     most_checkers = MAX_CHECKERS
@@ -64,8 +65,8 @@ class CombinationError(Dataset[P]):
         }
 
 
-class BearoffError(CombinationError[ErrorParameters]):
-    """Every ordered pair of non-empty layouts."""
+class BearoffErrorTable(CombinationErrorTable[ErrorParameters]):
+    """Kind `bearoff_error`: the error of the combined equity. One row per ordered pair of non-empty layouts."""
 
     name = "bearoff_error"
     revision = 2  # 2: Parquet holds all columns, as SQL shows them
@@ -108,4 +109,4 @@ class BearoffError(CombinationError[ErrorParameters]):
         return Estimate(rows=count**2, disk_bytes=count**2 * 15, memory_bytes=count**2 * 28 + 2**28)
 
 
-DATASET = BearoffError()
+DATASET = BearoffErrorTable()

@@ -8,7 +8,8 @@ from bgdata.store.dataset import Column
 
 
 class BearoffGammon(RaceDataset):
-    """The race ends when the first checker is off."""
+    """Kind `bearoff_gammon`: distributions of the rolls until a side with 15 checkers bears off its first one. One row
+    per layout."""
 
     name = "bearoff_gammon"
     summary = (

@@ -26,13 +26,12 @@ DEFAULT_MET = MATCH_EQUITY.slug(MATCH_EQUITY.defaults[0])
 
 @dataclass(frozen=True)
 class MatchBearoffParameters(Parameters):
-    """Both sides have up to `checkers` on points 1 to `points`; the player on roll needs `away` points, the opponent
-    `opponent_away`.
+    """Parameters of `bearoff_match`: both sides have up to `checkers` checkers on points 1 to `points`; the player on
+    roll needs `away` points, the opponent `opponent_away`.
 
     `met` is the name of a match equity table. `met_source` is the kind/variant that contains this table, by default
     match_equity/MET, and `met_recipe` the parameters of that variant for
-    `selfplay.kinds.shared.rollouts.variant_input`.
-    """
+    `selfplay.kinds.shared.rollouts.variant_input`."""
 
     size_names = ("points", "checkers")
     points: int = 6
@@ -46,7 +45,7 @@ class MatchBearoffParameters(Parameters):
     met_recipe: Given = NONE_GIVEN
 
     def score(self) -> MatchScore:
-        """The match score. Raises InvalidScoreError."""
+        """The match score. Raises InvalidScoreError if it cannot occur."""
         return MatchScore(self.away, self.opponent_away, self.is_crawford)
 
     def source(self) -> VersionRef:
@@ -55,7 +54,8 @@ class MatchBearoffParameters(Parameters):
 
 
 class BearoffMatch(Dataset[MatchBearoffParameters]):
-    """Every ordered pair, including pairs with an empty side."""
+    """Kind `bearoff_match`: exact match winning chances (MWC) at one score and cube value. One row per ordered pair of
+    layouts, also pairs with an empty side."""
 
     name = "bearoff_match"
     revision = 2  # 2: Parquet holds all columns, as SQL shows them
@@ -119,7 +119,8 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
         self.inputs(parameters)
 
     def complete(self, parameters: MatchBearoffParameters, warehouse: Versions) -> MatchBearoffParameters:
-        """The parameters with `met_source` and `met_recipe` of the match equity table. Raises MissingTableError."""
+        """The parameters with `met_source` and `met_recipe` of the match equity table. Raises MissingTableError if it
+        is missing."""
         known = [MATCH_EQUITY.slug(each) for each in (*MATCH_EQUITY.defaults, MATCH_EQUITY.smallest)]
         if parameters.met_source or parameters.met in known:
             return parameters

@@ -96,7 +96,8 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
 
 
 def match_cube(parameters: MatchBearoffParameters, inputs: Mapping[str, Table]) -> MatchCube:
-    """The cube of the match, with the match equity table of the recipe. Raises MissingTableError."""
+    """The cube of the match, with the match equity table of the recipe. Raises MissingTableError if the warehouse does
+    not contain that table."""
     met = met_of_arrays(inputs["met"].arrays(), parameters.met)
     met.at(parameters.score())  # refuses a score beyond the table here rather than a later one
     return MatchCube(parameters.score(), met.at)

@@ -19,20 +19,21 @@ POSITION_COLUMNS = (
 
 @dataclass(frozen=True)
 class RaceParameters(Parameters):
-    """The side has 15 checkers on points 1 to `points`."""
+    """Parameters of one-sided tables: the side has 15 checkers on points 1 to `points`."""
 
     size_names = ("points",)
     points: int = 6
 
 
 def race_inputs(points: int) -> dict[str, tuple[str, Parameters]]:
-    """The one-sided and the gammon table of these points, as inputs by name."""
+    """The one-sided and the gammon table of `points` points, as inputs by name."""
     race = RaceParameters(points)
     return {"one_sided": ("bearoff_one_sided", race), "gammon": ("bearoff_gammon", race)}
 
 
 class RaceDataset(Dataset[RaceParameters]):
-    """A table of distributions of rolls. Subclasses define the goal that ends the race."""
+    """Base of the kinds `bearoff_one_sided` and `bearoff_gammon`: distributions of the number of rolls until a goal is
+    reached. Subclasses define the goal."""
 
     revision = 1
     parameters = RaceParameters
@@ -73,7 +74,8 @@ class RaceDataset(Dataset[RaceParameters]):
 
 
 class BearoffOneSided(RaceDataset):
-    """The race ends when all checkers are off."""
+    """Kind `bearoff_one_sided`: distributions of the rolls until a side has borne off all checkers. One row per
+    layout."""
 
     name = "bearoff_one_sided"
     summary = "Chance of being off in exactly n rolls for every layout, playing for the fewest expected rolls."

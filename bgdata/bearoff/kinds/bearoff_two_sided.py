@@ -28,7 +28,7 @@ ROW_HASHES = "equities_row_sha256"
 
 
 def check_size(points: int, checkers: int, most_checkers: int = MAX_CHECKERS) -> None:
-    """Raise InvalidParameterError for an impossible size of a table."""
+    """Raise InvalidParameterError if no table of this size can exist."""
     if not (1 <= points <= MAX_POINTS and 1 <= checkers <= most_checkers):
         raise InvalidParameterError(
             f"expected 1 to {MAX_POINTS} points and 1 to {most_checkers} checkers, "
@@ -38,7 +38,7 @@ def check_size(points: int, checkers: int, most_checkers: int = MAX_CHECKERS) ->
 
 @dataclass(frozen=True)
 class TwoSidedParameters(Parameters):
-    """Both sides have up to `checkers` on points 1 to `points`."""
+    """Parameters of `bearoff_two_sided`: both sides have up to `checkers` checkers on points 1 to `points`."""
 
     size_names = ("points", "checkers")
     points: int = 6
@@ -56,7 +56,7 @@ class TwoSidedParameters(Parameters):
 
     @property
     def is_large(self) -> bool:
-        """Whether only flat arrays are stored, with a hash per row and without Parquet."""
+        """Whether a table of this size is stored as flat arrays with a hash per row, but not as Parquet."""
         return self.pairs > PARQUET_PAIRS
 
     @property
@@ -92,7 +92,8 @@ def is_rounded(points: int, checkers: int) -> bool:
 
 
 class BearoffTwoSided(Dataset[TwoSidedParameters]):
-    """Every ordered pair, including pairs with an empty side."""
+    """Kind `bearoff_two_sided`: exact equities of both sides bearing off. One row per ordered pair of layouts, also
+    pairs with an empty side."""
 
     name = "bearoff_two_sided"
     revision = 2  # 2: Parquet holds equities of rounded tables too, not their codes

@@ -31,11 +31,9 @@ ROUNDED_GROUP_ROWS = 491_520  # in Parquet; each group stores each distinct valu
 
 
 def error_bound(points: int, checkers: int) -> float:
-    """Largest error of a stored equity: the rounding of the recursion, and half a step of a 16-bit code.
-
-    The first part is an upper bound on the measured difference between the recursion in float32 and in float64, for all
-    sizes up to 6x9 that the tests solve. This bound grows with the length of the game.
-    """
+    """Largest error of a stored equity: the rounding of the recursion, and half a step of a 16-bit code. The first part
+    is an upper bound on the measured difference between the recursion in float32 and in float64, for all sizes up to
+    6x9 that the tests solve. This bound grows with the length of the game."""
     recursion = 1e-6 + 1e-8 * points * checkers
     return equity_limit(checkers) * (recursion + is_rounded(points, checkers) / 65535.0)
 
@@ -178,12 +176,9 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
 
 
 def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Array) -> None:
-    """Recompute int64[n, 2] pairs (on roll, opponent) from the pairs that their plays lead to. Raises
-    CheckFailedError, which names the worst pair.
-
-    The bound is three times the error bound, because doubling counts an error of the table twice, and the row has an
-    error of its own.
-    """
+    """Recompute int64[n, 2] pairs (on roll, opponent) from the pairs that their plays lead to, and compare. Raises
+    CheckFailedError, which names the worst pair. The bound is three times the error bound, because doubling counts an
+    error of the table twice, and the row has an error of its own."""
     on_roll, opponent = pairs.T
     rolls = (on_roll[:, None] * ROLL_COUNT + np.arange(ROLL_COUNT)).ravel()
     counts = plays.start[rolls + 1] - plays.start[rolls]
@@ -245,7 +240,8 @@ def repair_rows(parameters: TwoSidedParameters, table: Table, progress: Progress
 
 
 def solve_rows(parameters: TwoSidedParameters, indexes: list[int], progress: Progress) -> dict[int, Array]:
-    """Stored rows of some players on roll, by index. Only the pairs that they depend on are solved."""
+    """The stored rows of the players on roll whose position indexes are `indexes`. Only the pairs that these rows
+    depend on are solved."""
     slots = all_slots(parameters.points, parameters.checkers)
     slot_of = np.argsort(slots.order)
     rows = {int(slot_of[index]): np.empty((len(slots.order), len(COLUMNS)), np.float32) for index in indexes}

@@ -75,7 +75,7 @@ class RaceComputation(Computation[RaceParameters]):
 
 def check_row(reader: RaceTable, index: int, layouts: Array) -> None:
     """Recompute a row of a race table from the rows that its plays lead to, and its moments from its chances. Raises
-    CheckFailedError."""
+    CheckFailedError if they differ."""
     means = reader.table.array("mean_rolls")
     total, mixture, is_unique = 0.0, np.zeros(128), True
     for roll, results in enumerate(roll_results(index, layouts)):
@@ -107,7 +107,7 @@ def check_row(reader: RaceTable, index: int, layouts: Array) -> None:
 
 
 def chance_lists(arrays: Mapping[str, Array], rows: slice) -> pa.Array:
-    """The chances of some rows as lists that start at 0 rolls."""
+    """The chances of the rows in `rows`, as lists that start at 0 rolls."""
     first = arrays["first_roll"][rows].astype(np.int64)
     offsets = arrays["offsets"][rows.start : rows.stop + 1].astype(np.int64)
     lengths = np.diff(offsets)

@@ -68,7 +68,8 @@ class RaceErrorComputation(Computation[RaceErrorParameters]):
 def error_arrays(
     parameters: RaceErrorParameters, inputs: Mapping[str, Table], advance: Callable[[int], object] = lambda _: None
 ) -> dict[str, Array]:
-    """Every array of a version, in key order, without empty groups. Calls `advance` with numbers of finished pairs."""
+    """The arrays of a version, in key order, without empty groups. `advance` is called with the number of pairs
+    finished since the last call."""
     exact, one_sided = TwoSidedTable(inputs["two_sided"]), RaceTable(inputs["one_sided"])
     layouts = all_layouts(exact.points, exact.checkers)
     wastages = wastages_of(one_sided, layouts)[1:]

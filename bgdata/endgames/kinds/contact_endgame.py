@@ -39,15 +39,15 @@ def pairs_of(checkers: int) -> int:
 
 @dataclass(frozen=True)
 class EndgameParameters(Parameters):
-    """Each side has 1 to `checkers` on the board."""
+    """Parameters of endgames: each side has 1 to `checkers` checkers on the board."""
 
     size_names = ("checkers",)
     checkers: int = 3
 
 
 class ContactEndgame(Dataset[EndgameParameters]):
-    """One row per pair of layouts that share no point. Gammons are impossible, since both sides have borne off
-    checkers."""
+    """Kind `contact_endgame`: exact equities of few checkers anywhere on the board. One row per pair of layouts that
+    share no point. Gammons are impossible, since both sides have borne off checkers."""
 
     name = "contact_endgame"
     revision = 3

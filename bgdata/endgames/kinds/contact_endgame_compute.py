@@ -114,11 +114,8 @@ class Successors:
 
 def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> Array:
     """Recompute random pairs of a version from the positions that their legal plays lead to, and compare. Returns the
-    pairs int64[n, 2].
-
-    The bound allows for doubling, which counts an error of the table twice, and for the error of the row itself. Raises
-    CheckFailedError, which names the worst pair.
-    """
+    pairs int64[n, 2]. The bound allows for doubling, which counts an error of the table twice, and for the error of the
+    row itself. Raises CheckFailedError, which names the worst pair."""
     layouts, table = all_layouts(recheck.parameters.checkers), recheck.table
     equities, bound = table.array("equities"), 3 * ERROR_BOUND
     if recheck.rows < table.manifest.rows:
@@ -148,15 +145,14 @@ def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> 
 
 
 def checked_text(recheck: Recheck[EndgameParameters]) -> str:
-    """A description of the pairs that `check_pairs` recomputes: all pairs once if at least as many rows are
-    requested."""
+    """A description of the pairs that `check_pairs` recomputes: all pairs, if at least as many rows are requested."""
     rows, total = recheck.rows, recheck.table.manifest.rows
     return drawn_text(rows, total) if rows < total else sample_text(rows, total)
 
 
 def cube_values_of(theirs: Array) -> list[Array]:
-    """The cube values of equities [n, column] of positions, by the columns of the side that played, which is not on
-    roll: see `endgames.solver`."""
+    """The cube values of equities [n, column], by the columns of the side that played, which is not on roll: see
+    `endgames.solver`."""
     cubeless, owned, centered, opponent_owned, *jacoby = theirs.T
     doubled = np.minimum(2 * opponent_owned, 1)  # never after a lost game, which is worth more than twice as much
     cube_values = [cubeless, opponent_owned, np.maximum(centered, doubled), np.maximum(owned, doubled)]

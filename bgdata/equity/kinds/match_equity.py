@@ -1,5 +1,5 @@
 """Match equity tables built from the opening play of a network or from a given post-Crawford row, and the columns and
-arrays that they share with imported ones."""
+arrays that built and imported tables share."""
 
 from __future__ import annotations
 
@@ -103,12 +103,9 @@ FIRST_DOUBLES = TableShape(
 
 @dataclass(frozen=True)
 class MatchEquityParameters(NetworkChoice):
-    """The source of the post-Crawford row, the share of games that end in a gammon, the cube life index, and the number
-    of points to go.
-
-    The row comes from a network at `ply`, or is given, as mwc of the trailer from 1-away on. The default gammon rate is
-    that of the network's opening.
-    """
+    """Parameters of `match_equity`: the source of the post-Crawford row, the share of games that end in a gammon, the
+    cube life index, and the number of points to go. The row comes from a network at `ply`, or is given, as mwc of the
+    trailer from 1-away on. The default gammon rate is the rate in the network's opening play."""
 
     ply: int = 1
     row: tuple[float, ...] = ()
@@ -117,7 +114,7 @@ class MatchEquityParameters(NetworkChoice):
     length: int = 25
 
     def check_numbers(self) -> None:
-        """Raise InvalidParameterError for an index or a rate out of range, and for a row without a rate."""
+        """Raise InvalidParameterError if an index or a rate is out of range, or if a row is given without a rate."""
         check_cube_life_index(self.cube_life_index)
         if self.row and self.gammon_rate is None:
             raise InvalidParameterError("expected a gammon rate from 0 to 1 beside the row, got none")
@@ -129,7 +126,8 @@ PUBLISHED = MatchEquityParameters(row=PUBLISHED_ROW, gammon_rate=PUBLISHED_RATE,
 
 
 class MatchEquityTables(Dataset[MatchEquityParameters]):
-    """One row per score, and two for scores with a 1-away side, which occur in Crawford and post-Crawford games."""
+    """Kind `match_equity`: match equity tables built by bgdata. One row per score, and two for scores with a 1-away
+    side, which occur in Crawford and post-Crawford games."""
 
     name = "match_equity"
     revision = 3  # 3: 1-ply looks at 18 plays of each roll, in races too

@@ -14,7 +14,8 @@ from bgdata.store.dataset import TableShape
 
 
 class MetXml(FileImport):
-    """Tables in the order of their file names, which are also their names."""
+    """Kind `met_xml`: imported match equity tables. One row per table and score, in the order of the file names, which
+    are also the names of the tables."""
 
     name = "met_xml"
     revision = 3  # 3: files of eXtreme Gammon and Snowie

@@ -78,7 +78,7 @@ class NamedMet(MetFile):
 
 
 def describe_table(name: str, table: MetTable) -> DescribedTable:
-    """A file's table with its description."""
+    """The table of a file, with its description."""
     met = None
     if table.before is not None and table.post_crawford is not None:
         other = table.opponent_post_crawford

@@ -91,7 +91,7 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
 
 
 def print_layouts(position: Position) -> None:
-    """Print the checkers of both sides in words."""
+    """Print how many checkers both sides have on which points."""
     opponent, on_roll = position.rows
     click.echo(f"{position.id}: the player on roll is about to roll")
     for name, row in (("on roll", on_roll), ("opponent", opponent)):
@@ -103,7 +103,8 @@ def print_layouts(position: Position) -> None:
 
 
 def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
-    """The row of a position from a gnubg file. Raises NotCoveredError, CorruptFileError, or UsageError."""
+    """The row of a position from a gnubg file. Raises NotCoveredError if the file does not cover the position,
+    CorruptFileError if it is damaged, and UsageError if it is not a bearoff database."""
     file = open_gnubg_bearoff(path)
     indexes = [position_index(fit_layout(row, file.points)) for row in (on_roll, opponent)]
     if max(indexes) >= len(file):
@@ -152,7 +153,8 @@ def probe_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
 
 
 def probe_match(warehouse: Warehouse, position: Position, stakes: Stakes, met: str, form: str) -> None:
-    """Print exact mwc and the right cube action. Raises InvalidParameterError, NotCoveredError or MissingTableError."""
+    """Print exact mwc and the right cube action. Raises InvalidParameterError for an invalid score, NotCoveredError if
+    no table covers the position, and MissingTableError if the match equity table is missing."""
     on_roll, opponent = checker_rows(position)
     if not met:
         build_default_met(warehouse)
@@ -196,7 +198,8 @@ def probe_match(warehouse: Warehouse, position: Position, stakes: Stakes, met: s
 
 
 def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearoffParameters:
-    """The parameters of the table for a score, with 6 points and 6 checkers. Raises MissingTableError."""
+    """The parameters of the table for a score, with 6 points and 6 checkers. Raises MissingTableError if the match
+    equity table is missing."""
     assert isinstance(stakes.score, MatchScore)
     return DATASET.complete(
         MatchBearoffParameters(
@@ -214,10 +217,7 @@ def covering_parameters(
     warehouse: Warehouse, parameters: MatchBearoffParameters, on_roll: list[int], opponent: list[int]
 ) -> MatchBearoffParameters:
     """The parameters of the smallest table that covers a position: 6 points and 6 checkers, or a larger one that is
-    built.
-
-    Raises NotCoveredError.
-    """
+    built. Raises NotCoveredError if no such table covers the position."""
     if on_roll[BAR - 1] or opponent[BAR - 1]:
         raise NotCoveredError("expected a bearoff position, got a checker on the bar")
     points = max(point for row in (on_roll, opponent) for point in range(1, BAR) if row[point - 1])

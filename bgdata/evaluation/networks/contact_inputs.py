@@ -103,7 +103,7 @@ _HOME_AND_BAR_POINT = 0b1111111 << 18  # points 7 to 1, ahead
 
 def stuck_checkers() -> NDArray[np.int64]:
     """int64[7, 16]: expected checkers on the bar after a roll, at most 2, by number of closed points and of checkers
-    there now."""
+    that are on the bar before it."""
     table = np.zeros((7, 16), np.int64)
     for closed in range(7):
         for bar in range(1, 16):
@@ -121,7 +121,7 @@ _NONE, _TWO = np.int32(0), np.int32(2)
 
 
 class Totals(NamedTuple):
-    """Sums over the checkers of a side; the last two fields exclude those on the bar."""
+    """Sums over the checkers of a side; the last two fields do not count checkers on the bar."""
 
     checkers: int
     pips: int
@@ -232,8 +232,8 @@ def side_totals(board: Boards, side: int, them: SideSets) -> Totals:
 
 @kernel(borrows=True)
 def fill_rolls(bar: int, numbers: RollNumbers, lane: int, inputs: Inputs, at: int) -> None:
-    """Fill inputs[at + 11:at + 14], hit_chance to hit_pips, and inputs[at + 30:at + 32], the last two, of the side in
-    a lane with `bar` checkers on the bar."""
+    """Fill three inputs from hit_chance to hit_pips, inputs[at + 11:at + 14], and the last two, inputs[at + 30:at +
+    32], of the side in a lane with `bar` checkers on the bar."""
     if bar == 0:
         hitting, hitting_two = int(numbers[HITTING + lane]), int(numbers[HITTING_TWO + lane])
         pips, making, on_blot = int(numbers[PIPS + lane]), int(numbers[MAKING + lane]), int(numbers[ON_BLOT + lane])
@@ -266,7 +266,7 @@ def set_side(board: Boards, side: int, us: SideSets, them: SideSets, lane: int, 
 
 @kernel(borrows=True)
 def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> None:
-    """Fill inputs[at] and inputs[at + 1], home_blots and exposed_blots, and inputs[at + 15], unlinked, of a side."""
+    """Fill home_blots and exposed_blots, inputs[at] and inputs[at + 1], and unlinked, inputs[at + 15], of a side."""
     attacked, linked = 0, 0
     for die in range(1, 7):
         attacked |= them.ahead << die
@@ -279,7 +279,8 @@ def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> N
 
 @kernel(borrows=True)
 def fill_escapes(board: Boards, side: int, ahead: int, blocks: int, inputs: Inputs, at: int) -> None:
-    """Fill inputs[at:at + 3]: escape chances of the rearmost checker, of checkers far back, and of those not home."""
+    """Fill inputs[at:at + 3] with the escape chances of the rearmost checker, of checkers far back, and of those not
+    home."""
     base = 0 if side > 0 else 25
     inputs[at] = _CHANCES[escapes_from(min(lowest(ahead), 24), blocks)]
     bar = bar_of(board, side)

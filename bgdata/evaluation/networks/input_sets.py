@@ -22,8 +22,8 @@ class InputSet(IntEnum):
 
     @property
     def revision(self) -> int:
-        """Raised whenever an input changes on any board: a network trained with one revision cannot be used with
-        another."""
+        """The revision of the inputs, raised whenever an input changes on any board: a network trained with one
+        revision cannot be used with another."""
         return _REVISIONS[self]
 
 
@@ -31,7 +31,7 @@ _REVISIONS = {InputSet.TESAURO_196: 1, InputSet.TESAURO_198: 1, InputSet.RACE: 1
 
 
 def input_set_named(label: str) -> InputSet:
-    """The input set of this label. Raises UnknownInputSetError."""
+    """The input set of this label. Raises UnknownInputSetError if there is none."""
     for input_set in InputSet:
         if input_set.label == label:
             return input_set

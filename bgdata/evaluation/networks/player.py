@@ -1,9 +1,7 @@
 """Networks with bearoff tables as evaluators and players: mapped from versions, with measured accuracy, opened by name.
-`network` is the default network of the package, `network/NAME` one of the warehouse.
-
-Measured scores are those of the warehouse and of the package. The figures of training are from the last, short test of
-training; scores over 40,000 games are far more accurate.
-"""
+`network` is the default network of the package, `network/NAME` one of the warehouse. Measured scores come from the
+warehouse and from the package. The figures of training are from the last, short test of training; scores over 40,000
+games are far more accurate."""
 
 from __future__ import annotations
 
@@ -47,8 +45,8 @@ _DTYPES = {"shapes": np.int64, "weights": np.int16, "biases": np.int32}
 
 
 def open_networks(table: Table) -> Networks:
-    """The networks of a version, mapped read-only. Raises MissingTableError or CorruptFileError for an array that is
-    missing, truncated, or does not fit the others, and OlderTableError for networks of older inputs."""
+    """The networks of a version, mapped read-only. Raises MissingTableError if an array is missing, CorruptFileError if
+    one is truncated or does not fit the others, and OlderTableError if the inputs are older."""
     for features in table.manifest.parameters.get("features") or ():
         label, _, revision = str(features).partition("@")
         present = {each.label: str(each.revision) for each in InputSet}.get(label)
@@ -70,7 +68,8 @@ def open_networks(table: Table) -> Networks:
 
 
 def stored_arrays(networks: Networks) -> dict[str, NDArray[np.generic]]:
-    """Networks as stored in versions: without an activation column if all are logistic."""
+    """The arrays of networks in the form in which versions store them: the activation column is left out if all
+    networks are logistic."""
     found = dict(networks._asdict())
     if (networks.shapes[:, ACTIVATION] == Activation.LOGISTIC).all():
         found["shapes"] = np.delete(networks.shapes, ACTIVATION, axis=1)
@@ -78,7 +77,8 @@ def stored_arrays(networks: Networks) -> dict[str, NDArray[np.generic]]:
 
 
 def find_flaw(networks: Networks) -> str:
-    """A defect by which kernels would misread the arrays or read out of bounds, in words; empty if there is none."""
+    """A description of a defect that would let kernels misread the arrays or read out of bounds; empty if there is
+    none."""
     for name, values in networks._asdict().items():
         if values.dtype != _DTYPES[name] or not values.flags.c_contiguous:
             return f"{name} of {values.dtype}{list(values.shape)}"
@@ -164,12 +164,14 @@ def shipped_scores(table: Table, folder: Path = SHIPPED) -> list[NetworkScore]:
 
 
 def recorded_name(table: Table) -> str:
-    """`KIND/VARIANT/VERSION`, also of a version in the package. Raises ManifestFormatError."""
+    """`KIND/VARIANT/VERSION`, also of a version in the package. Raises ManifestFormatError if the manifest is
+    damaged."""
     return "/".join((table.manifest.dataset, *table.folder.parts[-2:]))
 
 
 def read_scores(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Scores by version `KIND/VARIANT/VERSION`; empty if there is no file. Raises CorruptFileError."""
+    """Scores by version `KIND/VARIANT/VERSION`; empty if there is no file. Raises CorruptFileError if the file is
+    damaged."""
     path = folder / FILE
     if not path.is_file():
         return {}
@@ -182,7 +184,7 @@ def read_scores(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 def accuracy_text(table: Table, scores: Iterable[NetworkScore], name: str) -> str:
     """One line with the accuracy of a network on positions of this class (contact, crashed, race): its best measured
-    scores, or the figures of its training. Raises ManifestFormatError."""
+    scores, or the figures of its training. Raises ManifestFormatError if its manifest is damaged."""
     games = [score for score in scores if score.measure == "points_per_game"]
     if games:
         (_, _, points, error, size, _), *_ = games
@@ -208,10 +210,8 @@ _NETWORKS = {
 
 
 class NetworkPlayer:
-    """Chooses the play after which the opponent's cubeless equity is lowest; ties go to the first.
-
-    Looking ahead, it evaluates the `likely` plays of each roll, or all of them if that is 0.
-    """
+    """Chooses the play after which the opponent's cubeless equity is lowest; ties go to the first. Looking ahead, it
+    evaluates the `likely` plays of each roll, or all of them if that is 0."""
 
     likely = LIKELY
 
@@ -248,12 +248,12 @@ class NetworkPlayer:
         return network_chooser(self.networks, self.tables)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
-        """Chances and sources of int8[n, 26] boards: see `chances.Evaluator`."""
+        """Five chances and sources of int8[n, 26] boards: see `chances.Evaluator`."""
         return evaluations(self.networks, self.tables, board_array(boards))
 
     def evaluate_ahead(self, boards: BoardsLike, ply: int) -> Evaluations:
-        """Chances and sources of int8[n, 26] boards at a ply of 1 or more: see `lookahead.evaluate_ahead`. Raises
-        UsageError for a lower ply, and InvalidPositionError."""
+        """Five chances and sources of int8[n, 26] boards at a ply of 1 or more: see `lookahead.evaluate_ahead`. Raises
+        UsageError for a lower ply, and InvalidPositionError for another shape or type of boards."""
         from bgdata.evaluation.roll_values import evaluations_ahead, likely_plays
 
         return evaluations_ahead(self.networks, self.tables, board_array(boards), ply, likely_plays(self.likely))
@@ -274,16 +274,15 @@ class NetworkPlayer:
 
 def version_by(folders: Iterable[Path]) -> str:
     """Eight hex digits that change with the values of the versions in these folders, but not with their revisions.
-
-    Every revision counts as 1, that of the first recorded players, because later revisions may only differ in Parquet.
-    """
+    Every revision counts as 1, the revision of the first recorded players, because later revisions may only differ in
+    Parquet."""
     names = (f"{folder.parent.name}/r1-{folder.name.partition('-')[2]}" for folder in folders)
     return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
 
 
 class MappedNetwork(NetworkPlayer):
     """The networks of a version, and bearoff tables, memory-mapped. `accuracy` quotes scores of the networks from
-    `warehouse`. A pickle contains only the paths. Raises CorruptFileError.
+    `warehouse`. A pickle contains only the paths. Raises CorruptFileError if a file is damaged.
     """
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, warehouse: Versions | None = None) -> None:
@@ -311,7 +310,7 @@ class _Accuracy(Mapping[AnswerSource, str]):
 
     @cached_property
     def networks(self) -> dict[AnswerSource, str]:
-        """The accuracy of each network, in words. Raises ManifestFormatError."""
+        """The accuracy of each network, in words. Raises ManifestFormatError if a manifest is damaged."""
         scores = best_scores(self.table, self.version, self.warehouse)
         return {source: accuracy_text(self.table, scores, name) for source, name in _NETWORKS.items()}
 
@@ -331,19 +330,17 @@ MATCHES = "bearoff_match"  # the kind of exact tables at match scores
 
 
 def network_name(name: str) -> str:
-    """`network/NAME` or `network/NAME/VERSION` unchanged; for `network`, the name of the package's default network.
-    Raises UnknownPlayerError."""
+    """The full name of a network: `network` becomes the name of the package's default network; `network/NAME` and
+    `network/NAME/VERSION` are returned unchanged. Raises UnknownPlayerError for any other name."""
     if not re.fullmatch(rf"{NETWORK}(/[a-z0-9-]+(/{VERSION.pattern})?)?", name):
         raise UnknownPlayerError(f"expected {NETWORK}, {NETWORK}/NAME or {NETWORK}/NAME/VERSION, got {name}")
     return f"{NETWORK}/{DEFAULT_NETWORK}" if name == NETWORK else name
 
 
 def find_network(name: str, warehouse: Versions, version: str | None = None) -> Table:
-    """The current or named version of `network/NAME`, of any kind of network. If the warehouse has none, the one of the
-    package.
-
-    Raises UnknownPlayerError or MissingTableError, and CorruptFileError if the current version is missing.
-    """
+    """The version `version`, by default the current one, of `network/NAME`, of any kind of network. If the warehouse
+    has none, the one of the package. Raises UnknownPlayerError for another form of name, MissingTableError if there is
+    no such network, and CorruptFileError if the current version is missing."""
     _, variant, *named = network_name(name).split("/")
     version = named[0] if named else version
     tables = [table for kind in NETWORK_KINDS if kind in warehouse.kinds for table in warehouse.versions(kind, variant)]
@@ -374,10 +371,11 @@ def open_network_player(
     name: str, ply: int, warehouse: Versions, *, tables: bool = True, endgames: bool = False
 ) -> NetworkPlayer | LookaheadPlayer:
     """A network with the best bearoff tables of the warehouse (none if `tables` is false), all memory-mapped. At ply 0
-    kernels can play the result. With `endgames`, contact endgames answer too; recorded games do without, because
-    recipes do not name such tables.
+    kernels can play the result. If `endgames` is true, contact endgames answer too; recorded games do not use them,
+    because recipes do not name such tables.
 
-    Raises UnknownPlayerError, MissingTableError or CorruptFileError.
+    Raises UnknownPlayerError for another form of name, MissingTableError if there is no such network, and
+    CorruptFileError if a file is damaged.
     """
     table = find_network(name, warehouse)
     has_tables = tables and warehouse.root.is_dir()
@@ -393,9 +391,9 @@ def map_player(
     """A player with the best bearoff tables of a warehouse, its contact endgames unless `endgames` is false, and one of
     its networks or the default one of the package; or an ONNX file, for which exact tables only answer cube decisions.
 
-    Reads only what is needed, and copies nothing. Raises MissingWarehouseError, MissingTableError for a missing
-    network, CorruptFileError, UsageError for a ply outside 0 to MAX_PLY, and the errors of `OnnxEvaluator`.
-    """
+    Maps files instead of copying them, and reads only what is needed. Raises MissingWarehouseError if the folder does
+    not exist, MissingTableError if the network is missing, CorruptFileError if a file is damaged, UsageError for a ply
+    outside 0 to MAX_PLY, and the errors of `OnnxEvaluator`."""
     warehouse.require()
     bearoff = open_bearoff(warehouse, with_endgames=endgames)
     matches = [*warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []

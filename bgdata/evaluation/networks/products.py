@@ -303,8 +303,8 @@ def _pairs_of_items(builder: Any, array: Any, item: Any) -> Any:
 
 
 def _compress(builder: Any, vector: Any, is_active: Any) -> Any:
-    """int16[32]: the active numbers of a vector, then zeros. Without AVX-512 VBMI2, only zeroes the others, so the
-    active numbers must come first."""
+    """int16[32]: the active numbers of a vector, then zeros. If the processor lacks AVX-512 VBMI2, inactive numbers are
+    only set to zero, so the active ones must come first."""
     zeros = ir.Constant(_NUMBERS, None)
     if not _has("avx512vbmi2"):
         return builder.select(is_active, vector, zeros)

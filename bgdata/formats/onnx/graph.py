@@ -45,7 +45,8 @@ class Graph:
         return Value(self, name, values.dtype)
 
     def add(self, operation: str, inputs: Sequence[Value], dtype: DTypeLike | None = None, **settings: Any) -> Value:
-        """Add an operation and return its value, which has the type of the first input by default."""
+        """Add an operation and return its value, which has the type of the first input by default, unless `dtype` says
+        otherwise."""
         output = f"{operation.lower()}_{len(self.nodes)}"
         self.nodes.append(Node(operation, tuple(each.name for each in inputs), output, settings))
         return Value(self, output, inputs[0].dtype if dtype is None else np.dtype(dtype))
@@ -67,7 +68,7 @@ class Value:
         self.graph, self.name, self.dtype = graph, name, dtype
 
     def like(self, numbers: Numbers) -> Value:
-        """Numbers as a value of this type."""
+        """Numbers as a value of the type of this value."""
         if isinstance(numbers, Value):
             return numbers
         return self.graph.constant(np.ascontiguousarray(np.asarray(numbers, self.dtype)))
@@ -108,7 +109,7 @@ class Value:
         return self.graph.add("Where", [self, then, then.like(other)], then.dtype)
 
     def to(self, dtype: DTypeLike) -> Value:
-        """The same numbers in another type; fractions are truncated."""
+        """The same numbers in the type `dtype`; fractions are truncated."""
         return self.graph.add("Cast", [self], dtype, to=np.dtype(dtype))
 
     def floor(self) -> Value:
@@ -129,7 +130,7 @@ class Value:
         return self.graph.add("ReduceMin", [self], axes=[axis], keepdims=1)
 
     def any(self, axis: int = 1) -> Value:
-        """Whether any along an axis is true."""
+        """Whether any value along an axis is true."""
         return self.to(np.int32).largest(axis) > 0
 
     def take(self, places: NDArray[Any] | Value, axis: int = 1) -> Value:

@@ -1,9 +1,10 @@
 """The inputs of networks in a graph, of contact and of races: the same order and numbers as in `evaluation.networks`.
 
-*Own* numbering is that of the side itself, bar 25. *Ahead* runs the other way, bar 0: a side moves up, and the other
-side is on its own numbers. Chances of one roll, hits and new points, are computed as in `evaluation.networks.shots`,
-for all rolls at once. Sets are bool[26, n] of squares ahead, or bool[rolls, 26, n]; boards are the last axis, so that
-moving checkers copies whole rows. Square 0 is in no set, so it represents all squares beyond the board.
+*Own* numbering is the numbering of the side itself, bar 25. *Ahead* runs the other way, bar 0: a side moves up, and the
+other side is on its own numbers. Chances of one roll, hits and new points, are computed as in
+`evaluation.networks.shots`, for all rolls at once. Sets are bool[26, n] of squares ahead, or bool[rolls, 26, n]; boards
+are the last axis, so that moving checkers copies whole rows. Square 0 is in no set, so it represents all squares beyond
+the board.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _QUARTERS = np.maximum(SLOTS - 1, 0) // 6  # from the home board
 
 
 class Side(NamedTuple):
-    """One side of each board and the other side, each in its own numbering."""
+    """The checkers of one side of each board and of the other side, each in its own numbering."""
 
     ours: Value  # int32[n, 26] checkers by point, 25 the bar; slot 0 is empty
     theirs: Value
@@ -64,12 +65,12 @@ class Side(NamedTuple):
 
     @property
     def rearmost(self) -> Value:
-        """int32[n, 1]: own point of the rearmost checker, 0 without checkers."""
+        """int32[n, 1]: own point of the rearmost checker, 0 if there are no checkers."""
         return highest(self.ours > 0)
 
     @property
     def front(self) -> Value:
-        """int32[n, 1]: the other side's rearmost checker in this side's numbering; 25 without checkers."""
+        """int32[n, 1]: the other side's rearmost checker in this side's numbering; 25 if it has no checkers."""
         return 25 - highest(self.theirs > 0)
 
     def other(self) -> Side:
@@ -151,7 +152,7 @@ def contact_side(side: Side) -> Value:
 
 
 def chances(rolls: Value) -> Value:
-    """Numbers of rolls of 36 as chances."""
+    """The chances of numbers of rolls, of 36."""
     return rolls.lookup(_CHANCES)
 
 
@@ -171,7 +172,7 @@ def escape_rolls(blocks_ahead: Value) -> Value:
 
 
 def escapes(side: Side, ahead: Value) -> list[Value]:
-    """The inputs escape_chance, back_escape_chance and mobility; the last two are 1 without such checkers."""
+    """The inputs escape_chance, back_escape_chance and mobility; the last two are 1 if there are no such checkers."""
     rolls = escape_rolls((side.theirs > 1) & FIELD)
     found = [chances(rolls.pick((25 - side.rearmost).at_most(24)))]
     for last in (7, 18):
@@ -261,7 +262,7 @@ class Movers(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """What each roll can hit."""
+    """What each roll can hit: targets, and whether it can hit two."""
 
     points: Value  # bool[rolls, 26, n]
     two: Value  # bool[rolls, 1, n] whether it can hit two blots
@@ -274,12 +275,12 @@ def places(distances: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def move(points: Value, distances: NDArray[np.int64]) -> Value:
-    """bool[rolls, 26, n]: a set bool[26, n] after these steps."""
+    """bool[rolls, 26, n]: the set bool[26, n] after each roll's steps by `distances`."""
     return points.take(places(distances), axis=0)
 
 
 def move_each(points: Value, distances: NDArray[np.int64]) -> Value:
-    """bool[rolls, 26, n]: one set per roll, after the step of that roll."""
+    """bool[rolls, 26, n]: one set per roll, after the step of that roll by `distances`."""
     rolls = np.arange(len(distances))[:, None]
     return points.reshape(26 * len(distances), -1).take(26 * rolls + places(distances), axis=0)
 
@@ -296,7 +297,8 @@ def count(points: Value) -> Value:
 
 
 def shot_counts(movers: Movers) -> tuple[Value, Value, Value]:
-    """(rolls of 36 that hit, that hit two blots, pips lost to the best hit summed over 36 rolls), int32[n, 1] each."""
+    """The rolls of 36 that hit, the rolls that hit two blots, and the pips lost to the best hit summed over 36 rolls,
+    int32[n, 1] each."""
     is_entering = movers.bar > 0
     rearmost = movers.checkers.where(movers.bar.like(_SQUARES), 26).smallest(0)
     free = movers._replace(targets=movers.targets & (rearmost <= _SQUARES))  # blots behind it are out of reach
@@ -307,21 +309,22 @@ def shot_counts(movers: Movers) -> tuple[Value, Value, Value]:
 
 
 def choose_hits(condition: Value, then: Hits, other: Hits) -> Hits:
-    """The first hits where the condition bool[1, n] is true, else the others."""
+    """Hits chosen by a condition bool[1, n]: `then` where it is true, `other` elsewhere."""
     pairs = zip(then, other, strict=True)
     points, two = ((condition & first) | (~condition & second) for first, second in pairs)
     return Hits(points, two)
 
 
 def rolls_of(hits: Hits) -> tuple[Value, Value, Value]:
-    """(rolls that hit, that hit two blots, pips lost to the best hit summed over the rolls), int32[n, 1] each."""
+    """The rolls that hit, the rolls that hit two blots, and the pips lost to the best hit summed over the rolls,
+    int32[n, 1] each."""
     pips = (hits.points.to(np.int32) * (25 - _SQUARES)).largest(1)
     sums = [each.total(0).reshape(-1, 1) for each in (pips > 0, hits.two, pips)]
     return sums[0], sums[1], sums[2]
 
 
 def mixed_hits(movers: Movers) -> Hits:
-    """What two different dice can hit, without checkers on the bar."""
+    """What two different dice can hit, for sides that have no checker on the bar."""
     targets, landings = movers.targets, movers.landings
     by_die, by_other = move(movers.checkers, DIE), move(movers.checkers, OTHER)
     direct, other_direct = by_die & targets, by_other & targets
@@ -332,8 +335,8 @@ def mixed_hits(movers: Movers) -> Hits:
 
 
 def can_hit_two(direct: Value, other_direct: Value, singles: Value) -> Value:
-    """bool[rolls, 1, n]: whether one checker can hit in `direct` with one die, and another checker a second blot in
-    `other_direct` with the other; a single checker cannot do both."""
+    """bool[rolls, 1, n]: whether one checker can hit in `direct` with one die, and another checker can hit a second
+    blot in `other_direct` with the other die; a single checker cannot do both."""
     is_used = move(singles, OTHER) & move_each(direct, OTHER - DIE)
     left = count(direct) - direct.to(np.int32) - is_used.to(np.int32)
     return (other_direct & (left > 0)).any(1)
@@ -391,8 +394,8 @@ def double_hits_from_bar(movers: Movers) -> Hits:
 
 
 def point_counts(sources: Value, pairs: Value, singles: Value, made: Value, movers: Movers) -> tuple[Value, Value]:
-    """(rolls of 36 that make a new point from the bar point to the ace point, rolls that make one on a blot), int32[n,
-    1] each: see `shots.point_counts`."""
+    """The rolls of 36 that make a new point from the bar point to the ace point, and the rolls that make one on a blot,
+    int32[n, 1] each: see `shots.fill_roll_counts`."""
     wanted, landings = movers.landings & ~made & _HOME_AND_BAR_POINT, movers.landings
     by_die, by_other = move(sources, DIE), move(sources, OTHER)
     mixed = wanted & ((by_die & by_other) | (singles & (by_die | by_other)))

@@ -43,14 +43,12 @@ MEANINGS = {
 }
 OVER = -1  # the class of finished games; others are indexes of NETWORK_CLASSES
 _BEHIND = SLOTS > 24 - HOME_POINTS  # on the bar or in the other side's home board
-_LIMIT, _FRACTION = 4.97, (135135, 17325, 378, 62370, 3150, 28)  # constants of `inference.half_tangent`
+_LIMIT, _FRACTION = 4.97, (135135, 17325, 378, 62370, 3150, 28)  # constants of `inference.fast_tanh`
 
 
 def chances_of(networks: Networks, boards: Value, *, by_all: bool = False) -> Value:
-    """float32[n, 5]: the chances of int8[n, 26] boards, from the rules or from the network of their class.
-
-    With `by_all` every network evaluates all boards, for programs with a fixed number of rows.
-    """
+    """float32[n, 5]: the chances of int8[n, 26] boards, from the rules or from the network of their class. If `by_all`
+    is true, every network evaluates all boards, for programs with a fixed number of rows."""
     side = side_on_roll(boards)
     classes, found = network_class(side), outcome_chances(side)
     for which in range(len(networks.shapes)):
@@ -102,11 +100,11 @@ def outputs(network: NetworkArrays, values: Value) -> Value:
         sums = layer_sums(values, weights, biases)
         values = rectify(sums, unit) if activation is Activation.RECTIFIED else logistic(sums, unit)
         unit = activation.later_sum
-    return 0.5 + 0.5 * half_tangent(layer_sums(values, *last), unit)
+    return 0.5 + 0.5 * tanh_of_half(layer_sums(values, *last), unit)
 
 
 def layers(network: NetworkArrays) -> Iterator[tuple[NDArray[np.int16], NDArray[np.int32]]]:
-    """The weights int16[below, unit] and biases int32[unit] of each layer."""
+    """The weights int16[below, hidden] and biases int32[hidden] of each layer."""
     weight = bias = 0
     for place, (below, units) in enumerate(pairwise([network.inputs, *network.sizes.tolist()])):
         weights = network.weights[weight : weight + below * units]
@@ -116,25 +114,25 @@ def layers(network: NetworkArrays) -> Iterator[tuple[NDArray[np.int16], NDArray[
 
 
 def layer_sums(values: Value, weights: NDArray[np.int16], biases: NDArray[np.int32]) -> Value:
-    """float64[n, unit]: sums of integers. The file stores 16 bits per weight."""
+    """float64[n, hidden]: weighted sums plus biases, all integers. The file stores 16 bits per weight."""
     return values @ values.graph.constant(weights).to(np.float64) + biases
 
 
 def rectify(sums: Value, unit: int) -> Value:
-    """float64[n, unit]: integer values of rectified units, from sums in units of 1/`unit`."""
+    """float64[n, hidden]: integer values of rectified hidden units, from their sums in units of 1/`unit`."""
     size = unit * LATER_WEIGHT // Activation.RECTIFIED.later_sum
     return ((sums + size // 2) / size).floor().at_least(0).at_most(RECTIFIED_LIMIT)
 
 
 def logistic(sums: Value, unit: int) -> Value:
-    """float64[n, unit]: integer values of logistic units, from sums in units of 1/`unit`."""
+    """float64[n, hidden]: integer values of logistic hidden units, from their sums in units of 1/`unit`."""
     half = LOGISTIC_UNIT / 2
-    return ((half + 0.5) + half * half_tangent(sums, unit)).floor().to(np.float64)
+    return ((half + 0.5) + half * tanh_of_half(sums, unit)).floor().to(np.float64)
 
 
-def half_tangent(sums: Value, unit: int) -> Value:
-    """float32[n, unit]: tanh of half the sums in units of 1/`unit`, by the same fraction and rounding as
-    `inference.half_tangent`."""
+def tanh_of_half(sums: Value, unit: int) -> Value:
+    """float32[n, hidden]: tanh of half the sums in units of 1/`unit`, by the same fraction and rounding as
+    `inference.fast_tanh`."""
     y = (sums.to(np.float32) * (0.5 / unit)).at_least(-_LIMIT).at_most(_LIMIT)
     square = y * y
     a, b, c, d, e, f = _FRACTION
@@ -168,7 +166,7 @@ def outcome_chances(side: Side) -> Value:
 
 
 def outcomes(side: Side) -> Value:
-    """int32[n, 1]: the points won by a side without checkers; 0 with checkers."""
+    """int32[n, 1]: the points that each side has won by bearing off; 0 if it has checkers left."""
     other = side.other()
     gammon = (other.checkers >= CHECKERS).to(np.int32)
     backgammon = gammon * (other.weigh(_BEHIND) > 0).to(np.int32)
@@ -184,8 +182,8 @@ def limit(side: Side, chances: Value) -> Value:
 
 
 def limit_losses(loser: Side, chances: Value, columns: tuple[int, int], most: Value) -> tuple[Value, Value]:
-    """Gammon and backgammon chances of the losing side, float32[n, 1] each, limited; from two columns and its chance to
-    lose."""
+    """Gammon and backgammon chances of the losing side, float32[n, 1] each, limited; from two columns of `chances` and
+    its chance to lose."""
     gammon, backgammon = (chances.take(np.array([column])) for column in columns)
     has_all = loser.checkers.equals(CHECKERS)
     in_contact = loser.rearmost + loser.other().rearmost > PASSED_PIPS
@@ -195,7 +193,8 @@ def limit_losses(loser: Side, chances: Value, columns: tuple[int, int], most: Va
 
 
 def properties_of(table: Table) -> dict[str, str]:
-    """The properties for a network file, by name, from a version. Raises ManifestFormatError."""
+    """The properties of a network file, by name, from a version. Raises ManifestFormatError if its manifest is
+    damaged."""
     found = table.manifest
     named = {"name": found.variant, "version": recorded_name(table), "digest": found.digest, "licence": found.licence}
     return named | MEANINGS

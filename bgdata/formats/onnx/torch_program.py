@@ -55,7 +55,7 @@ _WITH_SETTINGS: dict[str, Operation] = {
 
 
 class GraphModule(torch.nn.Module):  # type: ignore[misc]
-    """A graph as a module: int8[N, 26] boards to its last value."""
+    """A graph as a PyTorch module, from int8[N, 26] boards to the last value of the graph."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__()

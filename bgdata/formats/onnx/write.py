@@ -1,4 +1,4 @@
-"""ONNX files of our networks: `int8[N, 26]` boards to `float32[N, 5]` chances. Needs the extra `onnx`."""
+"""Write our networks as ONNX files, from `int8[N, 26]` boards to `float32[N, 5]` chances. Needs the extra `onnx`."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def best_play_columns(rows: BenchmarkRows) -> Groups:
 
 
 def seed_column(rows: BenchmarkRows) -> pa.Array:
-    """The seeds; null where a row has none."""
+    """The column of seeds; null where a row has none."""
     return nullable(rows["seeds"], rows["seeds"] == tables.NO_SEED)
 
 

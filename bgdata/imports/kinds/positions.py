@@ -13,7 +13,7 @@ from bgdata.kinds.columns import CLASS_COLUMN, POSITION_COLUMNS
 
 
 class Positions(PositionImport):
-    """The rows of the files, in order."""
+    """Kind `positions`: imported lists of positions. One row per position, in the order of the files."""
 
     name = "positions"
     revision = 2  # 2: every notation of positions is read

@@ -48,7 +48,7 @@ R = TypeVar("R")
 
 
 class Piece(NamedTuple):
-    """Some lines of a file: its number among the files, the lines, and what may be the heading of the file."""
+    """A part of a file: its number among the files, its lines, and what may be the heading of the file."""
 
     source: int
     block: Block
@@ -64,13 +64,13 @@ class Parsed(NamedTuple):
 
 
 def parse_training(file: TextFile, piece: Piece) -> PositionRows:  # noqa: ARG001
-    """gnubg's training data; finished games are quarantined."""
+    """The rows of a piece of gnubg's training data; finished games are quarantined."""
     rows = position_files.training_rows(piece.block.lines())
     return rows.quarantine(are_over(rows.boards), "expected a position of a game that goes on")
 
 
 def parse_bgsage(file: TextFile, piece: Piece) -> PositionRows:
-    """bgsage's rollouts or JSON lines."""
+    """The rows of a piece of bgsage's rollouts or JSON lines."""
     is_called_json = unpacked_name(file.path.name.lower()).endswith(".jsonl")
     is_json = is_called_json or file.first_letter == b"{"
     parse = position_files.entry_rows if is_json else position_files.rollout_rows
@@ -113,8 +113,8 @@ READERS = {
 
 
 class PositionsComputation(FileImportComputation):
-    """Computation of every kind with one position per row; it fills the arrays that the kind declares. Memory holds
-    blocks of lines, never a file or all rows."""
+    """Computation of every kind with one position per row; it fills the arrays that the kind declares. It holds blocks
+    of lines in memory, never a file or all rows."""
 
     @property
     def reader(self) -> Reader:
@@ -141,7 +141,8 @@ class PositionsComputation(FileImportComputation):
             yield tuple(sources)
 
     def compute(self, build: Build[ImportParameters]) -> None:
-        """Raise NoRowsError; with `strict`, CheckFailedError if a line breaks a rule."""
+        """Compute a version. Raises NoRowsError if no file has a row, and, if the build is strict, CheckFailedError if
+        a line breaks a rule."""
         job = build.job
         items = build.items(sum(source.items for source in job.files))
         job.progress.start(f"{job.title}: reading", len(items), "lines")
@@ -164,12 +165,12 @@ class PositionsComputation(FileImportComputation):
             self.check_parts([arrays], job)
 
     def check_parts(self, parts: Sequence[Mapping[str, Array]], job: Job) -> None:
-        """Raise NoRowsError where no file has a row."""
+        """Raise NoRowsError if no file has a row."""
         rows = np.sum([arrays["line_counts"][:, 1] for arrays in parts], axis=0)
         self.check_rows(parts, (rows > 0).tolist(), job)
 
     def _pieces(self, files: Sequence[Source], items: range) -> Iterator[Piece]:
-        """The lines of a part; one piece without any where files are empty."""
+        """Yield the lines of a part as pieces; one empty piece if the files are empty."""
         if not items:
             yield Piece(0, Block(0, b""), NO_HEADING)
         for source, lines in lines_of_files(files, items):
@@ -179,7 +180,7 @@ class PositionsComputation(FileImportComputation):
                 yield Piece(source, block, heading._replace(place=heading.place - block.first_line))
 
     def _parse(self, files: Sequence[Source], piece: Piece) -> Parsed:
-        """The arrays of the rows of a piece, those of comments by their index in the piece."""
+        """The arrays of the rows of a piece. Rows refer to comments by their index in the piece."""
         rows = self.reader.parse(files[piece.source].content, piece)
         first_line, boards, chances = piece.block.first_line, rows.boards, rows.chances
         names = {array.name for array in self.kind.arrays}
@@ -207,7 +208,7 @@ class PositionsComputation(FileImportComputation):
 
 
 def row_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
-    """The columns of some rows, in the declared order."""
+    """The columns of the rows in `rows`, in the declared order."""
     found = {**source_columns(arrays, rows), **position_columns(arrays["boards"][rows])}
     found["class"] = class_column(arrays["classes"][rows])
     if "chances" in arrays:
@@ -222,13 +223,14 @@ def row_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]
 
 
 def flipped_chances(chances: Array) -> Array:
-    """The chances of the other side: (1 - win, lose_gammon, lose_backgammon, win_gammon, win_backgammon)."""
+    """float32[n, 5]: the chances from the other side's point of view: (1 - win, lose_gammon, lose_backgammon,
+    win_gammon, win_backgammon)."""
     return np.column_stack([1 - chances[:, 0], chances[:, 3], chances[:, 4], chances[:, 1], chances[:, 2]])
 
 
 def lines_of_files(files: Sequence[Source], items: range) -> Iterator[tuple[int, range]]:
-    """The files, by number, that contain some of these lines, which are numbered through all files, and the numbers of
-    these lines within their files."""
+    """The files, by number, that contain these lines, and the numbers of the lines within their files. `items` are
+    numbered through all files."""
     first = 0
     for number, source in enumerate(files):
         begin, end = max(items.start - first, 0), min(items.stop - first, source.items)
@@ -257,7 +259,7 @@ class Comments:
         self.above, self.nearest = above, 0 if above else -1
 
     def first_arrays(self) -> dict[str, Array]:
-        """The comment above the part."""
+        """The arrays of the comment above the part."""
         return text_arrays("comments", [comment_text(self.above)] * self.count)
 
     def place_rows(self, found: Parsed) -> dict[str, Array]:
@@ -272,7 +274,8 @@ class Comments:
 
 
 class GrowingArrays(ExitStack):
-    """Arrays of a build that are appended to; ends of texts (`text_arrays`) go on from those before them."""
+    """Arrays of a build that are appended to; the ends of strings (`text_arrays`) are shifted by the length of the
+    strings before them."""
 
     def __init__(self, job: Job) -> None:
         super().__init__()
@@ -292,7 +295,7 @@ class GrowingArrays(ExitStack):
 
 
 def map_ahead(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """`function(item)` of each item, in order, with one thread per core, which are a few items ahead."""
+    """Yield `function(item)` of each item, in order. One thread per core computes a few items ahead."""
     threads = os.cpu_count() or 1
     with ThreadPoolExecutor(threads) as pool:
         waiting = deque[Future[R]]()

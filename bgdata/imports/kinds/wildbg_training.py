@@ -6,7 +6,7 @@ from bgdata.imports.kinds.shared.imports import PositionImport
 
 
 class WildbgTraining(PositionImport):
-    """Rows keep the order of the files."""
+    """Kind `wildbg_training`: imported training data of wildbg. One row per position, in the order of the files."""
 
     name = "wildbg_training"
     revision = 1

@@ -43,12 +43,12 @@ BOARD_WIDTH = 440  # pixels
 
 
 def write_page(found: Sequence[MatchAnalysis], path: Path, most_errors: int) -> None:
-    """Write the page. Raises StorageError."""
+    """Write the page of `format_page`. Raises StorageError if it cannot be written."""
     write_file(path, format_page(found, most_errors).encode())
 
 
 def format_page(found: Sequence[MatchAnalysis], most_errors: int) -> str:
-    """The page as text: figures, picture, games, worst errors and turns of each match."""
+    """The page as HTML: figures, picture, games, worst errors and turns of each match."""
     title = " against ".join(found[0].players) if len(found) == 1 else f"{len(found)} matches"
     parts = [*page_head(title)]
     for analysis in found:
@@ -58,7 +58,7 @@ def format_page(found: Sequence[MatchAnalysis], most_errors: int) -> str:
 
 
 def match_parts(analysis: MatchAnalysis, most_errors: int) -> Iterator[str]:
-    """The parts of one match."""
+    """The HTML elements of one match."""
     yield f"<p>{escape(headline(analysis))}</p>"
     yield from section("Players", table_cells(*player_table(analysis)))
     yield f"<h2>Luck and skill</h2>\n{format_analysis_svg(analysis)}"
@@ -74,7 +74,7 @@ def match_parts(analysis: MatchAnalysis, most_errors: int) -> Iterator[str]:
 
 
 def game_grid(analysis: MatchAnalysis) -> list[list[str]]:
-    """The games, from player 0's point of view."""
+    """A table of the games in HTML, from player 0's point of view."""
     game, net = Column("game_number", heading="game"), net_columns(worth_quantity(analysis), 0)
     rows = [game_row(analysis, each) for each in analysis.games]
     for row in rows:
@@ -84,8 +84,8 @@ def game_grid(analysis: MatchAnalysis) -> list[list[str]]:
 
 
 def error_parts(analysis: MatchAnalysis, loss: Loss, name: str) -> Iterator[str]:
-    """The parts of an error: the action taken, the board with the best play, and the values of the choices. Equal
-    boards have equal identifiers, so `name` is put before them."""
+    """The HTML elements of an error: the action taken, the board with the best play, and the values of the choices.
+    Equal boards have equal identifiers, so `name` is put before them."""
     turn = loss.turn
     act = turn.judged.act
     where = f"game {turn.game.game.number}, turn {turn.shown_number}: {turn.player}"
@@ -102,7 +102,7 @@ def error_parts(analysis: MatchAnalysis, loss: Loss, name: str) -> Iterator[str]
 
 
 def candidate_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str]]:
-    """The best plays, and the one that was made."""
+    """A table of the best plays and of the play that was made, in HTML."""
     turn, judged = loss.turn, loss.turn.judged
     assert judged.roll is not None
     yield ("play", "mwc" if analysis.length else "points", "loss")
@@ -122,7 +122,7 @@ def loss_text(loss: float) -> str:
 
 
 def cube_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str]]:
-    """Values of the cube actions to the player on roll."""
+    """A table of the values of the cube actions to the player on roll, in HTML."""
     cube = loss.turn.judged.cube
     assert cube is not None
     yield ("to the player on roll", "mwc" if analysis.length else "points")
@@ -131,7 +131,7 @@ def cube_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str]]:
 
 
 def turn_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
-    """All turns with their luck and losses."""
+    """A table of all turns with their luck and losses, in HTML."""
     yield ("game", "turn", "player", "act", "play", "before", "luck", "lost by the play", "lost by the cube", "best")
     for turn in analysis.turns:
         judged = turn.judged
@@ -151,7 +151,8 @@ SIZE = (10.5, 7.0)  # inches
 
 
 def draw_analysis(found: list[MatchAnalysis], path: Path) -> None:
-    """Draw one match. Raises UsageError for several, and StorageError."""
+    """Write a picture of one match. Raises UsageError if there are several, and StorageError if the file cannot be
+    written."""
     if len(found) > 1:
         raise UsageError(f"expected one match with --plot, got {len(found)}")
     with new_figure(*SIZE) as figure:
@@ -210,7 +211,7 @@ def course_of(analysis: MatchAnalysis) -> np.ndarray:
 
 
 def draw_rolls(axes: Axes, names: Sequence[str], players: np.ndarray, places: np.ndarray, heights: np.ndarray) -> None:
-    """Draw a bar for each roll: upwards if good for player 0, coloured by player."""
+    """Draw a bar for each roll: upwards if it is good for player 0, coloured by player."""
     for player, colour in ((0, TEAL), (1, RED)):
         rows = players == player
         axes.bar(places[rows], heights[rows], width=0.8, color=colour, label=names[player])
@@ -219,7 +220,7 @@ def draw_rolls(axes: Axes, names: Sequence[str], players: np.ndarray, places: np
 
 
 def mark_games(panels: Sequence[Axes], ends: np.ndarray) -> None:
-    """Draw a line behind the last turn of every game but the last, in place of the grid."""
+    """Draw a line after the last turn of every game but the last; there is no grid."""
     for axes in panels:
         axes.grid(visible=False, axis="x")
         for end in ends[:-1]:

@@ -70,7 +70,8 @@ class Turn:
 
     @property
     def best_cube_action(self) -> str:
-        """The best cube action of the player on roll, with the answer, or the best answer."""
+        """The best cube action: for the player on roll together with the answer, for the other player the best
+        answer."""
         cube = self.judged.cube
         if cube is None:
             return ""
@@ -123,7 +124,7 @@ class MatchAnalysis:
 
     @property
     def is_jacoby(self) -> bool:
-        """Whether the act was judged by the Jacoby rule."""
+        """Whether the match was judged by the Jacoby rule."""
         return any(turn.judged.act.stakes.score == Money(is_jacoby=True) for turn in self.turns)
 
     @cached_property
@@ -134,7 +135,7 @@ class MatchAnalysis:
         return notes_on(self.games[0].match, [game.game for game in self.games])
 
     def notes_of(self, game: AnalysedGame) -> str:
-        """The notes on one game as one text."""
+        """The notes on one game as one string."""
         (found,) = (notes for each, notes in zip(self.games, self.notes, strict=True) if each is game)
         return "; ".join(found)
 
@@ -166,7 +167,7 @@ def analysed_matches(games: Sequence[AnalysedGame], analyst: str) -> list[MatchA
 
 
 def stakes_columns(stakes: Stakes) -> dict[str, Any]:
-    """The stakes before the act, for the player on roll; money play has no points to go."""
+    """The columns of the stakes before the act, for the player on roll; money play has no points to go."""
     score = stakes.score
     away, opponent_away = (score.away, score.opponent_away) if isinstance(score, MatchScore) else (None, None)
     return {
@@ -180,7 +181,8 @@ def stakes_columns(stakes: Stakes) -> dict[str, Any]:
 
 
 def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
-    """One act, in mwc or points of the player who acts; values of cube actions are of the player on roll."""
+    """The row of one act, in mwc or points of the player who acts; values of cube actions are for the player on
+    roll."""
     judged, cube = turn.judged, turn.judged.cube
     luck, play_loss, cube_loss = (value / judged.point for value in (judged.luck, judged.play_loss, judged.cube_loss))
     return {
@@ -219,7 +221,7 @@ def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
 
 
 def game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
-    """One game, in mwc or points of player 0; None for figures of an unfinished game."""
+    """The row of one game, in mwc or points of player 0; None for figures of an unfinished game."""
     found = totals_of([game.judged])
     return {
         "match": analysis.number,
@@ -272,7 +274,7 @@ NOTE = (
 
 
 def describe_match(analysis: MatchAnalysis, most_errors: int, *, with_turns: bool, with_games: bool) -> str:
-    """The analysis of a match as text."""
+    """Lines of text that describe the analysis of a match."""
     lines = [headline(analysis), ""]
     if with_turns:
         for game in analysis.games:
@@ -299,19 +301,19 @@ def worth_quantity(analysis: MatchAnalysis, *, is_change: bool = True) -> Quanti
 
 
 def shown_worth(analysis: MatchAnalysis, worth: float | None, *, is_change: bool = True) -> str:
-    """A worth with its unit; `-` for None."""
+    """A worth as a string with its unit; `-` for None."""
     return "-" if worth is None else worth_quantity(analysis, is_change=is_change).text(worth)
 
 
 def net_columns(quantity: Quantity, width: int) -> list[Column]:
-    """The columns of games: the result to player 0 and its parts."""
+    """The columns of a table of games: the result to player 0 and its parts."""
     heads = {"result": "result", "net_luck": "net luck", "net_skill": "net skill", "net_drift": "net drift"}
     heads["luck_adjusted"] = "luck-adj."
     return [Column(name, quantity, head, width=width, missing="-") for name, head in heads.items()]
 
 
 def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
-    """The turns of one game; a missed cube action has a line of its own."""
+    """Lines of text for the turns of one game; a missed cube action has a line of its own."""
     players, score = analysis.players, game.game.score
     for_points = f": {players[0]} {score[0]}, {players[1]} {score[1]}" if analysis.length else ""
     columns = (
@@ -331,7 +333,7 @@ def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
 
 
 def shown_turn(turn: Turn) -> Iterator[dict[str, Any]]:
-    """One turn, after a missed double if that was an error."""
+    """A turn as lines of text; a missed double that was an error comes first."""
     judged, act = turn.judged, turn.judged.act
     row = {"turn": turn.shown_number, "player": turn.player, "worth": judged.start}
     cube_loss, play_loss = judged.cube_loss / judged.point, judged.play_loss / judged.point
@@ -345,7 +347,7 @@ def shown_turn(turn: Turn) -> Iterator[dict[str, Any]]:
 
 
 def shown_loss(loss: float) -> dict[str, Any]:
-    """A loss with its mark; empty if it rounds to 0."""
+    """A loss as a string with its mark; empty if it rounds to 0."""
     return {"loss": loss, "mark": SIGNS[error_mark(loss)]} if loss >= 5e-4 else {}
 
 
@@ -365,7 +367,7 @@ def game_lines(analysis: MatchAnalysis, *, with_ratings: bool = True) -> Iterato
 
 
 def player_table(analysis: MatchAnalysis) -> tuple[list[Column], list[dict[str, str]]]:
-    """(columns, rows) of a table with both players side by side."""
+    """The columns and rows of a table with both players side by side."""
     first, second = (score_items(analysis, score) for score in analysis.totals.scores)
     rows = [{"name": name, "0": left, "1": right} for (name, left), (_, right) in zip(first, second, strict=True)]
     players = (Column(str(n), heading=name, is_right=True) for n, name in enumerate(analysis.players))
@@ -373,7 +375,7 @@ def player_table(analysis: MatchAnalysis) -> tuple[list[Column], list[dict[str, 
 
 
 def score_items(analysis: MatchAnalysis, score: Score) -> list[tuple[str, str]]:
-    """(name, figure) of a player."""
+    """The figures of a player, each with its name."""
     return [
         ("rolls", str(score.rolls)),
         ("luck", both(analysis, score.normalised_luck, score.luck, sign="+")),
@@ -389,13 +391,13 @@ def score_items(analysis: MatchAnalysis, score: Score) -> list[tuple[str, str]]:
 
 
 def both(analysis: MatchAnalysis, normalised: float, worth: float, sign: str = "") -> str:
-    """A sum in normalised points and in mwc or points."""
+    """A sum in normalised points and in mwc or points, as a string."""
     other = f"{100 * worth:{sign}.2f} % mwc" if analysis.length else f"{worth:{sign}.3f} points"
     return f"{normalised:{sign}.3f} ({other})"
 
 
 def error_lines(analysis: MatchAnalysis, most: int) -> Iterator[str]:
-    """The worst errors."""
+    """Lines of text with the worst errors."""
     shown: Sequence[Loss] = analysis.losses[:most]
     total = len(analysis.losses)
     rows = (

@@ -109,14 +109,12 @@ def analyze(
 def analyse(
     warehouse: Warehouse, source: str, options: Mapping[str, Any], player: LookaheadPlayer
 ) -> list[MatchAnalysis]:
-    """The matches of a file, or of an imported version, judged by a player.
-
-    Raises InvalidGameError for a game that breaks a rule, UsageError or InvalidScoreError for options that do not fit
-    the score, and MissingTableError or StorageError for a missing version or file.
-    """
+    """The matches of a file, or of an imported version, judged by a player. Raises InvalidGameError if a game breaks a
+    rule, UsageError or InvalidScoreError if options do not fit the score, MissingTableError if the version is missing,
+    and StorageError if the file cannot be read."""
     from bgdata.equity.cube import CubeRules
     from bgdata.matches.commands.analysis_rows import analysed_matches
-    from bgdata.matches.situations import situations
+    from bgdata.matches.situations import replayed_situations
     from bgdata.matches.steps import judge_all, matches_at
 
     matches = matches_at(warehouse, source)
@@ -126,7 +124,7 @@ def analyse(
     for name in ("jacoby", "beavers"):
         if options[name] and lengths and all(lengths):
             raise UsageError(f"expected money play with --{name}, got a match to {lengths[0]}")
-    found = situations(matches, source, is_jacoby=options["jacoby"])
+    found = replayed_situations(matches, source, is_jacoby=options["jacoby"])
     met = find_met_or_file(warehouse, options["met"]) if any(match.length for match in matches) else None
     with progress_bars() as progress:
         rules, as_played = CubeRules(met=met, has_beavers=bool(options["beavers"])), options["beavers"] is None
@@ -138,6 +136,6 @@ def analyse(
 
 
 def print_notes(players: Sequence[str], notes: Iterable[Sequence[str]]) -> None:
-    """Print notes on a match to standard error: repairs, and missing games, whose results the sums lack."""
+    """Print notes on a match to standard error: repairs, and missing games, whose results are not in the sums."""
     for note in (note for found in notes for note in found):
         click.echo(f"note on {players[0]} against {players[1]}: {note}", err=True)

@@ -49,10 +49,13 @@ FIGURES = (
 BOARD_WIDTH = 440  # pixels
 
 
+analysis_option = click.option("--analysis", metavar="NAME", help="Variant of match_analysis.  [default: the only one]")
+
+
 @click.command()
 @click.argument("player", required=False)
 @click.option("--alias", "aliases", multiple=True, metavar="NAME", help="Another name of the PLAYER.  [default: none]")
-@click.option("--analysis", metavar="NAME", help="Variant of match_analysis.  [default: the only one]")
+@analysis_option
 @errors_option
 @page_option
 @format_option
@@ -97,8 +100,16 @@ def matches(
 
 
 def decisions_of(warehouse: Warehouse, names: Sequence[str], analysis: str | None) -> str:
-    """The query of all decisions of an analysis, with `is_own` for those of the player. Raises MissingTableError if
-    there is none, and UsageError if one has to be chosen."""
+    """The query of all decisions of an analysis, with a column `is_own` that marks the player's decisions. Raises the
+    errors of `chosen_analysis`."""
+    chosen = sql_text(chosen_analysis(warehouse, analysis))
+    own = ", ".join(sql_text(name) for name in names)
+    return f"select *, player_name in ({own}) as is_own from match_analysis where variant = {chosen}"
+
+
+def chosen_analysis(warehouse: Warehouse, analysis: str | None) -> str:
+    """The variant of match_analysis of this name, or the only one. Raises MissingTableError if there is no analysis,
+    and UsageError if there are several and none is named."""
     variants = warehouse.variants("match_analysis")
     if not variants:
         step = "bgdata build match_analysis --set source=matches/NAME"
@@ -108,12 +119,12 @@ def decisions_of(warehouse: Warehouse, names: Sequence[str], analysis: str | Non
     chosen = analysis or variants[0]
     if chosen not in variants:
         raise MissingTableError(f"no match_analysis/{cite(chosen)} in {warehouse.root} (have: {', '.join(variants)})")
-    own = ", ".join(sql_text(name) for name in names)
-    return f"select *, player_name in ({own}) as is_own from match_analysis where variant = {sql_text(chosen)}"
+    return chosen
 
 
 def part_rows(warehouse: Warehouse, decisions: str, part: str) -> Sequence[Row]:
-    """The rows of a part of the report, those with the greatest losses first; matches in order."""
+    """The rows of a part of the report, those with the greatest losses first; the rows of matches are in order of
+    time."""
     order = "name" if part == "match" else "loss desc, name"
     return warehouse.rows(
         f"""with summed as (
@@ -136,7 +147,7 @@ def part_rows(warehouse: Warehouse, decisions: str, part: str) -> Sequence[Row]:
 
 
 def report_lines(player: str, figures: Sequence[Row], worst: Sequence[Row]) -> Iterator[str]:
-    """The report as text."""
+    """The report on a player as lines of text."""
     yield f"decisions of {player}"
     for part in PARTS:
         if rows := [row for row in figures if row["part"] == part]:
@@ -149,7 +160,7 @@ def report_lines(player: str, figures: Sequence[Row], worst: Sequence[Row]) -> I
 
 
 def format_report(player: str, figures: Sequence[Row], worst: Sequence[Row]) -> str:
-    """The report as a page with boards."""
+    """The report as an HTML page with boards."""
     parts = [*page_head(f"Decisions of {player}")]
     for part in PARTS:
         rows = [row for row in figures if row["part"] == part]
@@ -163,8 +174,8 @@ def format_report(player: str, figures: Sequence[Row], worst: Sequence[Row]) -> 
 
 
 def error_parts(row: Row, name: str) -> Iterator[str]:
-    """An error: the board with the best play, and what was done. Equal boards have equal identifiers, so `name` is
-    their prefix."""
+    """The HTML elements of an error: the board with the best play, and what was done. Equal boards have equal
+    identifiers, so `name` is put before them."""
     found = parse_xgid(str(row["xgid"]))
     roll = found.match.roll
     play = judge_play(str(row["best"]), found.position, roll).play if roll else None

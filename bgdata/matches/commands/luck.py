@@ -112,8 +112,8 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Analysed:
-    """One game with its luck. Each roll is given with its number among all turns of the game, cube actions included, as
-    in the table `turns`, and its play in the usual notation, "" if no checker could move."""
+    """One game with its luck. A roll has its number among all turns of the game, cube actions included, as in the table
+    `turns`, and its play in the usual notation, "" if no checker could move."""
 
     number: int  # number of the match in the file or variant, from 0
     match: Match
@@ -127,11 +127,9 @@ class Analysed:
 
 
 def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> list[Analysed]:
-    """Every game of a .mat or .sgf file, or of an imported `matches/VARIANT`, evaluated by a player.
-
-    Raises InvalidGameError for a game that breaks a rule, UsageError for a player that only chooses plays,
-    MissingTableError, UnknownPlayerError, and StorageError.
-    """
+    """Every game of a .mat or .sgf file, or of an imported `matches/VARIANT`, evaluated by a player. Raises
+    InvalidGameError if a game breaks a rule, UsageError if the player only chooses plays, UnknownPlayerError or
+    MissingTableError if there is no such player or version, and StorageError if the file cannot be read."""
     from bgdata.evaluation.player import open_named_player
     from bgdata.matches.steps import matches_at, notes_on
 
@@ -147,7 +145,7 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
 
 
 def analyse_game(player: Any, source: str, number: int, match: Match, game: Game) -> Analysed:
-    """One game of the match with this number, evaluated by a player. Raises InvalidGameError."""
+    """One game of the match with this number, evaluated by a player. Raises InvalidGameError if it breaks a rule."""
     from bgdata.selfplay.luck import game_luck, totals
 
     try:
@@ -210,7 +208,7 @@ def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
 
 
 def game_row(analysed: Analysed) -> dict[str, Any]:
-    """One game, in points of player 0, except the columns of each player; NaN for an unfinished game."""
+    """The row of one game, in points of player 0, except the columns of each player; NaN for an unfinished game."""
     found = analysed.totals
     return {
         "match": analysed.number,
@@ -232,7 +230,7 @@ def game_row(analysed: Analysed) -> dict[str, Any]:
 
 
 def turn_lines(analysed: Analysed) -> Iterator[str]:
-    """The turns of one game as lines of text."""
+    """Lines of text for the turns of one game."""
     players = analysed.match.players
     columns = (
         Column("turn_number", COUNT, "turn"),
@@ -249,7 +247,7 @@ def turn_lines(analysed: Analysed) -> Iterator[str]:
 
 
 def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
-    """The games of one match as lines of text, from player 0's point of view, with the mean of the finished ones."""
+    """Lines of text for the games of one match, from player 0's point of view, with the mean of the finished games."""
     players, rows = games[0].match.players, list(map(game_row, games))
     net = net_columns(POINTS, 9)
     ended = [row for row in rows if not isnan(row["result"])]
@@ -268,8 +266,8 @@ def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
 
 
 def draw_luck(games: Sequence[Analysed], path: Path) -> None:
-    """Draw the luck of every roll, and running totals of luck and skill with the luck-adjusted results of games. Raises
-    StorageError."""
+    """Write a picture of the luck of every roll, and running totals of luck and skill with the luck-adjusted results of
+    games. Raises StorageError if it cannot be written."""
     from bgdata.matches.commands.analysis_page import draw_rolls, mark_games
     from bgdata.selfplay.luck import signs
 
@@ -332,15 +330,16 @@ def print_cubeful_luck(
 
 
 def cubeful_turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
-    """One act, in mwc or points of the player who acts. `worth_after` is `worth_before` plus luck, skill, and the gain
-    of looking ahead over the play that is best at 0-ply; `drift` includes that gain."""
+    """The row of one act, in mwc or points of the player who acts. `worth_after` is `worth_before` plus luck, skill,
+    and the gain of looking ahead over the play that is best at 0-ply; `drift` includes that gain."""
     row = analysis_rows.turn_row(analysis, turn)
     skill = {"skill": 0.0 - row["play_loss"] - row["cube_loss"], "cube_skill": 0.0 - row["cube_loss"]}
     return {**{name: row[name] for name in OF_TURN}, **skill, "drift": row["drift"]}
 
 
 def cubeful_game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
-    """One game, in mwc or points of player 0, except the columns of each player; None for an unfinished game."""
+    """The row of one game, in mwc or points of player 0, except the columns of each player; None for an unfinished
+    game."""
     row, scores = analysis_rows.game_row(analysis, game), totals_of([game.judged]).scores
     return {
         **{name: row[name] for name in OF_GAME},
@@ -352,7 +351,7 @@ def cubeful_game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, A
 
 
 def match_lines(analysis: MatchAnalysis, *, with_turns: bool) -> Iterator[str]:
-    """The luck of a match as lines of text: turns, games, and both players."""
+    """Lines of text with the luck of a match: turns, games, and both players."""
     yield headline(analysis) + "\n"
     for game in analysis.games if with_turns else ():
         yield from cubeful_turn_lines(analysis, game)
@@ -366,7 +365,7 @@ def match_lines(analysis: MatchAnalysis, *, with_turns: bool) -> Iterator[str]:
 
 
 def cubeful_turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
-    """The turns of one game, each from the point of view of the player who acts."""
+    """Lines of text for the turns of one game, each from the point of view of the player who acts."""
     worth, change = worth_quantity(analysis, is_change=False), worth_quantity(analysis)
     columns = (
         Column("turn_number", COUNT, "turn"),

@@ -31,8 +31,8 @@ VALUES = ("loss", "loss_mwc", "luck", "luck_mwc")
 
 @dataclass(frozen=True)
 class MatchAnalysisParameters(NetworkChoice):
-    """The imported matches, how many rolls the network looks ahead, and the match equity table: that of the default
-    network, or `published`, which reaches to 12-away."""
+    """Parameters of `match_analysis`: the imported matches, how many rolls the network looks ahead, and the match
+    equity table: the table of the default network, or `published`, which reaches to 12-away."""
 
     source: VersionRef = UNNAMED
     ply: int = 1
@@ -40,7 +40,8 @@ class MatchAnalysisParameters(NetworkChoice):
 
 
 class MatchAnalysis(Dataset[MatchAnalysisParameters]):
-    """One row for each decision. A game that another version judged in the same way is taken from there."""
+    """Kind `match_analysis`: imported matches judged by a network. One row per decision. A game that another version
+    has judged in the same way is copied from that version."""
 
     name = "match_analysis"
     revision = 2  # bearoffs for money are exact

@@ -1,4 +1,4 @@
-"""Judges the games of imported matches, and takes over those that another version has judged in the same way."""
+"""Judges the games of imported matches, and copies games that another version has judged in the same way."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from bgdata.matches.acts import NO_DOUBLE, ActKind, Judged
 from bgdata.matches.judging import Analyst, judge_game
 from bgdata.matches.kinds.match_analysis import DATASET, NUMBERS, SUBJECTS, VALUES, MatchAnalysisParameters
 from bgdata.matches.kinds.matches_compute import matches_of
-from bgdata.matches.situations import Situation, situations
+from bgdata.matches.situations import Situation, replayed_situations
 from bgdata.selfplay.kinds.shared.games_compute import OWNERS
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller, played_tables
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings
 from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 STEP = 16  # games in a shard: some seconds at 1-ply
 SAMPLE_GAMES = 2
@@ -56,7 +56,7 @@ COLUMN = {name: number for number, name in enumerate(NUMBERS)}
 
 @dataclass
 class GameRows:
-    """The decisions of one game: arrays with a row each, and texts."""
+    """The decisions of one game: arrays with a row each, and strings."""
 
     numbers: Array
     values: Array
@@ -96,7 +96,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
         return {"decisions": decisions, "mean_loss": loss / decisions if decisions else 0.0}
 
     def check_sample(self, recheck: Recheck[MatchAnalysisParameters]) -> str:
-        """Judge some games again, and find the places and names of all."""
+        """Judge a sample of games again, and recompute the places and names of all games."""
         found, table = situations_of(recheck), recheck.table
         for name, values in places_of(recheck, [key_of(each) for each in found]).items():
             if not np.array_equal(table.array(name), values):
@@ -117,7 +117,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
 def situations_of(context: Context[MatchAnalysisParameters]) -> list[Situation]:
     """The games of the source."""
     source = context.inputs["source"]
-    return situations(list(matches_of(source.arrays())), source.name)
+    return replayed_situations(list(matches_of(source.arrays())), source.name)
 
 
 def key_of(found: Situation) -> bytes:
@@ -149,27 +149,27 @@ def known_games(build: Build[MatchAnalysisParameters], wanted: set[bytes]) -> di
 
 
 def games_in(table: Table) -> Iterator[tuple[bytes, GameRows]]:
-    """(key, decisions) of the games of a version."""
+    """Yield the key and the decisions of each game of a version."""
     arrays = table.arrays()
     keys = [key.tobytes() for key in np.asarray(arrays["game_keys"])]
     return zip(keys, split_games(arrays), strict=True)
 
 
 def judge_games(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of some of the games that are still to be judged."""
+    """The arrays of games `begin` to before `end`, of the games that are still to be judged."""
     analysts, found = opened_once(open_judging, settings)
     todo = [int(game) for game in str(settings["todo"]).split()]
     return arrays_of([judge(analysts, found[game], game) for game in todo[begin:end]])
 
 
 def open_judging(settings: Settings) -> tuple[dict[int, Analyst], list[Situation]]:
-    """What `judge_games` needs."""
+    """Open what `judge_games` needs, from its settings."""
     context = context_of(settings, MatchAnalysisParameters)
     return open_analyst(context), situations_of(context)
 
 
 def open_analyst(context: Context[MatchAnalysisParameters]) -> dict[int, Analyst]:
-    """The analysts by whether beavers are allowed."""
+    """The analysts for games with beavers and without, by `has_beavers`."""
     player = LookaheadPlayer(open_roller(context), context.parameters.ply)
     met = first_met(context.inputs["met"].arrays())
     rules = (CubeRules(met=met, has_beavers=beavers) for beavers in (False, True))
@@ -193,7 +193,7 @@ def judge(analysts: Mapping[int, Analyst], found: Situation, game: int) -> GameR
 
 
 class Decision(NamedTuple):
-    """A row, with the numbers of NUMBERS and the values of VALUES."""
+    """The decision of one row, with the numbers of NUMBERS and the values of VALUES."""
 
     numbers: tuple[int, ...]
     values: tuple[float, ...]
@@ -204,7 +204,7 @@ class Decision(NamedTuple):
 
 
 def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Iterator[Decision]:
-    """The decisions of an act: of a roll, to double or not where that was possible, and the play."""
+    """The decisions of an act. A roll has up to two: whether to double, if that was possible, and the play."""
     act, is_match = judged.act, bool(found.match.length)
     score = act.stakes.score
     away = (MONEY_AWAY, MONEY_AWAY) if isinstance(score, Money) else (score.away, score.opponent_away)
@@ -240,7 +240,7 @@ def losses(loss: float, judged: Judged, *, is_match: bool) -> tuple[float, ...]:
 
 def counts_for_pr(judged: Judged, kind: int) -> bool:
     """Whether a cube action is a decision by the published rules of eXtreme Gammon: not if all actions are worth the
-    same, if no double is better by a fifth of a point, or if all is lost; but an error always is."""
+    same, if no double is better by a fifth of a point, or if all is lost; but an error always counts."""
     assert judged.cube is not None
     no_double, take = ((worth - judged.cube.double_pass) / judged.point + 1 for worth in judged.cube[:2])
     if kind == ANSWER:
@@ -294,7 +294,7 @@ def arrays_of(games: Sequence[GameRows]) -> dict[str, Array]:
 
 
 def rows_in(arrays: Mapping[str, Array], rows: slice) -> dict[str, Array]:
-    """The arrays of the decisions of one game, as `arrays_of` makes them of it alone."""
+    """The arrays of the decisions of one game, as `arrays_of` returns them for this game alone."""
     found = {name: np.asarray(arrays[name])[rows] for name in ("numbers", "values", "boards")}
     for name, each in (("choices", 2), ("xgids", 1)):
         ends = np.concatenate([[0], np.asarray(arrays[f"{name}_ends"])])[each * rows.start : each * rows.stop + 1]
@@ -304,7 +304,7 @@ def rows_in(arrays: Mapping[str, Array], rows: slice) -> dict[str, Array]:
 
 
 def places_of(context: Context[MatchAnalysisParameters], keys: Sequence[bytes]) -> dict[str, Array]:
-    """The arrays of all games of the source."""
+    """The arrays that say where the decisions of each game of the source are."""
     source = context.inputs["source"].arrays()
     return {
         "game_places": np.array(np.asarray(source["games"])[:, :2], np.int32),
@@ -356,7 +356,7 @@ def columns_of(arrays: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def error_of(kind: int, made: str, loss: float) -> str | None:
-    """Words for an error."""
+    """A description of an error."""
     if loss <= 0:
         return None
     if kind == PLAY:

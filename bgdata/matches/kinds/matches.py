@@ -36,7 +36,7 @@ IMPORTED_MATCHES = TableShape(
     columns=(
         MATCH,
         Column("source", "VARCHAR", "", "Name of the file"),
-        Column("format", "VARCHAR", "", "Format of the file: mat, sgf, xg, bgf or ogxm"),
+        Column("format", "VARCHAR", "", "mat, sgf, gnubg text, gnubg html, xg, bgf or ogxm"),
         Column("player_0", "VARCHAR", "", "Name of player 0"),
         Column("player_1", "VARCHAR", "", "Name of player 1"),
         Column("match_length", "SMALLINT", "points", "Points that win the match, 0 for money"),
@@ -78,13 +78,13 @@ SAID_ARRAYS = (
 
 
 class Matches(FileImport):
-    """Games keep the order of the files."""
+    """Kind `matches`: recorded matches, imported and replayed. One row per turn; games keep the order of the files."""
 
     name = "matches"
     revision = 6  # 6: binary files, what files say of themselves, and every match once
     summary = "Matches and money sessions recorded by other programs, every game replayed from the start position."
     is_told_by_content = True
-    source = "Imported from .mat (Jellyfish format), .sgf, .xg, .bgf and .ogxm files as gnubg and others write them"
+    source = "Imported from .mat (Jellyfish format), .sgf, .xg, .bgf and .ogxm files and exports of gnubg and others"
     licence = "as of the files"
     columns = GAMES.columns
     key = GAMES.key

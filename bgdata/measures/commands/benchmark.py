@@ -162,8 +162,8 @@ RATE_COLUMNS = (
 def score_player(
     warehouse: Warehouse, name: str, ply: int, sets: Sequence[str], files: Sequence[Path], form: str
 ) -> None:
-    """Import the files, score the player on each set and print one line for each. Raises UnknownPlayerError,
-    MissingTableError for a missing set, and the errors of imports."""
+    """Import the files, score the player on each set and print one line for each. Raises UnknownPlayerError if there is
+    no such player, MissingTableError if a set is missing, and the errors of imports."""
     from bgdata.evaluation.player import open_named_player
     from bgdata.measures.steps.scores import full_name
     from bgdata.measures.steps.sets import build_benchmark_scores, chosen_sets
@@ -198,7 +198,7 @@ def score_player(
 
 
 def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:
-    """The result of a series in two lines, with the luck-adjusted result in a third if luck was measured."""
+    """The result of a series in two lines of text, with the luck-adjusted result in a third if luck was measured."""
 
     def percent(name: str) -> str:
         return f"{PERCENT.text(found[f'{name}_share'])} %"
@@ -228,7 +228,7 @@ WORST_COLUMNS = (
 
 
 def judgement_lines(parameters: RefereeParameters, found: Mapping[str, float]) -> Iterator[str]:
-    """The result as lines of text."""
+    """The result of `bgdata referee` as lines of text."""
     without = "" if parameters.tables else ", without tables"
     what, judge = "bearoff", f"bearoff_two_sided/{parameters.points}x{parameters.checkers}"
     if parameters.points == ANYWHERE:
@@ -249,7 +249,7 @@ def judgement_lines(parameters: RefereeParameters, found: Mapping[str, float]) -
 
 
 def worst_decisions(table: Table, count: int = 5) -> Iterator[str]:
-    """Lines about the decisions that lost most, each position and roll once; empty if nothing was lost."""
+    """Lines of text about the decisions that lost most, each position and roll once; empty if nothing was lost."""
     losses, ranks = table.array("losses"), table.array("ranks")
     rows = sorted((row for row in range(len(losses)) if ranks[row] > 0), key=lambda row: -losses[row])
     found: dict[tuple[str, str, str], dict[str, Any]] = {}

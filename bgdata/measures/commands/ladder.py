@@ -121,7 +121,8 @@ def ladder_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def draw_ladders(ladders: Mapping[str, Sequence[Row]], path: Path) -> None:
-    """Draw the ratings of each play with their 95 % intervals, best player on top. Raises StorageError."""
+    """Write a picture of the ratings of each play with their 95 % intervals, best player on top. Raises StorageError if
+    it cannot be written."""
     most = max(map(len, ladders.values()))
     with new_figure(3.6 * len(ladders) + 0.6, 0.26 * most + 1.2) as figure:
         panels = figure.subplots(1, len(ladders), squeeze=False)[0]

@@ -17,7 +17,7 @@ from bgdata.cli.options import (
     executor_option,
     format_option,
     games_option,
-    given_of,
+    given_options,
     on_option,
     plot_option,
     ply_option,
@@ -120,7 +120,7 @@ def score(warehouse: Warehouse, /, player: str, ply: int, plot: Path | None, for
 
 def draw_values(rows: Sequence[dict[str, Any]], references: str, path: Path) -> None:
     """Write a picture, PNG or SVG, of a player's errors by theme on a set of reference positions. Equities are on the
-    left, the RMSE of chances on the right. Raises StorageError."""
+    left, the RMSE of chances on the right. Raises StorageError if it cannot be written."""
     from bgdata.measures.steps.scores import CHANCES, EQUITY_HEADS, by_theme
 
     themes = by_theme(rows)[references]
@@ -187,7 +187,7 @@ def compare(
     if not (benchmarks or sets):
         compare_players(context.obj, players, plot, form, options)
         return
-    for option in given_of(options):
+    for option in given_options(options):
         raise UsageError(f"expected either benchmarks (--benchmarks, --on) or reference positions, got {option} too")
     compare_on_benchmarks(context.obj, players, sets, plot, form)
 
@@ -195,11 +195,9 @@ def compare(
 def compare_players(
     warehouse: Warehouse, players: Sequence[str], plot: Path | None, form: str, options: Mapping[str, str]
 ) -> None:
-    """Evaluate the reference positions with each player, print the table, and draw it.
-
-    Raises UsageError for a player that only chooses plays, or if there are no results; UnknownPlayerError;
-    MissingTableError for missing reference positions or a missing network; and StorageError.
-    """
+    """Evaluate the reference positions with each player, print the table, and draw it. Raises UsageError if a player
+    only chooses plays, or if there are no results; UnknownPlayerError if there is no such player; MissingTableError if
+    reference positions or a network are missing; and StorageError if the picture cannot be written."""
     from bgdata.measures.steps.scores import full_name, opponent_of
     from bgdata.measures.steps.sets import build_reference_scores, find_references
 
@@ -227,10 +225,8 @@ def compare_players(
 
 
 def chosen_rows(rows: Sequence[Row], wanted: Sequence[tuple[str, int]]) -> list[Row]:
-    """The rows of the wanted players, in the given order; without any, of all players by RMSE over all positions.
-
-    Themes are in the order of GROUPS.
-    """
+    """The rows of the wanted players, in the given order; if none are given, of all players, by RMSE over all
+    positions. Themes are in the order of GROUPS."""
     if wanted:
         found = [row for row in rows if row["has_tables"] and (row["player"], row["ply"]) in wanted]
         return sorted(found, key=lambda row: (wanted.index((row["player"], row["ply"])), GROUPS.index(row["theme"])))
@@ -259,7 +255,7 @@ def player_columns(players: Iterable[str]) -> list[Column]:
 def marks_of(
     groups: Collection[Mapping[str, Row]], series: Mapping[str, str], name: str, error: str
 ) -> dict[str, tuple[list[float], list[float]]]:
-    """(figures, standard errors) by label of a series, one for each group; NaN where a group has no row."""
+    """The figures and standard errors by label of a series, one for each group; NaN where a group has no row."""
     found = {label: [group.get(key, {}) for group in groups] for label, key in series.items()}
     return {
         label: ([number_or_nan(row.get(name)) for row in rows], [number_or_nan(row.get(error)) for row in rows])
@@ -268,7 +264,7 @@ def marks_of(
 
 
 def error_lines(title: str, rows: Sequence[Row]) -> Iterator[str]:
-    """The table as lines of text: a row for each theme, a column for each player."""
+    """A table as lines of text: a row for each theme, a column for each player."""
     yield title
     players = list(dict.fromkeys(map(label_of, rows)))
     rmse = Column("rmse", LOSS, error="rmse_standard_error")
@@ -283,8 +279,8 @@ def error_lines(title: str, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def draw_errors(title: str, rows: Sequence[Row], path: Path) -> None:
-    """Write a picture, PNG or SVG, with a mark and its standard error for each theme and player. Raises
-    StorageError."""
+    """Write a picture, PNG or SVG, with a mark and its standard error for each theme and player. Raises StorageError if
+    it cannot be written."""
     themes = group_rows(rows, "theme")
     groups, players = [themes.get(group, {}) for group in GROUPS], {label_of(row): label_of(row) for row in rows}
     with new_figure(8.5, 0.38 * len(GROUPS) + 1.4) as figure:
@@ -305,9 +301,9 @@ def compare_on_benchmarks(
 ) -> None:
     """Score each player on each benchmark where it has no score yet, print the table, and draw it.
 
-    Raises UsageError if there are no scores, or for a version that is not current; UnknownPlayerError;
-    InvalidParameterError for a table that is not a benchmark; MissingTableError for a missing benchmark or network;
-    and StorageError.
+    Raises UsageError if there are no scores, or if a version is not current; UnknownPlayerError if there is no such
+    player; InvalidParameterError if a table is not a benchmark; MissingTableError if a benchmark or network is missing;
+    and StorageError if the picture cannot be written.
     """
     from bgdata.measures.steps.scores import full_name, opponent_of
     from bgdata.measures.steps.sets import build_benchmark_scores, compared_rows, current_sets
@@ -327,13 +323,13 @@ def compare_on_benchmarks(
 
 
 def first_label(rows: Sequence[Row]) -> str:
-    """Label of the player that the others are compared with."""
+    """Label of the player with which all other players are compared."""
     others = (f"{row['other_player']}:{row['other_ply']}" for row in rows if "other_player" in row)
     return next(others, label_of(rows[0]))
 
 
 def labels_of(rows: Sequence[Row]) -> list[str]:
-    """Labels of the players; the first is the one that the others are compared with."""
+    """Labels of the players; the first is the one with which the other players are compared."""
     return list(dict.fromkeys([first_label(rows), *map(label_of, rows)]))
 
 
@@ -362,7 +358,8 @@ def rate_lines(rows: Sequence[Row]) -> Iterator[str]:
 
 def draw_rates(rows: Sequence[Row], path: Path) -> None:
     """Write a picture, PNG or SVG, with a mark and its standard error for each benchmark and player. Error rates are on
-    the left; with several players, differences are on the right. Raises StorageError."""
+    the left; if there are several players, differences are on the right. Raises StorageError if it cannot be
+    written."""
     benchmarks, players = group_rows(rows, "benchmark"), labels_of(rows)
     figures = ("error_rate", "standard_error"), ("difference", "difference_standard_error")
     with new_figure(8.5, 0.7 * len(benchmarks) + 1.6) as figure:

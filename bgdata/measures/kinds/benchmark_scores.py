@@ -21,7 +21,8 @@ CONTACT = VersionRef(IMPORTED.name, "contact")
 
 @dataclass(frozen=True)
 class ScoreParameters(Parameters):
-    """A player, its ply, the version that it reports, and the benchmark that it is scored on."""
+    """Parameters of `benchmark_scores`: a player, its ply, the version that it reports, and the benchmark that it is
+    scored on."""
 
     player: str = "pubeval"
     ply: int = 0
@@ -35,7 +36,8 @@ class ScoreParameters(Parameters):
 
 
 class BenchmarkScores(Dataset[ScoreParameters]):
-    """One row for each decision, in the order of `benchmark_decisions`."""
+    """Kind `benchmark_scores`: what a player loses on a benchmark. One row per decision, in the order of
+    `benchmark_decisions`."""
 
     name = "benchmark_scores"
     made_again = BY_PLAYERS
@@ -84,7 +86,7 @@ class BenchmarkScores(Dataset[ScoreParameters]):
 
 
 def check_benchmark(benchmark: str) -> None:
-    """Raise InvalidParameterError unless the name is one of a benchmark."""
+    """Raise InvalidParameterError unless `benchmark` is the name of a benchmark."""
     kind, _, variant = benchmark.partition("/")
     if kind not in (IMPORTED.name, ROLLED_OUT) or not is_name("variant", variant):
         raise InvalidParameterError(

@@ -118,16 +118,15 @@ def fill_ranks(first_plays: NDArray[np.int64], play_boards: Boards, chosen: Boar
 
 
 def losses_of(decisions: RolledOutDecisions, ranks: NDArray[np.int16]) -> NDArray[np.float64]:
-    """float64[n]: points that each choice loses; an unlisted play loses as much as the last listed one."""
+    """float64[n]: points that each choice loses; an unlisted play loses as much as the worst listed one."""
     last = decisions.first_plays[1:] - 1
     places = np.where(ranks < 0, last, decisions.first_plays[:-1] + ranks)
     return np.asarray(decisions.losses[places])
 
 
 def score_of(losses: NDArray[np.float64], ranks: NDArray[np.int16]) -> dict[str, float]:
-    """Error rate in thousandths of a point per decision, and shares of best and of unlisted plays; 0 without choices.
-
-    `error_rate_low` and `error_rate_high` bound the 95 % interval by a normal approximation, cut off at 0. The
+    """Error rate in thousandths of a point per decision, and shares of best and of unlisted plays; 0 if there are no
+    choices. `error_rate_low` and `error_rate_high` bound the 95 % interval by a normal approximation, cut off at 0. The
     approximation assumes that decisions are a random sample, and is unreliable for few."""
     count = len(losses)
     mean = ERROR_RATE * float(losses.mean()) if count else 0.0

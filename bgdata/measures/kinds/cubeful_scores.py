@@ -17,9 +17,9 @@ LONGEST = 25  # match, in points
 
 @dataclass(frozen=True)
 class CubefulScoreParameters(PairingParameters):
-    """Two players, the match length (0 for money games), the number of games or matches, and the seed of their dice.
-
-    They also say whether the network of the package measures luck, and whether networks play with bearoff tables."""
+    """Parameters of `cubeful_scores`: two players, the match length (0 for money games), the number of games or
+    matches, and the seed of their dice; whether the network of the package measures luck; and whether networks play
+    with bearoff tables."""
 
     player: str = "network/tiny"
     version: str = "b49ded87"
@@ -33,7 +33,7 @@ class CubefulScoreParameters(PairingParameters):
 
 
 class CubefulScores(Dataset[CubefulScoreParameters]):
-    """One row for each money game or match."""
+    """Kind `cubeful_scores`: results of one player against another, with the cube. One row per money game or match."""
 
     name = "cubeful_scores"
     made_again = BY_PLAYERS

@@ -12,10 +12,8 @@ from bgdata.store.parameters import Parameters
 
 @dataclass(frozen=True)
 class GameParameters(PairingParameters):
-    """Two players, the number and the seed of the games, and whether the network of the package measures luck.
-
-    Measuring luck takes 20 times as long if the players are kernels.
-    """
+    """Parameters of `game_scores`: two players, the number and the seed of the games, and whether the network of the
+    package measures luck. Measuring luck takes 20 times as long if the players are kernels."""
 
     games: int = 40
     seed: int = 2
@@ -23,7 +21,7 @@ class GameParameters(PairingParameters):
 
 
 class GameScores(Dataset[GameParameters]):
-    """One row for each game."""
+    """Kind `game_scores`: results of one player against another, without the cube. One row per game."""
 
     name = "game_scores"
     made_again = BY_PLAYERS

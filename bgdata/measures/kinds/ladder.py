@@ -50,10 +50,8 @@ class Entrant(NamedTuple):
 
 @dataclass(frozen=True)
 class LadderParameters(Parameters):
-    """What is played, the player that is rated 0 with its ply, and the sources: versions with games, sorted by name.
-
-    A source without a version is the smallest variant of its kind, which is built first.
-    """
+    """Parameters of `ladder`: what is played, the player that is rated 0 with its ply, and the sources: versions with
+    games, sorted by name. A source that names no version is the smallest variant of its kind, which is built first."""
 
     play: str = "cubeless"
     zero: str = "pubeval"
@@ -62,12 +60,13 @@ class LadderParameters(Parameters):
 
     @property
     def length(self) -> int:
-        """Points that win the match; 0 for money."""
+        """Points that win the match; 0 for money play."""
         return match_length(self.play)
 
 
 def match_length(play: str) -> int:
-    """Points that win the match; 0 for money, with the cube or without. Raises InvalidParameterError."""
+    """Points that win the match that `play` names; 0 for money play, with or without the cube. Raises
+    InvalidParameterError for an unknown name."""
     match = MATCH.fullmatch(play)
     if play in ("cubeless", "money"):
         return 0
@@ -77,7 +76,7 @@ def match_length(play: str) -> int:
 
 
 class Ladder(Dataset[LadderParameters]):
-    """One row for each player."""
+    """Kind `ladder`: ratings of players from games of each pair. One row per player."""
 
     name = "ladder"
     made_again = BY_PLAYERS

@@ -47,7 +47,7 @@ class Pairing(NamedTuple):
 
 
 class Ratings(NamedTuple):
-    """The fit."""
+    """The ratings that fit best, and how well they fit."""
 
     values: list[float]  # by player
     covariances: list[list[float]]  # by player and player
@@ -140,11 +140,9 @@ def scale_of(parameters: LadderParameters) -> float:
 
 
 def ladder_arrays(context: Context[LadderParameters]) -> dict[str, Array]:
-    """Every declared array.
-
-    Raises InvalidParameterError for games of another play, of two versions of a player, or without the player that is
-    rated 0; UsageError if pairings do not connect all players; and MissingTableError for missing games.
-    """
+    """All declared arrays. Raises InvalidParameterError if games are of another play, of two versions of a player, or
+    without the player that is rated 0; UsageError if pairings do not connect all players; and MissingTableError if
+    games are missing."""
     results = pair_results(context)
     players = sorted({player for pair in results for player in pair})
     names = [player[:2] for player in players]
@@ -176,11 +174,9 @@ def ladder_arrays(context: Context[LadderParameters]) -> dict[str, Array]:
 
 
 def pair_results(context: Context[LadderParameters]) -> dict[tuple[Entrant, Entrant], list[float]]:
-    """Points per game to the first of two players, for each pair of games with the same dice.
-
-    The first player is the one that sorts first. Points are luck-adjusted if luck was measured. Raises
-    InvalidParameterError for games of another play, and for two series of a pairing with the same dice.
-    """
+    """Points per game to the first of two players, for each pair of games with the same dice. The first player is the
+    one that sorts first. Points are luck-adjusted if luck was measured. Raises InvalidParameterError if games are of
+    another play, or if two series of a pairing have the same dice."""
     parameters = context.parameters
     found: dict[tuple[Entrant, Entrant], list[float]] = {}
     dice: set[tuple[Entrant, Entrant, int]] = set()
@@ -250,7 +246,7 @@ def _weight(pairing: Pairing) -> float:
 
 
 def _squares(values: list[float], pairings: Sequence[Pairing], scale: float) -> float:
-    """Chi-square."""
+    """Chi-square of the ratings in `values`."""
     return fsum(
         _weight(each) * (each.points - expected_points(values[each.player] - values[each.opponent], scale)) ** 2
         for each in pairings
@@ -258,7 +254,7 @@ def _squares(values: list[float], pairings: Sequence[Pairing], scale: float) -> 
 
 
 def _normal(values: list[float], pairings: Sequence[Pairing], scale: float) -> tuple[list[list[float]], list[float]]:
-    """(normal matrix, gradient) by player."""
+    """The normal matrix and the gradient, by player."""
     count = len(values)
     matrix, gradient = [[0.0] * count for _ in range(count)], [0.0] * count
     for each in pairings:

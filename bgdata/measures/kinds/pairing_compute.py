@@ -24,8 +24,8 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, player_tabl
 from bgdata.selfplay.series import CubefulRules, play_cubeful
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings
 from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
+from bgdata.store.worker_inputs import Settings
 
 Recipe: TypeAlias = GameParameters | CubefulScoreParameters
 STEP = 1000  # games of a shard
@@ -94,7 +94,7 @@ class PairingComputation(Computation[Recipe]):
         return found
 
     def check_sample(self, recheck: Recheck[Recipe]) -> str:
-        """Replay some games, if both players are unchanged and quick."""
+        """Replay a sample of games, if both players are unchanged and quick."""
         parameters = recheck.parameters
         try:
             players = open_players(recheck)
@@ -111,20 +111,20 @@ class PairingComputation(Computation[Recipe]):
 
 
 def play_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of games or matches begin:end."""
-    context, players = opened_once(open_playing, settings)
+    """The arrays of games or matches `begin` to before `end`."""
+    context, players = opened_once(open_both_players, settings)
     return play_series(context, players, begin, end)
 
 
-def open_playing(settings: Settings) -> tuple[Context[Recipe], tuple[Player, Player]]:
-    """(context, players) of `play_rows`."""
+def open_both_players(settings: Settings) -> tuple[Context[Recipe], tuple[Player, Player]]:
+    """Open what `play_rows` needs, from its settings: the context and the two players."""
     recipe = CubefulScoreParameters if settings["kind"] == "cubeful_scores" else GameParameters
     context: Context[Recipe] = context_of(settings, recipe, all_kinds())
     return context, open_players(context)
 
 
 def open_players(context: Context[Recipe]) -> tuple[Player, Player]:
-    """The two players. Raises the errors of `open_player_of_version`."""
+    """The two players of the recipe. Raises the errors of `open_player_of_version`."""
     pairing, warehouse = context.parameters, context.warehouse
     tables = pairing.tables if isinstance(pairing, CubefulScoreParameters) else True
     opponent = pairing.opponent, pairing.opponent_ply, pairing.opponent_version
@@ -135,7 +135,8 @@ def open_players(context: Context[Recipe]) -> tuple[Player, Player]:
 
 
 def play_series(context: Context[Recipe], players: tuple[Player, Player], first: int, end: int) -> dict[str, Array]:
-    """The arrays of games or matches first:end; 2k and 2k + 1 are a pair. Raises MissingTableError."""
+    """The arrays of games or matches `first` to before `end`; 2k and 2k + 1 are a pair. Raises MissingTableError if a
+    version is missing."""
     parameters, tables, numbers = context.parameters, dict(context.inputs), np.arange(first, end)
     met = first_met(tables.pop(MET).arrays()) if MET in tables else None
     judge = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).chooser if parameters.luck else None

@@ -2,11 +2,11 @@
 
 Bearoff decisions are from games that PubEval plays against itself, in the order in which they occur, so that common
 ones count more. Every position that the table covers is a decision if its roll allows at least two different plays. The
-loss of a choice is the cubeless equity after the best play minus that after the choice, both from the table. Nothing is
-rolled out, so the only noise is the choice of decisions.
+loss of a choice is the cubeless equity after the best play minus the cubeless equity after the choice, both from the
+table. Nothing is rolled out, so the only noise is the choice of decisions.
 
-Games rarely reach contact with as few checkers as contact endgames have. Decisions in these are therefore drawn at
-random. Pairs of layouts that have not passed each other are equally likely, and their roll allows at least two
+Games rarely reach contact with as few checkers as contact endgames have. Decisions of contact endgames are therefore
+drawn at random. Pairs of layouts that have not passed each other are equally likely, and their roll allows at least two
 different plays."""
 
 from __future__ import annotations
@@ -118,14 +118,14 @@ def tolerance(parameters: RefereeParameters) -> float:
 
 
 def decisions_of(table: Table, parameters: RefereeParameters) -> Decisions:
-    """The decisions of a recipe. Raises the UsageError of `exact_decisions`."""
+    """The decisions of a recipe. Raises the same exceptions as `exact_decisions`."""
     if parameters.points == ANYWHERE:
         return contact_decisions(all_layouts(parameters.checkers), parameters.decisions, parameters.seed)
     return exact_decisions(map_tables(table, None, None), parameters.decisions, parameters.seed)
 
 
 def judge(table: Table, parameters: RefereeParameters, decisions: Decisions, chosen: Array) -> dict[str, Array]:
-    """`verdicts` by a table."""
+    """What each choice loses by a table: see `verdicts`."""
     if parameters.points == ANYWHERE:
         return verdicts(partial(contact_equities, table.array("equities")), decisions, chosen, tolerance(parameters))
     equities = partial(bearoff_equities, map_tables(table, None, None))
@@ -133,11 +133,9 @@ def judge(table: Table, parameters: RefereeParameters, decisions: Decisions, cho
 
 
 def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
-    """The first `count` decisions that the two-sided table covers, in games 0, 1, ... of a seed.
-
-    The result does not depend on the number of threads. Raises UsageError for a count below 1, for numbers beyond
-    2^63 - 1, and if MAX_GAMES games per decision do not reach enough positions of the table.
-    """
+    """The first `count` decisions that the two-sided table covers, in games 0, 1, ... of a seed. The result does not
+    depend on the number of threads. Raises UsageError if `count` is below 1, if a number is beyond 2^63 - 1, and if
+    MAX_GAMES games per decision do not reach enough positions of the table."""
     if count < 1:
         raise UsageError(f"expected at least 1 decision, got {count}")
     found: list[Decisions] = []
@@ -159,7 +157,8 @@ def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
 
 
 def is_in_contact(layouts: Layouts) -> NDArray[np.bool_]:
-    """bool[on roll, opponent]: pairs that can still hit or block; they share no point, and no side is empty."""
+    """bool[on roll, opponent]: whether the sides of a pair can still hit or block each other; such a pair shares no
+    point, and no side is empty."""
     rearmost = np.where(layouts.counts > 0, np.arange(1, layouts.counts.shape[1] + 1), 0).max(axis=1)
     found: NDArray[np.bool_] = is_possible(layouts) & (rearmost[:, None] + rearmost[None, :] > PASSED_PIPS)
     found[0], found[:, 0] = False, False
@@ -192,8 +191,8 @@ def verdicts(
     `chosen` int8[n, 26] are positions after the play, the OPPONENT on roll. `equities` takes int8[m, 26] boards and
     returns float64[m], for the player on roll. The arrays by decision are `losses`, float64 in points; `ranks`, int16,
     the number of plays that are better by more than `tolerance` points, the rounding of a table; `n_plays`, int16; and
-    `best`, int8[n, 26] after the first of the best plays, the OPPONENT on roll. Raises InvalidPositionError for a
-    choice that no legal play leads to."""
+    `best`, int8[n, 26] after the first of the best plays, the OPPONENT on roll. Raises InvalidPositionError if no legal
+    play leads to a choice."""
     offsets, after = batch_plays(decisions.boards, decisions.rolls)
     turned, counts = flip_boards(after), np.diff(offsets)
     values = -equities(turned)

@@ -18,10 +18,9 @@ from bgdata.store.parameters import VersionRef
 
 @dataclass(frozen=True)
 class ReferenceCheckParameters(RollerParameters):
-    """The network that measures luck, the settings of the rollouts, the player, and the positions.
-
-    `player` plays both sides at `ply`, and reports a version; it may be the network itself. `reference` is a version of
-    reference positions. `positions` is the number of positions taken, about equally many of each theme."""
+    """Parameters of `reference_checks`: the network that measures luck, the settings of the rollouts, the player, and
+    the positions. `player` plays both sides at `ply`, and reports a version; it may be the network itself. `reference`
+    is a version of reference positions. `positions` is the size of the sample, about equally many of each theme."""
 
     trials: int = 360
     player: str = "network"
@@ -33,7 +32,8 @@ class ReferenceCheckParameters(RollerParameters):
 
 
 class ReferenceChecks(Dataset[ReferenceCheckParameters]):
-    """One row for each position, in the order of `reference_positions`."""
+    """Kind `reference_checks`: reference positions that another player has rolled out again. One row per position, in
+    the order of `reference_positions`."""
 
     name = "reference_checks"
     made_again = BY_PLAYERS

@@ -26,9 +26,9 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import (
 from bgdata.selfplay.rollout import rolled_by
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings
 from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 STEP = 20  # positions of a shard
 MAX_REPLAYED = 5  # positions that verify rolls out again
@@ -104,20 +104,21 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
 
 
 def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of rollouts of some positions of the sample."""
+    """The arrays of rollouts of positions `begin` to before `end` of the sample."""
     context, player, rows = opened_once(open_rollouts, settings)
     return rollouts_of(context, player, rows[begin:end])
 
 
 def open_rollouts(settings: Settings) -> tuple[Context[ReferenceCheckParameters], Player, Array]:
-    """(context, player, rows of the reference) of `roll_out_rows`."""
+    """Open what `roll_out_rows` needs, from its settings: the context, the player, and the rows of the reference
+    positions."""
     context = context_of(settings, ReferenceCheckParameters, all_kinds())
     themes = np.asarray(context.inputs["reference"].array("themes"))
     return context, open_player(context), sampled_rows(themes, context.parameters.positions)
 
 
 def open_player(context: Context[ReferenceCheckParameters]) -> Player:
-    """The player. Raises the errors of `open_player_of_version`."""
+    """The player of the recipe. Raises the errors of `open_player_of_version`."""
     wanted = context.parameters
     return open_player_of_version(wanted.player, wanted.ply, wanted.version, context.warehouse)
 
@@ -137,7 +138,7 @@ def sampled_rows(themes: Array, count: int) -> Array:
 
 
 def rollouts_of(context: Context[ReferenceCheckParameters], player: Player, rows: Array) -> dict[str, Array]:
-    """The arrays of rollouts of some reference positions; each row is independent of the others."""
+    """The arrays of rollouts of the reference positions in `rows`; each row is independent of the others."""
     parameters, chooser = context.parameters, open_roller(context).chooser
     positions = context.inputs["reference"].array("boards")
     boards = np.ascontiguousarray(positions[rows])

@@ -40,12 +40,11 @@ NAMED_NETWORK = re.compile(rf"network/([a-z0-9-]+)/({VERSION.pattern})")
 
 @dataclass(frozen=True)
 class ReferenceParameters(RollerParameters):
-    """The network that rolls out, the settings of its rollouts, and the positions.
+    """Parameters of `reference_positions`: the network that rolls out, the settings of its rollouts, and the positions.
 
     `positions` is the number of each theme, half of them for validation and half for test. `sources` are the players of
     the games: one that plays itself, or two as in `network+pubeval`. A player is `network` (the one that rolls out),
-    pubeval, random, or another network as network/NAME/VERSION. At most `most_games` games are searched.
-    """
+    pubeval, random, or another network as network/NAME/VERSION. At most `most_games` games are searched."""
 
     until: float | None = 0.007
     most_trials: int = 46_656
@@ -66,7 +65,8 @@ def published_references() -> dict[ReferenceParameters, Path]:
 
 
 class ReferencePositions(Dataset[ReferenceParameters]):
-    """One row for each position, ordered by theme and game."""
+    """Kind `reference_positions`: rolled-out positions of every theme, to measure players by. One row per position,
+    ordered by theme and game."""
 
     name = "reference_positions"
     revision = 2  # 2: likely plays measure luck in races too

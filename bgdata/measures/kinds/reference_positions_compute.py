@@ -50,8 +50,8 @@ from bgdata.selfplay.splits import SPLITS, game_hashes, halves_of_games
 from bgdata.selfplay.training_games import Counter, Start, draw, fill_start
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
-from bgdata.store.handed import Settings
 from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
+from bgdata.store.worker_inputs import Settings
 
 STEP = 4  # positions of a shard of rollouts: seconds
 CANDIDATES = 60  # verify rolls out again the ones with the fewest games: each takes seconds
@@ -93,7 +93,7 @@ class Positions(NamedTuple):
     turns: NDArray[np.int64]  # [n] in that game, from 0
 
     def rows(self, chosen: NDArray[np.integer]) -> Positions:
-        """The chosen rows, in the given order."""
+        """The rows whose numbers are `chosen`, in the given order."""
         return Positions(*(values[chosen] for values in self))
 
 
@@ -171,7 +171,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[ReferenceParameters]) -> str:
-        """Draw some positions from their games again, and roll out the ones with the fewest games again."""
+        """Draw a sample of positions from their games again, and roll out the positions with the fewest games again."""
         table, parameters = recheck.table, recheck.parameters
         boards, games = np.ascontiguousarray(table.array("boards")), np.asarray(table.array("games"))
         check_arrays(table, derived_arrays(parameters, boards, games))
@@ -192,21 +192,22 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
 
 
 def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of rollouts of some positions."""
+    """The arrays of rollouts of positions `begin` to before `end`."""
     parameters, chooser, boards = opened_once(open_rollouts, settings)
     items = np.arange(begin, end)
     return rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[begin:end], items, ROLLED)
 
 
 def open_rollouts(settings: Settings) -> tuple[ReferenceParameters, Chooser, Boards]:
-    """(recipe, player, positions) of `roll_out_rows`."""
+    """Open what `roll_out_rows` needs, from its settings: recipe, player and positions."""
     context = context_of(settings, ReferenceParameters)
     boards = np.frombuffer(bytes.fromhex(str(settings["positions"])), np.int8).reshape(-1, 26)
     return context.parameters, rollouts.open_roller(context).chooser, boards
 
 
 def sources_of(context: Context[ReferenceParameters]) -> Sources:
-    """The players of every source, and the rollout network as the judge. Raises MissingTableError."""
+    """The players of every source, and the rollout network as the judge. Raises MissingTableError if a network is
+    missing."""
     tables = BearoffEvaluator(*(context.inputs[role] for role in rollouts.BEAROFF_ROLES))
     roller = rollouts.open_roller(context)
 
@@ -289,9 +290,9 @@ def sample_positions(
 ) -> Positions:
     """`count` different positions of every `Theme`, half for validation and half for test, ordered by theme and game.
 
-    A position and its mirror image for the other side count as equal. `found` is called after every round with
-    the number of new positions. The sample depends on the sources, the seed and the count alone. Raises UsageError for
-    an odd count, and, naming the theme, if `most_games` games have too few positions of one.
+    A position and its mirror image for the other side count as equal. `found` is called after every round with the
+    number of new positions. The sample depends on the sources, the seed and the count alone. Raises UsageError if
+    `count` is odd, or if `most_games` games have too few positions of a theme, which the message names.
     """
     if count < HALVES or count % HALVES:
         raise UsageError(f"expected an even number of positions of each theme, at least {HALVES}, got {count}")
@@ -341,9 +342,9 @@ def source_games(
 ) -> SourceGames:
     """Play games int64[n] `numbers` of a seed, each from a `Start` and up to MAX_TURNS turns long.
 
-    A random player begins. Where bool[n] `perturbed` is set, recorded positions have checkers moved, while the game
-    itself continues unchanged. A game depends on the seed and its number alone, not on threads or batches. Raises
-    UsageError for numbers beyond 0 to 2^63 - 1.
+    A random player begins. Where bool[n] `perturbed` is true, checkers of the recorded positions are moved, while the
+    game itself continues unchanged. A game depends on the seed and its number alone, not on threads or batches. Raises
+    UsageError if a number is outside 0 to 2^63 - 1.
     """
     n = len(numbers)
     if not 0 <= min(seed, int(numbers.min(initial=0))) <= max(seed, int(numbers.max(initial=0))) < 1 << 63:
@@ -367,7 +368,8 @@ def fill_games(
     counts: NDArray[np.int64],
     boards: Boards,
 ) -> None:
-    """Fill boards[row, turn, slot] and counts[row], the number of turns, from game numbers[row]; rows begin:end."""
+    """Fill boards[row, turn, slot] and counts[row], the number of turns, from game numbers[row], for the rows
+    begin:end."""
     scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
     board, counter = np.empty(26, np.int8), np.empty(1, np.int64)
     for row in range(begin, end):
@@ -400,10 +402,8 @@ def perturb(stream: np.uint64, counter: Counter, board: Boards) -> None:
 
 @kernel(borrows=True)
 def nth_checker(board: Boards, sign: int, number: int) -> int:
-    """The slot of a side's checker (1: on roll, -1: the opponent) on board[slot], counted from its ace point.
-
-    Counting starts over if there are fewer checkers than `number`.
-    """
+    """The slot of a side's checker (1: on roll, -1: the opponent) on board[slot], counted from its ace point. Counting
+    starts over if there are fewer checkers than `number`."""
     while True:
         for step in range(1, BAR + 1):
             slot = step if sign > 0 else BAR - step

@@ -1,4 +1,4 @@
-"""A player's values of reference positions, beside those of rollouts."""
+"""A player's values of reference positions, compared with the values of rollouts."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ SMALLEST = VersionRef(REFERENCE.name, REFERENCE.slug(REFERENCE.smallest))
 
 @dataclass(frozen=True)
 class ReferenceScoreParameters(Parameters):
-    """A player, its ply and version, whether a network plays with its bearoff tables, and the positions. `reference`
-    names a version; without one it is the smallest variant, which is built first."""
+    """Parameters of `reference_scores`: a player, its ply and version, whether a network plays with its bearoff tables,
+    and the positions. `reference` names a version, or a set whose smallest variant is built first."""
 
     player: str = "network"
     ply: int = 0
@@ -40,7 +40,8 @@ class ReferenceScoreParameters(Parameters):
 
 
 class ReferenceScores(Dataset[ReferenceScoreParameters]):
-    """One row for each position, in the order of `reference_positions`."""
+    """Kind `reference_scores`: a player's values of reference positions. One row per position, in the order of
+    `reference_positions`."""
 
     name = "reference_scores"
     made_again = BY_PLAYERS
@@ -89,7 +90,8 @@ class ReferenceScores(Dataset[ReferenceScoreParameters]):
 
 
 def reference_input(reference: VersionRef) -> Input:
-    """The input that a version of reference positions, or the smallest variant, is. Raises InvalidParameterError."""
+    """The input for `reference`, a version of reference positions or the smallest variant. Raises InvalidParameterError
+    for anything else."""
     if reference.kind != REFERENCE.name:
         raise InvalidParameterError(f"expected a version of {REFERENCE.name}, got {reference}")
     return source_input(reference)

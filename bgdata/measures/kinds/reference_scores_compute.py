@@ -23,9 +23,9 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import SAMPLE_ROWS, player_ta
 from bgdata.selfplay.splits import SPLITS
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings
 from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 STEP = 4096  # positions a time at ply 0, because programs are slow to start; a killed run resumes after the last step
 COPIED = ("boards", "themes", "splits", "games", "equity_standard_errors")  # from the reference positions
@@ -65,8 +65,8 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
             )
 
     def statistics(self, computed: Computed[ReferenceScoreParameters]) -> Mapping[str, float]:
-        """Errors of the equity by split and theme. A theme without positions has no figures; one with positions of a
-        single game has no standard error."""
+        """Errors of the equity by split and theme. A theme that has no positions has no figures; one with positions of
+        a single game has no standard error."""
         arrays = {name: np.asarray(values) for name, values in computed.arrays.items()}
         found: dict[str, float] = {}
         for split in HALVES:
@@ -81,7 +81,7 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
         return {name: figure for name, figure in found.items() if isfinite(figure)}
 
     def check_sample(self, recheck: Recheck[ReferenceScoreParameters]) -> str:
-        """Compare all rows with the reference positions, and evaluate some again if the player is unchanged."""
+        """Compare all rows with the reference positions, and evaluate a sample again if the player is unchanged."""
         table, reference = recheck.table, recheck.inputs["reference"]
         found = np.asarray(table.array("chances"))
         check_arrays(table, derived_arrays(reference, found))
@@ -96,19 +96,19 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
 
 
 def evaluate_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The chances of some of the reference positions, by the player."""
+    """The chances of reference positions `begin` to before `end`, by the player."""
     evaluator, boards = opened_once(open_evaluating, settings)
     return {"chances": evaluator.evaluate_many(boards[begin:end]).chances}
 
 
 def open_evaluating(settings: Settings) -> tuple[Evaluator, Array]:
-    """(player, reference positions) of `evaluate_rows`."""
+    """Open what `evaluate_rows` needs, from its settings: the player and the reference positions."""
     context = context_of(settings, ReferenceScoreParameters, all_kinds())
     return open_evaluator(context), np.ascontiguousarray(context.inputs["reference"].array("boards"))
 
 
 def open_evaluator(context: Context[ReferenceScoreParameters]) -> Evaluator:
-    """The evaluator. Raises the errors of `as_evaluator` and `open_player_of_version`."""
+    """The evaluator of the recipe. Raises the errors of `as_evaluator` and `open_player_of_version`."""
     wanted = context.parameters
     player = open_player_of_version(wanted.player, wanted.ply, wanted.version, context.warehouse, tables=wanted.tables)
     return as_evaluator(wanted.player, player)

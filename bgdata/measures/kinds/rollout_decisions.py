@@ -25,11 +25,12 @@ CLASSES = ("contact", "crashed", "race")
 
 @dataclass(frozen=True)
 class DecisionParameters(SelfPlayParameters, RollerParameters):
-    """A corpus, the class and number of the decisions, the window of plays, and the settings of the rollouts.
+    """Parameters of `rollout_decisions`: a corpus, the class and number of the decisions, the window of plays, and the
+    settings of the rollouts.
 
-    `sample_seed` decides the decisions and the dice of their rollouts; `within` is in points. With `one_per_game` no
-    two decisions are from the same game, so that they are independent, as the standard errors of scores assume. With
-    `settled_at` a play gets no more games once it is that many standard errors behind the best.
+    `sample_seed` decides the decisions and the dice of their rollouts; `within` is in points. If `one_per_game` is
+    true, no two decisions are from the same game, so that they are independent, as the standard errors of scores
+    assume. If `settled_at` is given, a play gets no more games once it is that many standard errors behind the best.
     """
 
     # recipes leave these out at their defaults, so that shipped sets keep their keys and digests
@@ -47,7 +48,7 @@ class DecisionParameters(SelfPlayParameters, RollerParameters):
     settled_at: float | None = None
 
     def window(self) -> Window:
-        """Which plays are rolled out."""
+        """The rule that says which plays are rolled out."""
         from bgdata.selfplay.rollout_decisions import Window
 
         return Window(self.within, self.least_plays, self.most_plays)
@@ -59,7 +60,8 @@ def published_decisions() -> dict[DecisionParameters, Path]:
 
 
 class RolloutDecisions(Dataset[DecisionParameters]):
-    """One row for each decision, ordered by a hash: a larger set of the same corpus begins with a smaller one."""
+    """Kind `rollout_decisions`: benchmarks from self-play, with rolled-out plays. One row per decision, ordered by a
+    hash: a larger set of the same corpus begins with a smaller one."""
 
     name = "rollout_decisions"
     revision = 2  # 2: likely plays measure luck in races too

@@ -33,9 +33,9 @@ from bgdata.selfplay.rollout_decisions import roll_out_decision, static_losses
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
-from bgdata.store.handed import Settings
 from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 CANDIDATES = 8  # verify rolls out again the ones with the fewest games: each takes up to a minute
 REPLAYED_GAMES = 1000  # games that verify rolls out in all; at least one decision
@@ -46,7 +46,7 @@ CHANCE_DECIMALS = 6
 
 
 class SampledTurns(NamedTuple):
-    """Some turns of a corpus, in the order of their hashes."""
+    """Turns of a corpus, in the order of their hashes."""
 
     seeds: Array  # int64[n] half of the hash; seeds of the rollouts too
     boards: Array  # int8[n, 26] of the player on roll
@@ -55,16 +55,16 @@ class SampledTurns(NamedTuple):
     turns: Array  # int32[n]
 
     def rows(self, chosen: Array | slice) -> SampledTurns:
-        """The chosen turns, in the given order."""
+        """The turns whose numbers are `chosen`, in the given order."""
         return SampledTurns(*(values[chosen] for values in self))
 
     def as_text(self) -> str:
-        """The turns as a setting of work."""
+        """The turns as a string, for the settings of shards."""
         return " ".join(np.ascontiguousarray(values).tobytes().hex() for values in self)
 
     @classmethod
     def from_text(cls, text: str) -> SampledTurns:
-        """The turns that `as_text` wrote."""
+        """The turns that a string of `as_text` describes."""
         types = np.int64, np.int8, np.int8, np.int32, np.int32
         values = [np.frombuffer(bytes.fromhex(word), kind) for word, kind in zip(text.split(), types, strict=True)]
         return cls(values[0], values[1].reshape(-1, 26), values[2].reshape(-1, 2), values[3], values[4])
@@ -118,7 +118,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         }
 
     def check_sample(self, recheck: Recheck[DecisionParameters]) -> str:
-        """Find some decisions in the corpus, and roll out the ones with the fewest games again."""
+        """Find a sample of decisions in the corpus, and roll out the decisions with the fewest games again."""
         table = recheck.table
         arrays = table.arrays()
         chosen = recheck.generator.permutation(len(arrays["decisions_seeds"]))[: min(recheck.rows, CANDIDATES)].tolist()
@@ -152,7 +152,7 @@ def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: 
 
 
 def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
-    """The decisions. Raises InvalidParameterError for a corpus with too few."""
+    """The decisions to roll out. Raises InvalidParameterError if the corpus has too few."""
     found = sample_turns(parameters, corpus, chooser)
     if len(found.seeds) < parameters.decisions:
         raise InvalidParameterError(
@@ -166,9 +166,9 @@ def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -
 def sample_turns(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
     """The first turns of a class, by hash, in which a play of the window loses something; all if there are too few.
 
-    A position with the same roll is taken once. Several turns may be from one game; with `one_per_game` only the first
-    of each game is taken, so that decisions are independent. A larger sample of the same corpus begins with a smaller
-    one."""
+    A position with the same roll is taken once. Several turns may be from one game; if `one_per_game` is true, only the
+    first of each game is taken, so that decisions are independent. A larger sample of the same corpus begins with a
+    smaller one."""
     count, window = parameters.decisions, parameters.window()
     wanted = PositionClass[parameters.position_class.upper()]
     turns = turns_of_test_games(corpus, wanted, parameters.sample_seed)
@@ -217,7 +217,8 @@ def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
 
 
 def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of the plays of some decisions, and int64[n, 2] `counts`: how many were rolled out, and all plays."""
+    """The arrays of the plays of decisions `begin` to before `end`, and int64[n, 2] `counts`: how many plays were
+    rolled out, and all plays."""
     parameters, chooser, sample = opened_once(open_rollouts, settings)
     found = [rollout_arrays(parameters, chooser, sample, row) for row in range(begin, end)]
     counts = np.array([(len(plays["trials"]), n_legal_plays) for plays, n_legal_plays in found], np.int64)
@@ -225,7 +226,7 @@ def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 
 def open_rollouts(settings: Settings) -> tuple[DecisionParameters, Chooser, SampledTurns]:
-    """(recipe, player, decisions) of `roll_out_rows`."""
+    """Open what `roll_out_rows` needs, from its settings: recipe, player and decisions."""
     context = context_of(settings, DecisionParameters)
     return context.parameters, open_roller(context).chooser, SampledTurns.from_text(str(settings["sample"]))
 
@@ -233,7 +234,7 @@ def open_rollouts(settings: Settings) -> tuple[DecisionParameters, Chooser, Samp
 def rollout_arrays(
     parameters: DecisionParameters, chooser: Chooser, sample: SampledTurns, row: int
 ) -> tuple[dict[str, Array], int]:
-    """(arrays of a decision's plays, number of its legal plays); independent of other decisions."""
+    """The arrays of a decision's plays, and the number of its legal plays; independent of other decisions."""
     high, low = sample.dice[row].tolist()
     given = sample.boards[row], (high, low), chooser, int(sample.seeds[row]), parameters.how()
     settled_at = parameters.settled_at
@@ -266,7 +267,7 @@ def play_places(counts: Array) -> dict[str, Array]:
 
 
 def check_games(parameters: DecisionParameters, table: Table) -> None:
-    """Raise CheckFailedError for two decisions of one game if `one_per_game` is set."""
+    """Raise CheckFailedError if `one_per_game` is true and two decisions are from one game."""
     games, counts = np.unique(table.array("decisions_games"), return_counts=True)
     if parameters.one_per_game and (counts > 1).any():
         raise CheckFailedError(
@@ -275,7 +276,8 @@ def check_games(parameters: DecisionParameters, table: Table) -> None:
 
 
 def add_file_lines(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays with line numbers of the benchmark file: a comment, then seed, rollouts and decision, in turn."""
+    """The arrays with line numbers of the benchmark file: a comment, then seed, rollouts and decision of each
+    decision."""
     n_plays, decisions = np.asarray(arrays["decisions_n_plays"]), np.asarray(arrays["plays_decisions"])
     lines = 1 + np.cumsum(n_plays + 2)
     rollouts = lines[decisions] - n_plays[decisions] + arrays["plays_ranks"]

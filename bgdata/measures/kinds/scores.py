@@ -60,7 +60,7 @@ class Measure(NamedTuple):
 
 
 def game_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """Points per game, luck-adjusted if luck was measured."""
+    """Measures of games: points per game, luck-adjusted if luck was measured."""
     against = player_slug(recipe["opponent"], recipe["opponent_ply"])
     if recipe["luck"]:
         hedged = found["hedged_points_per_game"], found["hedged_standard_error"]
@@ -69,7 +69,7 @@ def game_measures(recipe: Texts, found: Figures) -> list[Measure]:
 
 
 def self_play_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """Shares of gammons, without backgammons, and of backgammons."""
+    """Measures of self-play: shares of gammons, without backgammons, and of backgammons."""
     against = player_slug(recipe["player"], 0)
     names = "gammon_share", "backgammon_share"
     return [Measure(name, against, found[name], share_error(found[name], recipe["games"])) for name in names]
@@ -83,14 +83,14 @@ def share_error(share: float, games: int) -> float:
 
 
 def benchmark_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """The error rate on a benchmark."""
+    """Measures of a benchmark: the error rate."""
     against = f"{recipe['benchmark']['kind']}/{recipe['benchmark']['variant']}"
     return [Measure("error_rate", against, found["error_rate"], found["standard_error"])]
 
 
 def referee_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """The mean loss in bearoffs or contact endgames, with or without the player's tables. Empty without a standard
-    error, because few decisions may all be from one game."""
+    """Measures of bearoffs or contact endgames: the mean loss, with or without the player's tables. Empty if the loss
+    has no standard error, because few decisions may all be from one game."""
     if not isfinite(found["standard_error"]):
         return []
     is_contact = recipe["points"] == ANYWHERE
@@ -101,7 +101,8 @@ def referee_measures(recipe: Texts, found: Figures) -> list[Measure]:
 
 
 def reference_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """The RMSE of the equity over the test split, and of each theme that has a standard error."""
+    """Measures of reference positions: the RMSE of the equity over the test split, and of each theme that has a
+    standard error."""
     name = "equity_rmse" if recipe["tables"] else "equity_rmse_without_tables"
     against = f"{REFERENCE.name}/{recipe['reference']['variant']}"
     rows = []
@@ -126,8 +127,8 @@ READERS: dict[str, Callable[[Texts, Figures], list[Measure]]] = {
 
 @dataclass(frozen=True)
 class ScoresParameters(Parameters):
-    """A player, its ply and version, and the sources of its figures: versions, sorted by name. A source without a
-    version is the smallest variant of its kind, which is built first."""
+    """Parameters of `scores`: a player, its ply and version, and the sources of its figures: versions, sorted by name.
+    A source that names no version is the smallest variant of its kind, which is built first."""
 
     player: str = "pubeval"
     ply: int = 0
@@ -136,7 +137,7 @@ class ScoresParameters(Parameters):
 
 
 class Scores(Dataset[ScoresParameters]):
-    """One row for each measure."""
+    """Kind `scores`: how good a player is. One row per measure."""
 
     name = "scores"
     made_again = BY_PLAYERS
@@ -193,7 +194,7 @@ class Scores(Dataset[ScoresParameters]):
 
 
 def role_of(place: VersionRef) -> str:
-    """Role of a source in the inputs."""
+    """Name of a source among the inputs."""
     return str(place).replace("/", "_").replace("-", "_")
 
 

@@ -67,8 +67,8 @@ class ScoresComputation(Computation[ScoresParameters]):
 
 
 def score_arrays(context: Context[ScoresParameters]) -> dict[str, Array]:
-    """Every declared array, filled from the measures of all sources. Raises InvalidParameterError for a source about
-    another player, or two sources of one measure; MissingTableError for a missing version."""
+    """All declared arrays, filled from the measures of all sources. Raises InvalidParameterError if a source is about
+    another player, or if two sources have the same measure; and MissingTableError if a version is missing."""
     found: dict[tuple[str, str], Measure] = {}
     for place in context.parameters.sources:
         table = context.inputs.get(role_of(place)) or context.warehouse.open_reference(place)

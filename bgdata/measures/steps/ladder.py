@@ -1,4 +1,4 @@
-"""The games of every pairing of a ladder's players, stored in parts, and the ratings."""
+"""Steps of the ladder: the games of every pairing of its players, stored in parts, and the ratings."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def ladder_players(warehouse: Warehouse, play: str) -> list[Player]:
 def build_ladder(
     warehouse: Warehouse, players: Sequence[Player], play: str, games: int | None, seed: int, progress: Progress
 ) -> tuple[Table, list[str]]:
-    """(the ladder of the players and of the one that is rated 0, lines about players that were left out).
+    """The ladder of the players and of the one that is rated 0, and lines of text about players that were left out.
 
     Missing games of each pairing are played first, one part if `games` is None. Raises InvalidParameterError for an
-    invalid play or number of games, UnknownPlayerError, MissingTableError for a missing network, UsageError for fewer
-    than two players, and the errors of building.
+    invalid play or number of games, UnknownPlayerError for an unknown player, MissingTableError for a missing network,
+    UsageError for fewer than two players, and the errors of `Warehouse.build`.
     """
     kind: Dataset[Any] = CUBELESS if play == "cubeless" else CUBEFUL
     part = part_games(play)

@@ -1,4 +1,4 @@
-"""The versions that measure how good a player is, and their figures as rows of `scores` and as text."""
+"""The versions that measure how good a player is, and their figures as rows of `scores` and as lines of text."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ ByTheme = dict[str, dict[str, Row]]  # measures by theme
 
 
 class Amount(NamedTuple):
-    """How much is measured. 0 leaves out games, or luck-adjusted games."""
+    """How much is measured. Numbers of 0 leave out games, or luck-adjusted games."""
 
     games: int = 4000  # against each opponent, and against itself
     luck_adjusted_games: int = 1000
@@ -88,7 +88,7 @@ QUICK = Amount(400, 40, 1000)
 
 
 def opponent_of(text: str) -> Player:
-    """Parse a player and its ply, such as gnubg, gnubg:2 or module:name:2. Raises UsageError."""
+    """The player and ply of a string such as gnubg, gnubg:2 or module:name:2. Raises UsageError if it is neither."""
     name, _, ply = text.rpartition(":")
     if re.fullmatch("[0-9]{1,3}", ply) and name and (":" not in name or is_callable(name)):
         return name, int(ply)
@@ -106,11 +106,9 @@ def build_scores(
     *,
     programs: bool = True,
 ) -> tuple[Table, list[str]]:
-    """(the player's version of `scores`, lines about what could not be measured); missing sources are built first.
-
-    Raises UnknownPlayerError, InvalidParameterError for invalid amounts, MissingTableError for a missing network, and
-    the errors of building.
-    """
+    """The player's version of `scores`, and lines of text about what could not be measured; missing sources are built
+    first. Raises UnknownPlayerError for an unknown player, InvalidParameterError for invalid amounts, MissingTableError
+    for a missing network, and the errors of `Warehouse.build`."""
     player, left_out = (full_name(player[0]), player[1]), list[str]()
     for games in {amount.games, amount.luck_adjusted_games} - {0}:  # before anything is built
         GAMES.check_parameters(GameParameters(games=games))
@@ -133,11 +131,9 @@ def build_scores(
 def build_rivals(
     warehouse: Warehouse, player: Player, opponents: Sequence[Player], progress: Progress, *, programs: bool = True
 ) -> list[Player]:
-    """Score the rivals of a player on every benchmark, and return them; empty if there are no benchmarks.
-
-    Rivals are the network that comes with bgdata, and the player's opponents of `build_scores`. Raises the errors of
-    `build_scores`.
-    """
+    """Score the rivals of a player on every benchmark, and return them; empty if there are no benchmarks. Rivals are
+    the network that comes with bgdata, and the player's opponents of `build_scores`. Raises the errors of
+    `build_scores`."""
     player = full_name(player[0]), player[1]
     try:
         sets = available_benchmarks(warehouse)
@@ -169,7 +165,7 @@ def all_opponents(
 def other_recipes(
     warehouse: Warehouse, player: Player, amount: Amount, left_out: list[str]
 ) -> Iterator[tuple[str, Parameters]]:
-    """(kind, parameters) of every measurement without an opponent whose inputs exist."""
+    """The kind and parameters of every measurement that needs no opponent and whose inputs exist."""
     name, ply = player
     version = open_named_player(name, ply, warehouse).version
     if ply or not SELF_PLAYERS.fullmatch(name):
@@ -208,7 +204,8 @@ def series_parameters(
     with_luck: bool,
 ) -> GameParameters:
     """The recipe of games between two players. The network that judges luck is built first, since players may use its
-    bearoff tables. Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a missing network."""
+    bearoff tables. Raises UnknownPlayerError for an unknown player, InvalidParameterError for an invalid number of
+    games, and MissingTableError for a missing network."""
     GAMES.check_parameters(GameParameters(games=games, seed=seed))
     for kind, needed in GAMES.inputs(GameParameters(luck=with_luck)).values():
         warehouse.build(kind, needed, progress=progress)
@@ -225,8 +222,8 @@ def full_name(name: str) -> str:
 
 
 def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]:
-    """(points, checkers) of the two-sided table of this name, or of the largest table without a name. Raises UsageError
-    for a name that is not a size, and MissingTableError, whose message states the purpose."""
+    """The points and checkers of the two-sided table `name`, or of the largest one if `name` is empty. Raises
+    UsageError for a name that is not a size, and MissingTableError, whose message states the purpose."""
     size = SIZE.fullmatch(name)
     if name and not size:
         raise UsageError(f"expected a size such as 6x9, got {cite(name)}")
@@ -242,10 +239,9 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
 
 
 def figure_rows(warehouse: Warehouse, table: Table, rivals: Sequence[Player] = ()) -> list[Row]:
-    """All figures about the player of a version of `scores`, with the columns of that table and in its order.
-
-    They are the figures of the version; RMSE, MAE and bias of the player's values on the test split of reference
-    positions; and the player's error rates minus those of each of `rivals` on the same decisions."""
+    """All figures about the player of a version of `scores`, with the columns of that table and in its order. They are
+    the figures of the version; RMSE, MAE and bias of the player's values on the test split of reference positions; and
+    the player's error rates minus the error rates of each of `rivals` on the same decisions."""
     own = warehouse.rows(f"from {parquet_source(table.parquet.resolve())}")  # the view has only the newest version
     recipe = ScoresParameters.from_manifest(table.manifest.parameters)
     values = warehouse.rows(VALUES, {"sources": list(map(str, recipe.sources)), "split": PUBLISHED})
@@ -292,7 +288,7 @@ def _place(row: Row) -> tuple[int, str, str]:
 
 
 def figure_text(row: Row) -> str:
-    """A figure with its standard error to two digits; a figure without one has four digits."""
+    """A figure with its standard error to two digits; a figure that has none is shown with four digits."""
     error = row["value_error"]
     digits = 4 if not error else min(max(1 - floor(log10(error)), 1), 8)
     return Quantity(digits, sign="+" if row["measure"].endswith(SIGNED) else "").text(row["value"], error)

@@ -62,11 +62,9 @@ def available_benchmarks(warehouse: Warehouse) -> list[Table]:
 
 
 def chosen_sets(warehouse: Warehouse, names: Sequence[str], more: Sequence[Table] = ()) -> list[Table]:
-    """The named benchmarks, and `more`; all benchmarks if both are empty.
-
-    A name is KIND/VARIANT, KIND/VARIANT/VERSION, or just the variant of an imported one. Raises InvalidParameterError
-    for a table that is not a benchmark, and MissingTableError.
-    """
+    """The named benchmarks, and `more`; all benchmarks if both are empty. A name is KIND/VARIANT, KIND/VARIANT/VERSION,
+    or just the variant of an imported one. Raises InvalidParameterError for a table that is not a benchmark, and
+    MissingTableError for one that does not exist."""
     found = list[Table]()
     for name in names:
         reference = name if "/" in name else f"{IMPORTED.name}/{name}"
@@ -89,18 +87,16 @@ def current_sets(warehouse: Warehouse, names: Sequence[str]) -> list[Table]:
 def build_benchmark_scores(
     warehouse: Warehouse, sets: Sequence[Table], name: str, ply: int, progress: Progress
 ) -> list[Table]:
-    """A player's choices on each benchmark, built if missing. Raises the errors of `open_named_player` and of
-    building."""
+    """A player's choices on each benchmark, built if missing. Raises the errors of `open_named_player` and
+    `Warehouse.build`."""
     version = open_named_player(name, ply, warehouse).version
     recipes = [ScoreParameters.on(benchmark, name, ply, version) for benchmark in sets]
     return [warehouse.build(BENCHMARK_SCORES.name, recipe, progress=progress) for recipe in recipes]
 
 
 def compared_rows(warehouse: Warehouse, sets: Sequence[Table], wanted: Sequence[Player]) -> list[Row]:
-    """Rows of `benchmark_summary` for each set and wanted player, with the differences from the first player.
-
-    Without wanted players, all players with scores, in the order of `best_first`.
-    """
+    """Rows of `benchmark_summary` for each set and wanted player, with the differences from the first player. If no
+    players are wanted, all players with scores, in the order of `best_first`."""
     names = [table.name for table in sets]
     rates = warehouse.rows(RATES, {"sets": names})
     players = list(wanted) or best_first(rates)
@@ -140,23 +136,23 @@ def available_references(warehouse: Warehouse) -> list[Table]:
 
 
 def find_references(warehouse: Warehouse, variant: str = "") -> Table:
-    """The current version of a set of reference positions; without a name, of the largest set. Of equally large sets
-    the last by name is taken. Raises MissingTableError."""
+    """The current version of a set of reference positions; if `variant` is empty, of the largest set; ties go to the
+    last by name. Raises MissingTableError if there is none."""
     if variant:
         return warehouse.open(REFERENCE.name, variant.removeprefix(f"{REFERENCE.name}/"))
     return max(available_references(warehouse), key=lambda table: (table.manifest.rows, table.manifest.variant))
 
 
 def build_reference_scores(warehouse: Warehouse, references: Table, name: str, ply: int, progress: Progress) -> Table:
-    """A player's values of a set of reference positions, built if missing. Raises UsageError for a player that only
-    chooses plays, and the errors of `open_named_evaluator` and of building."""
+    """A player's values of a set of reference positions, built if missing. Raises UsageError if the player only chooses
+    plays, and the errors of `open_named_evaluator` and `Warehouse.build`."""
     version = open_named_evaluator(name, ply, warehouse).version
     recipe = ReferenceScoreParameters.on(references, name, ply, version)
     return warehouse.build(REFERENCE_SCORES.name, recipe, progress=progress)
 
 
 def workers_text(name: str) -> str:
-    """What runs the evaluation of a player: our threads, or those of another program."""
+    """Words for what runs the evaluation of a player: our threads, or threads of another program."""
     if name == "gnubg":
         return "1 process" if thread_count() == 1 else f"{thread_count()} processes"
     if name.partition("/")[0] != NETWORK:
@@ -165,11 +161,9 @@ def workers_text(name: str) -> str:
 
 
 def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
-    """Speed of an evaluator on int8[n, 26] boards, in positions per second: the median of RUNS runs after a warm-up.
-
-    A run takes at least MIN_SECONDS and longer than a single position, so that the start of a program does not count.
-    No position is evaluated twice before all others were, because gnubg caches its answers.
-    """
+    """Speed of an evaluator on int8[n, 26] boards, in positions per second: the median of RUNS runs after a warm-up. A
+    run takes at least MIN_SECONDS and longer than a single position, so that the start of a program does not count. No
+    position is evaluated twice before all others were, because gnubg caches its answers."""
     mixed, total = spread(boards), 0
 
     def seconds(size: int) -> float:
@@ -187,14 +181,15 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
 
 
 def spread(rows: NDArray[Any]) -> NDArray[Any]:
-    """Reorder rows so that every run of them is spread evenly over the original order; deterministic."""
+    """The rows, reordered so that every run of them is spread evenly over the original order; always in the same
+    way."""
     n = len(rows)
     step = next(step for step in count(round(n * (sqrt(5) - 1) / 2)) if gcd(step, n) == 1)
     return np.asarray(rows[np.arange(n) * step % n])
 
 
 def seconds_of(evaluator: Evaluator, boards: Boards) -> float:
-    """Seconds that an evaluator takes for boards, without the cache of one that looks ahead."""
+    """Seconds that an evaluator takes for boards; if it looks ahead, without its cache."""
     begin = perf_counter()
     if isinstance(evaluator, LookaheadPlayer):
         evaluate_ahead(evaluator.evaluator, boards, evaluator.ply)

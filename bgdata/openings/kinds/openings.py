@@ -1,5 +1,5 @@
-"""The opening book, one table per first roll: its candidates, and those of the replies to its sensible plays, rolled
-out."""
+"""The opening book, one table per first roll: its candidates, and the candidates of the replies to its sensible plays,
+rolled out."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ MAX_SENSIBLE = 10  # most answered plays of a first roll; the dice of replies de
 
 @dataclass(frozen=True)
 class OpeningParameters(RollerParameters):
-    """The network that rolls out, the objective, the first roll, and the precision of candidates and replies.
-
-    Candidates are within `within` points of the best, for which the evaluation one roll ahead is given `margin` points
-    more. The plays of the first roll that lose up to `sensible` points are answered, at most `sensible_plays` of them.
-    """
+    """Parameters of `openings`: the network that rolls out, the objective, the first roll, and the precision of
+    candidates and replies. Candidates are within `within` points of the best, for which the evaluation one roll ahead
+    is given `margin` points more. The plays of the first roll that lose up to `sensible` points are answered, at most
+    `sensible_plays` of them."""
 
     trials: int = 432
     until: float | None = 0.002
@@ -61,12 +60,13 @@ class OpeningParameters(RollerParameters):
 
 
 def published_openings() -> dict[OpeningParameters, Path]:
-    """Folders of the tables that come with the package, by recipe, without those with a damaged manifest."""
+    """Folders of the tables that come with the package, by recipe; tables with a damaged manifest are left out."""
     return published_versions(PUBLISHED, OpeningParameters)
 
 
 class Openings(Dataset[OpeningParameters]):
-    """One row per candidate, of the first roll and then of the replies, by rank."""
+    """Kind `openings`: the opening book of a first roll. One row per candidate, of the first roll and then of the
+    replies, by rank."""
 
     name = "openings"
     revision = 3  # 2: likely plays measure luck in races too; 3: a table for each first roll
@@ -148,7 +148,8 @@ class Openings(Dataset[OpeningParameters]):
 
 
 def first_roll_of(text: str) -> str:
-    """The roll of a text in the form of `FIRST_ROLLS`; dice may be in any order. Raises InvalidParameterError."""
+    """The first roll that a string means, as in `FIRST_ROLLS`; dice may be in any order. Raises InvalidParameterError
+    if it is not a first roll."""
     try:
         roll = parse_roll(text)
     except InvalidRollError as error:

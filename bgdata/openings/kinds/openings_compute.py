@@ -149,8 +149,8 @@ class OpeningsComputation(Computation[OpeningParameters]):
         }
 
     def check_sample(self, recheck: Recheck[OpeningParameters]) -> str:
-        """Check that replies answer the sensible plays, and roll out those of the drawn decisions again that have the
-        fewest games."""
+        """Check that replies answer the sensible plays, and roll out again the drawn decisions that have the fewest
+        games."""
         table, parameters = recheck.table, recheck.parameters
         arrays = {name: np.asarray(values) for name, values in table.arrays().items()}
         counts = arrays["decisions_n_plays"]
@@ -213,7 +213,7 @@ def derived_arrays(parameters: OpeningParameters, n_plays: Array, losses: Array,
 
 
 def dice_of(rolls: Iterable[str]) -> Array:
-    """int8[n, 2]: the dice of rolls such as 31, zeros for an empty text."""
+    """int8[n, 2]: the dice of rolls such as 31, zeros for an empty string."""
     return np.array([[int(die) for die in roll or "00"] for roll in rolls], np.int8).reshape(-1, 2)
 
 

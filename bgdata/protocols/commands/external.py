@@ -117,7 +117,7 @@ def open_decisions(warehouse: Warehouse, options: dict[str, Any]) -> Decisions:
 
 
 def listen(port: int) -> socket.socket:
-    """A socket that listens on localhost only. Raises StorageError if it cannot."""
+    """A socket that listens on localhost only. Raises StorageError if the port cannot be used."""
     try:
         return socket.create_server((HOST, port))
     except OSError as error:
@@ -127,7 +127,7 @@ def listen(port: int) -> socket.socket:
 
 
 def open_record(path: Path) -> IO[str]:
-    """Open a file to append lines. Raises StorageError."""
+    """Open a file to append lines. Raises StorageError if it cannot be opened."""
     with storage_errors(path):
         return path.open("a", buffering=1, encoding="utf-8")
 
@@ -143,7 +143,7 @@ def check_place(path: Path) -> None:
 
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Turn any OSError of the block into StorageError."""
+    """Turn any OSError of the `with` block into StorageError."""
     try:
         yield
     except BgdataError:  # some of these are OSErrors too, and stay as they are
@@ -153,8 +153,8 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 
 class Saver:
-    """Collects what is played over several connections and writes it into one file, atomically. Raises StorageError if
-    the file cannot be written."""
+    """Collects the matches of several connections and writes them into one file, atomically. Raises StorageError if the
+    file cannot be written."""
 
     def __init__(self, path: Path) -> None:
         from bgdata.protocols.external import ExternalRecord
@@ -168,14 +168,14 @@ class Saver:
             save_matches(self.path, self.record.matches)
 
     def write(self) -> None:
-        """Write the file. Raises StorageError."""
+        """Write the file. Raises StorageError if it cannot be written."""
         if self.record.matches:
             write_matches(self.path, self.record.matches)
             click.echo(f"saved {self.path}", err=True)
 
 
 def write_matches(path: Path, matches: Iterable[Match]) -> None:
-    """Write matches into one .mat file, atomically. Raises StorageError."""
+    """Write matches into one.mat file, atomically. Raises StorageError if the file cannot be written."""
     from bgdata.formats.lines import write_bytes
     from bgdata.formats.mat import format_mat
 
@@ -198,8 +198,8 @@ def serve(
     record: IO[str] | None,
     saver: Saver | None = None,
 ) -> None:
-    """Answer one connection until it ends; print every exchange and write it to the record, if any. The games are saved
-    however the connection ends. Raises StorageError if they cannot be saved."""
+    """Answer the lines of a connection until it ends; print every exchange and write it to the record, if any. The
+    games are saved however the connection ends. Raises StorageError if they cannot be saved."""
     from bgdata.evaluation.talk import Talk
 
     heading, count = "", 0
@@ -223,14 +223,14 @@ def serve(
 
 
 def headline(question: Question) -> str:
-    """What is played, and the score."""
+    """A line of text with what is played, and the score."""
     own, other = (f"{name} {score}" for name, score in zip(question.players, question.scores, strict=True))
     what = f"{question.length}-point match" if question.length else "money"
     return f"{what}: {own}, {other}" + (", Crawford game" if question.stakes.is_crawford else "")
 
 
 def describe(exchange: Exchange) -> str:
-    """`31: 8/5 6/5`, or another reply with its question."""
+    """A line of text such as `31: 8/5 6/5`: the question and its reply."""
     question = exchange.question
     if question is None:
         return exchange.reply

@@ -131,7 +131,7 @@ class Saver:
         self.path, self.record = path, None  # type: Path | None, Record | None
 
     def write(self, record: Record | None) -> None:
-        """Write the record and print its path. Raises StorageError."""
+        """Write the record and print its path. Raises StorageError if it cannot be written."""
         if record and (path := self._path_for(record)):
             write_matches(path, [record.match])
             click.echo(f"saved {path}", err=True)
@@ -150,7 +150,7 @@ class Saver:
 
 
 def connect(host: str, port: int, patience: float) -> socket.socket:
-    """Connect to a server. Raises ExternalProgramError."""
+    """A connection to a server. Raises ExternalProgramError if it does not answer."""
     try:
         connection = socket.create_connection((host, port), timeout=patience)
     except OSError as error:

@@ -108,8 +108,8 @@ def play(
 
 @contextmanager
 def save_at_end(session: Session, path: Path | None) -> Iterator[Callable[[], object]]:
-    """Save what was played when the block ends, even by an exception. Yields a function that saves in between. Raises
-    StorageError."""
+    """Save what was played when the `with` block ends, even by an exception. Yields a function that saves in between.
+    Raises StorageError if the file cannot be written."""
     if path is None:
         yield lambda: None
         return
@@ -143,8 +143,8 @@ def chosen_score(options: Mapping[str, Any]) -> MatchScore | Money | None:
 
 
 def rules_for(warehouse: Warehouse, score: MatchScore | Money, options: Mapping[str, Any]) -> CubeRules:
-    """The rules of the cube. Raises UsageError for a match equity table that is too short for the match, and the errors
-    of `stakes.find_met_or_file`."""
+    """The rules of the cube. Raises UsageError if the match equity table is too short for the match, and the errors of
+    `defaults.find_met_or_file`."""
     from bgdata.equity.cube import CubeRules
     from bgdata.selfplay.series import CubefulRules
 
@@ -169,7 +169,8 @@ _SIZES = {"resign": 1, "resign single": 1, "resign gammon": 2, "resign backgammo
 
 @dataclass
 class Dialogue:
-    """A session between you, whose answers `ask` returns, and a program, whose player also gives hints."""
+    """A session in the terminal between you, whose answers `ask` returns, and a program, whose player also gives
+    hints."""
 
     session: Session
     program: Program
@@ -203,7 +204,7 @@ class Dialogue:
 
     @property
     def help(self) -> str:
-        """The commands you can type."""
+        """A list of the commands that you can type."""
         if self.session.score is None:
             return HELP
         return "\n".join([HELP, CUBE_HELP, *[BEAVER_HELP] * self.session.has_beavers, RESIGN_HELP])
@@ -321,7 +322,7 @@ class Dialogue:
             session.resign(size)
 
     def hint(self) -> str:
-        """The best plays of the roll, or the cube action, as the player on roll sees them."""
+        """A line of text with the best plays of the roll, or the cube action, as the player on roll sees them."""
         now, decisions = self.session.now, self.program.decisions
         if now.stakes is None or decisions is None:
             return self.best_plays()
@@ -335,7 +336,7 @@ class Dialogue:
         return describe_decision(decision, now.stakes, rules)
 
     def best_plays(self, *stakes_and_rules: Any) -> str:
-        """The five best plays of the roll."""
+        """Lines of text with the five best plays of the roll."""
         position, roll = self.session.now.position, self.session.roll
         ranked = self.player.rank_plays(position, roll, *stakes_and_rules)
         return describe_plays([*ranked_rows(position, roll, ranked[:5])], len(ranked) - 5)

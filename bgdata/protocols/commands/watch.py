@@ -1,4 +1,4 @@
-"""Programs as sides of a session, and sessions between two programs to watch."""
+"""Programs as sides of a session, and sessions to watch between two programs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Program:
 
     @staticmethod
     def of(player: Player, rules: CubeRules | None) -> Program:
-        """The side of a player, with cube decisions if `rules` are given. Raises UsageError for a player that cannot
+        """The side of a player, with cube decisions if `rules` are given. Raises UsageError if the player cannot
         evaluate positions, which cube decisions need."""
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
         from bgdata.evaluation.player import as_evaluator
@@ -61,7 +61,7 @@ class Program:
         return chosen_play(self.player, now.position, session.roll, session.game, now.rolls)
 
     def act(self, session: Session) -> str:
-        """Make the next decision. Returns the line to print, empty for a roll without a double."""
+        """Make the next decision. Returns the line to print, empty if the program rolls and has not doubled."""
         now = session.now
         if now.kind is DecisionKind.PLAY:
             roll, play = session.roll, self.play(session)
@@ -90,7 +90,7 @@ def watch_session(
     session: Session, programs: tuple[Program, Program], player: LookaheadPlayer, keep: Callable[[], object]
 ) -> None:
     """Play a session to its end and print every act. After each play, print the value of the position to the second
-    program, `own` (O). `keep` is called between games."""
+    program, which plays O. `keep` is called between games."""
     other, own = programs
     unit = "mwc" if session.record.length else "equity"
     click.echo(f"{other.label} is X, {own.label} is O; the dice are those of seed {session.seed}.\n")
@@ -119,7 +119,7 @@ def watch_session(
 
 @contextmanager
 def leave_on_interrupt(session: Session) -> Iterator[None]:
-    """Catch Ctrl-C in the block: leave the session and print where."""
+    """Catch Ctrl-C in the `with` block: leave the session and print where."""
     try:
         yield
     except KeyboardInterrupt:
@@ -179,7 +179,7 @@ def describe_ending(session: Session) -> str:
 
 
 def describe_leaving(session: Session) -> str:
-    """Where a session was left, and the command that gives the same dice."""
+    """A description of where a session was left, and the command that gives the same dice."""
     count, length = session.now.rolls, session.record.length
     where = f"left game {session.game} after" if length else "left after"
     option = f" --match-length {length}" if length else " --money" if session.score else ""

@@ -148,23 +148,21 @@ class RolloutOutput(NamedTuple):
 def roll_out_cubeless(
     player: NetworkPlayer, request: RolloutRequest, kept: KeptRollout, progress: Progress
 ) -> RolloutOutput:
-    """Roll out a position, or the better plays of a roll. Raises UsageError."""
+    """Roll out a position, or the better plays of a roll. Raises UsageError if options do not fit."""
     from bgdata.game.codec import flip_boards
     from bgdata.selfplay.rollout import roll_out
     from bgdata.selfplay.rollout_decisions import own_blocks, roll_out_decision
 
     limits, roll, board = request.limits, request.roll, np.array(request.position.board, np.int8)
     if roll is None:
-        through = kept.saving_with_progress(progress, limits.most, estimate)
-        result = roll_out(board[None], player.chooser, limits, request.seed, request.how, through=through)
+        wrap = kept.saving_with_progress(progress, limits.most, estimate)
+        result = roll_out(board[None], player.chooser, limits, request.seed, request.how, wrap=wrap)
         return RolloutOutput(
             [rollout_row(result, 0, limits)], describe_result(result), float(result.equity_standard_errors[0])
         )
-    through = kept.saving_with_progress(progress, limits.most, lambda blocks: estimate(own_blocks(blocks)))
+    wrap = kept.saving_with_progress(progress, limits.most, lambda blocks: estimate(own_blocks(blocks)))
     dice = roll.high, roll.low
-    decision = roll_out_decision(
-        board, dice, player.chooser, request.seed, request.how, request.window, limits, through
-    )
+    decision = roll_out_decision(board, dice, player.chooser, request.seed, request.how, request.window, limits, wrap)
     names = {tuple(play.after_play.board): str(play) for play in legal_plays(request.position, roll)}
     rows = [
         rollout_row(decision.result, row, limits)
@@ -220,8 +218,8 @@ def describe_luck(result: RolloutResult) -> str:
 def roll_out_cubeful(
     player: NetworkPlayer, request: RolloutRequest, stakes: Stakes, rules: CubeRules, progress: Progress
 ) -> RolloutOutput:
-    """Roll out the cube decision of a position, or the better plays of a roll, with the cube. Raises UsageError and
-    InvalidParameterError."""
+    """Roll out the cube decision of a position, or the better plays of a roll, with the cube. Raises UsageError if
+    options do not fit, and InvalidParameterError if rules do not fit the stakes."""
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.selfplay.cubeful_rollout import decision_starts, play_starts, roll_out_with_cube
 
@@ -253,8 +251,9 @@ def rollout_rules(warehouse: Warehouse, stakes: Stakes, options: Mapping[str, An
 
 
 def choice_rows(result: CubefulRollout, names: list[str], *, is_turned: bool, is_match: bool) -> list[dict[str, Any]]:
-    """The cube actions, or with `is_turned` the plays, best first, for which `result` contains the opponent's values.
-    Values are in points per unit cube, or mwc, to the player who decides; losses are against the first row."""
+    """Rows of cube actions, or of plays if `is_turned`, the best first. `result` contains the values of the plays to
+    the opponent. Values are in points per unit cube, or mwc, to the player who decides; losses are against the first
+    row."""
     from bgdata.selfplay.cubeful_rollout import difference
 
     values = result.values if not is_turned else 1 - result.values if is_match else -result.values
@@ -316,7 +315,7 @@ class KeptRollout:
         self.saved = len(self.blocks)
 
     def save(self) -> None:
-        """Write the blocks finished since the last save. Raises StorageError."""
+        """Write the blocks finished since the last save. Raises StorageError if they cannot be written."""
         if self.saved < len(parts := list(self.blocks)):
             begin = sum(part.shape[1] for part in parts[: self.saved])
             values = np.concatenate(parts[self.saved :], axis=1)
@@ -326,7 +325,7 @@ class KeptRollout:
             self.saved = len(parts)
 
     def statement(self) -> str:
-        """Save all blocks, and say how many are kept: see `process.keeping`."""
+        """Save all blocks, and return a clause that says how many are kept: see `process.keeping`."""
         from bgdata.selfplay.rollout_kernels import BLOCK
 
         with suppress(StorageError):
@@ -337,7 +336,7 @@ class KeptRollout:
     def saving_with_progress(
         self, progress: Progress, most_trials: int, estimate: Callable[[Values], str]
     ) -> Callable[[Rolled], Rolled]:
-        """The wrapper `through` of `roll_out`: it saves finished blocks, advances a progress bar of at most
+        """The argument `wrap` for `roll_out`: it saves finished blocks, advances a progress bar of at most
         `most_trials`, and shows the `estimate` of the blocks so far."""
         from bgdata.kernel import thread_count
         from bgdata.selfplay.rollout_kernels import BLOCK
@@ -345,7 +344,7 @@ class KeptRollout:
         self.progress = progress
         self.load()
 
-        def through(rolled: Rolled) -> Rolled:
+        def wrap(rolled: Rolled) -> Rolled:
             progress.start("rollout", most_trials, "trials")
             if self.count:
                 progress.note(f"going on with this rollout after {self.count * BLOCK:,} trials")
@@ -375,13 +374,13 @@ class KeptRollout:
 
             return roll
 
-        return through
+        return wrap
 
 
 @contextmanager
 def kept_rollout(*parts: object) -> Iterator[KeptRollout]:
-    """The rollout with this identity, which is all that the games depend on. The saved blocks are deleted when the
-    block ends without an error."""
+    """Yield the blocks of the rollout with this identity, which contains everything that the games depend on. The saved
+    blocks are deleted when the `with` block ends without an error."""
     from bgdata.kernel_cache import kernel_cache, kernel_fingerprint
 
     named = repr((FORMAT, kernel_fingerprint(), *parts))

@@ -136,7 +136,7 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
 
 
 def summary(games: int, found: Mapping[str, float]) -> str:
-    """How the games ended and the mean result of player 0, as lines."""
+    """Lines of text about how the games ended, and the mean result of player 0."""
     shares = ", ".join(f"{100 * found[f'{kind}_share']:.1f} % {kind}s" for kind in ("single", "gammon", "backgammon"))
     points = f"{EQUITY.text(found['points_per_game'], found['standard_error'])} points per game"
     if "hedged_standard_error" in found:
@@ -147,8 +147,8 @@ def summary(games: int, found: Mapping[str, float]) -> str:
 
 
 def network_choice(warehouse: Warehouse, player: str) -> NetworkChoice:
-    """The network named `network` or `network/NAME`, with the default tables. Raises MissingTableError, and UsageError
-    for a player that is not a network."""
+    """The network named `network` or `network/NAME`, with the default tables. Raises UsageError if the player is not a
+    network, and MissingTableError if it is missing."""
     from bgdata.evaluation.networks.player import find_network
     from bgdata.evaluation.players import NETWORK
 
@@ -161,7 +161,7 @@ def network_choice(warehouse: Warehouse, player: str) -> NetworkChoice:
 
 
 def cubeful_summary(found: Mapping[str, float], games: int) -> str:
-    """How the games with the cube ended and the mean result of player 0, as lines."""
+    """Lines of text about how the games with the cube ended, and the mean result of player 0."""
     if "matches_won_share" in found:
         won = f"{100 * found['matches_won_share']:.1f} +/- {100 * found['standard_error']:.1f} % of matches won"
     else:
@@ -189,8 +189,8 @@ from selfplay_labels_summary where variant = $variant order by positions desc
 
 
 def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
-    """The parameters of a corpus, for labels that name it as their input. Raises MissingTableError for a corpus that is
-    missing or made by another recipe, and for a damaged corpus the exceptions of `Table.check_sizes`."""
+    """The parameters of a corpus, for labels that name it as their input. Raises MissingTableError if the corpus is
+    missing or was made by another recipe, and the errors of `Table.check_sizes` if it is damaged."""
     kind, variant, *_ = [*source.split("/"), ""]
     if kind != SELFPLAY.name or not variant:
         raise UsageError(f"expected a corpus such as selfplay/network-10000-seed-1, got {cite(source)}")

@@ -1,4 +1,4 @@
-"""Bearoffs with chances from tables, which are labels without noise for a race network."""
+"""Bearoffs with exact or combined chances from tables, which are labels without noise for a race network."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ MAX_PAIRS = 1 << 28
 
 @dataclass(frozen=True)
 class BearoffParameters(Parameters):
-    """The number of pairs from the one-sided table of `points`, or 0 for each of its layouts once on roll, and of
-    `exact_pairs` from the two-sided table of `table_points` and `table_checkers`, 0 for none. `seed` chooses the
-    pairs."""
+    """Parameters of `bearoff_labels`: `pairs` is the number of pairs from the one-sided table of `points`, or 0 for
+    each of its layouts once on roll; `exact_pairs` is the number of pairs from the two-sided table of `table_points`
+    and `table_checkers`. `seed` chooses the pairs."""
 
     points: int = 10
     table_points: int = 6
@@ -49,7 +49,8 @@ class BearoffParameters(Parameters):
 
 
 class BearoffLabels(Dataset[BearoffParameters]):
-    """One row for each pair: first pairs from the one-sided table by their indexes, then exact pairs."""
+    """Kind `bearoff_labels`: bearoffs with chances from tables. One row per pair: first pairs from the one-sided table
+    by their indexes, then exact pairs."""
 
     name = "bearoff_labels"
     computed_by = "labels"

@@ -40,11 +40,11 @@ MET = "met"  # role of the match equity table in the inputs
 
 
 def side_of(text: str) -> CubeSide:
-    """The cube handling of a side, parsed from text. `0.7` is Janowski's model with this cube life index, `first:0.7`
+    """The cube handling of a side that a string means. `0.7` is Janowski's model with this cube life index, `first:0.7`
     Janowski's withdrawn version, `jump:0.08` the jump model with this volatility. `local:0.08` is the jump model with
     the volatility of each position, and 0.08 for cubes turned later. The prefix `money:` handles the cube as in money
     play at any score; the prefix `cubeful:` also chooses plays by their value with the cube. Raises
-    InvalidParameterError."""
+    InvalidParameterError for any other string."""
     from bgdata.equity.doubling import janowski, janowski_first, jump
     from bgdata.selfplay.series import CubeSide
 
@@ -66,7 +66,8 @@ def side_of(text: str) -> CubeSide:
 
 
 def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
-    """The cube handling of both sides, from one word for both or one for each. Raises InvalidParameterError."""
+    """The cube handling of both sides, from one word for both or one for each. Raises InvalidParameterError if a word
+    is invalid."""
     words = text.split()
     if not 1 <= len(words) <= 2 or text != " ".join(words):
         raise InvalidParameterError(f"expected one cube model, or two with a space between, got {text!r}")
@@ -74,7 +75,8 @@ def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
 
 
 def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) -> None:
-    """Raise InvalidParameterError for impossible rules. The match equity table is an input, and is not checked."""
+    """Raise InvalidParameterError if the rules are impossible. The match equity table is an input, and is not
+    checked."""
     from bgdata.selfplay.series import CubefulRules
 
     even = np.full((max(length, 1), max(length, 1)), 0.5) if length <= MAX_AWAY else np.full((1, 1), 0.5)
@@ -86,7 +88,7 @@ def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) 
 
 def met_inputs(length: int, models: str, *, is_own: bool = False) -> dict[str, tuple[str, Parameters]]:
     """The match equity table of a match by role, empty if neither model needs one. The table is the published one up to
-    12-away, and the default one, lengthened if necessary, for longer matches or if `is_own` is set."""
+    12-away, and the default one, lengthened if necessary, for longer matches or if `is_own` is true."""
     if not length or all(word.removeprefix(CUBEFUL).startswith(AS_MONEY) for word in models.split()):
         return {}
     default = MATCH_EQUITY.defaults[0]
@@ -99,9 +101,9 @@ MAX_PLY = 2
 
 @dataclass(frozen=True)
 class CubefulParameters(NetworkChoice):
-    """The cube models as text (see `side_of`): one for both sides, or those of player 0 and player 1. The games of a
-    seed are money games if `length` is 0, with or without the Jacoby rule, else matches. Both sides look `ply` rolls
-    ahead, to choose plays and to handle the cube."""
+    """Parameters of `cubeful_selfplay`: the cube models as strings (see `side_of`), one for both sides, or one each for
+    player 0 and player 1. The games of a seed are money games if `length` is 0, with or without the Jacoby rule, else
+    matches. Both sides look `ply` rolls ahead, to choose plays and to handle the cube."""
 
     later: ClassVar[tuple[str, ...]] = ("ply",)
 
@@ -114,7 +116,8 @@ class CubefulParameters(NetworkChoice):
 
 
 class CubefulSelfPlay(RowsOfGames[CubefulParameters]):
-    """One row for each game, and one for each turn or cube action."""
+    """Kind `cubeful_selfplay`: games of a network against itself with the cube. One row per game, and one per turn or
+    cube action."""
 
     name = "cubeful_selfplay"
     revision = 4  # 4: matches record the Jacoby rule; 3: luck considers 8 plays of each roll

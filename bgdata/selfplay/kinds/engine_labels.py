@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EngineParameters(Parameters):
-    """The source of the positions, and the engine: a program with its version and its ply (0 is static), or `network`
-    with its bearoff tables, as in `NetworkChoice`. `source_recipe` contains the parameters of the source for
-    `source_input`."""
+    """Parameters of `engine_labels`: the source of the positions, and the engine: a program with its version and its
+    ply (0 is static), or `network` with its bearoff tables, as in `NetworkChoice`. `source_recipe` contains the
+    parameters of the source for `source_input`."""
 
     source: VersionRef = rollouts.UNNAMED
     engine: str = "gnubg"
@@ -48,12 +48,13 @@ class EngineParameters(Parameters):
         )
 
     def check_determined(self) -> None:
-        """Raise InvalidParameterError without the version of a network that is not part of bgdata."""
+        """Raise InvalidParameterError if the network is not part of bgdata and has no version."""
         self.choice().check_determined()
 
 
 class EngineLabels(RowsOfGames[EngineParameters]):
-    """One row for each position, in the order of the source."""
+    """Kind `engine_labels`: positions with the chances of another program or a network. One row per position, in the
+    order of the source."""
 
     name = "engine_labels"
     made_again = BY_PLAYERS

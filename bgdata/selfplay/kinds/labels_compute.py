@@ -36,9 +36,9 @@ from bgdata.selfplay.kinds.shared.games_compute import Places, RowsComputation, 
 from bgdata.selfplay.splits import splits_of_hashes
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings
 from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 ROLLOUT_STEP = 4  # positions of a shard of rollouts: seconds
 STEP = 4096  # positions of a shard at ply 0: programs are slow to start
@@ -87,7 +87,7 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
         }
 
     def check_sample(self, recheck: Recheck[RolloutLabelParameters]) -> str:
-        """Roll some positions out again."""
+        """Roll out a sample of positions again."""
         table, parameters, names = recheck.table, recheck.parameters, rollouts.ROLLED
         chooser = rollouts.open_roller(recheck).chooser
         boards, first = source_boards(recheck)
@@ -106,20 +106,20 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
 
 
 def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of rollouts of some rows of the source, or of the part."""
+    """The arrays of rollouts of rows `begin` to before `end` of the source, or of the part."""
     parameters, chooser, boards, first = opened_once(open_rollouts, settings)
     items = first + np.arange(begin, end)
     return rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[begin:end], items, rollouts.ROLLED)
 
 
 def open_rollouts(settings: Settings) -> tuple[RolloutLabelParameters, Chooser, Array, int]:
-    """(recipe, player, boards, row of the first one) of `roll_out_rows`."""
+    """Open what `roll_out_rows` needs, from its settings: recipe, player, boards and the row of the first board."""
     context = context_of(settings, RolloutLabelParameters)
     return context.parameters, rollouts.open_roller(context).chooser, *source_boards(context)
 
 
 def source_boards(context: Context[RolloutLabelParameters]) -> tuple[Array, int]:
-    """int8[n, 26]: the positions of the source, or of the part, and the row of the first one."""
+    """int8[n, 26]: the positions of the source, or of the part; and the row of the first one."""
     boards = context.inputs["source"].array("boards")
     rows = context.items(len(boards))
     return np.ascontiguousarray(boards[rows.start : rows.stop]), rows.start
@@ -171,7 +171,7 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
         }
 
     def check_sample(self, recheck: Recheck[LookaheadParameters]) -> str:
-        """Evaluate some positions of the source again, and find their rows."""
+        """Evaluate a sample of positions of the source again, and find their rows."""
         table = recheck.table
         check_arrays(table, {"network": rollouts.network_text(recheck.parameters, recheck.inputs)})
         player, every = rollouts.open_roller(recheck), source_places(recheck)
@@ -187,13 +187,14 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
 
 
 def look_ahead(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """`evaluate_both` of some of the distinct positions of the source, or of the part."""
-    player, places = opened_once(open_looking, settings)
+    """The results of `evaluate_both` for the distinct positions `begin` to before `end` of the source, or of the
+    part."""
+    player, places = opened_once(open_player_and_positions, settings)
     return evaluate_both(player, places.boards[begin:end])
 
 
-def open_looking(settings: Settings) -> tuple[NetworkPlayer, Places]:
-    """(player, positions) of `look_ahead`."""
+def open_player_and_positions(settings: Settings) -> tuple[NetworkPlayer, Places]:
+    """Open what `look_ahead` needs, from its settings: player and positions."""
     context = context_of(settings, LookaheadParameters)
     return rollouts.open_roller(context), source_places(context)
 
@@ -206,7 +207,7 @@ def evaluate_both(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
 
 
 def changed_labels(parameters: LookaheadParameters, places: Places, evaluated: Mapping[str, Array]) -> dict[str, Array]:
-    """Every declared array except the network's name, for positions whose equity changes by at least
+    """All declared arrays except the network's name, for positions whose equity changes by at least
     `parameters.least_change`."""
     changes = cubeless_equities(evaluated["chances"]) - cubeless_equities(evaluated["static_chances"])
     which = np.abs(changes) >= parameters.least_change
@@ -232,7 +233,7 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
         return {"ply": np.full(len(found["rows"]), computed.parameters.ply, np.int32)}
 
     def check_sample(self, recheck: Recheck[EngineParameters]) -> str:
-        """Find the positions again, and evaluate some of them if this version of the program is installed."""
+        """Find the positions again, and evaluate a sample of them if this version of the program is installed."""
         places = source_places(recheck)
         check_arrays(recheck.table, self._source_arrays(recheck, places))
         try:
@@ -256,20 +257,20 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
 
 
 def ask_engine(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The chances of some of the distinct positions of the source, or of the part, by the engine."""
-    engine, parameters, places = opened_once(open_asked, settings)
+    """The chances of the distinct positions `begin` to before `end` of the source, or of the part, by the engine."""
+    engine, parameters, places = opened_once(open_engine_and_positions, settings)
     return {"chances": chances_by(engine, parameters, places.boards[begin:end])}
 
 
-def open_asked(settings: Settings) -> tuple[Evaluator, EngineParameters, Places]:
-    """(engine, recipe, positions) of `ask_engine`."""
+def open_engine_and_positions(settings: Settings) -> tuple[Evaluator, EngineParameters, Places]:
+    """Open what `ask_engine` needs, from its settings: engine, recipe and positions."""
     context = context_of(settings, EngineParameters)
     return open_engine(context), context.parameters, source_places(context)
 
 
 def open_engine(context: Context[EngineParameters]) -> Evaluator:
-    """The engine as an evaluator. Raises UnknownPlayerError for a program that is not installed or does not look so far
-    ahead, InvalidParameterError for another version of it, and MissingTableError for a missing network."""
+    """The engine as an evaluator. Raises UnknownPlayerError if it is not installed or does not look so far ahead,
+    InvalidParameterError if it has another version, and MissingTableError if the network is missing."""
     parameters = context.parameters
     if parameters.engine == "network":
         return rollouts.open_roller(Context(parameters.choice(), context.inputs, context.warehouse))
@@ -305,7 +306,8 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[BearoffParameters]) -> str:
-        """Draw the pairs again, look up some again, and recompute the combined ones from distributions."""
+        """Draw the pairs again. For a sample of them, look up the chances in the tables, or combine the distributions,
+        again."""
         table, boards = recheck.table, boards_of(recheck.parameters)
         if len(boards) != len(table.array("boards")):
             raise CheckFailedError(f"expected {len(boards)} pairs in {table.name}, found {len(table.array('boards'))}")
@@ -328,7 +330,7 @@ def boards_of(parameters: BearoffParameters) -> Array:
 
 
 def table_labels(inputs: Mapping[str, Table], boards: Array) -> dict[str, Array]:
-    """Every declared array for these boards."""
+    """All declared arrays for these boards."""
     found = BearoffEvaluator(**inputs).evaluate_many(boards)
     return {
         "boards": boards,
@@ -340,7 +342,7 @@ def table_labels(inputs: Mapping[str, Table], boards: Array) -> dict[str, Array]
 
 
 def check_win(table: Table, one_sided: Table, row: int) -> None:
-    """Recompute the win chance of a combined row. Raises CheckFailedError."""
+    """Recompute the win chance of a combined row. Raises CheckFailedError if it differs."""
     reader, board = RaceTable(one_sided), table.array("boards")[row].astype(int)
     points = reader.points
     on_roll, opponent = board[1 : points + 1].tolist(), (-board[24 : 24 - points : -1]).tolist()

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LookaheadParameters(rollouts.NetworkChoice):
-    """The source of the positions, and the network that evaluates them. Positions whose equity changes by less than
-    `least_change` points are left out; 0 keeps all. `source_recipe` contains the parameters of the source for
-    `source_input`."""
+    """Parameters of `lookahead_labels`: the source of the positions, and the network that evaluates them. Positions
+    whose equity changes by less than `least_change` points are left out; 0 keeps all. `source_recipe` contains the
+    parameters of the source for `source_input`."""
 
     source: VersionRef = rollouts.UNNAMED
     source_recipe: Given = NONE_GIVEN
@@ -33,7 +33,8 @@ class LookaheadParameters(rollouts.NetworkChoice):
 
 
 class LookaheadLabels(RowsOfGames[LookaheadParameters]):
-    """One row for each position, in the order of the source."""
+    """Kind `lookahead_labels`: positions with the chances of a network at 1-ply. One row per position, in the order of
+    the source."""
 
     name = "lookahead_labels"
     computed_by = "labels"

@@ -25,8 +25,9 @@ CLASSES = ("contact", "crashed", "race")  # races include bearoffs
 
 @dataclass(frozen=True)
 class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
-    """A corpus, the classes of positions, the maximum number of turns of each class, the number of best plays of each
-    turn, the largest loss of these plays in points at 0-ply, and the network that evaluates them."""
+    """Parameters of `play_sample`: a corpus, the classes of positions, the maximum number of turns of each class, the
+    number of best plays of each turn, the largest loss of these plays in points at 0-ply, and the network that
+    evaluates them."""
 
     classes: tuple[str, ...] = CLASSES
     most: int = 2000
@@ -34,7 +35,7 @@ class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
     within: float = 6.0
 
     def numbers(self) -> list[int]:
-        """The classes by their numbers in files. Raises InvalidParameterError."""
+        """The classes by their numbers in files. Raises InvalidParameterError if a name is unknown."""
         names = self.classes
         if not names or names != tuple(name for name in CLASSES if name in names):
             raise InvalidParameterError(
@@ -43,7 +44,7 @@ class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
         return [int(PositionClass[name.upper()]) for name in names]
 
     def window(self) -> Window:
-        """Which plays are taken. Raises InvalidParameterError."""
+        """The rule that says which plays are taken. Raises InvalidParameterError if it takes no play."""
         from bgdata.selfplay.rollout_decisions import Window
 
         if not 0 <= self.within <= 6:
@@ -52,7 +53,8 @@ class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
 
 
 class PlaySample(RowsOfGames[PlaySampleParameters]):
-    """One row for each play, best first, in the order of the games."""
+    """Kind `play_sample`: positions after the best plays of self-play turns. One row per play, the best first, in the
+    order of the games."""
 
     name = "play_sample"
     computed_by = "sample"

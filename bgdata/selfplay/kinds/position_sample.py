@@ -16,13 +16,13 @@ from bgdata.store.parameters import Parameters
 
 @dataclass(frozen=True)
 class SampleParameters(SelfPlayParameters):
-    """A corpus, and the maximum number of positions of each class."""
+    """Parameters of `position_sample`: a corpus, and the maximum number of positions of each class."""
 
     most: int = 2000
 
 
 class PositionSample(RowsOfGames[SampleParameters]):
-    """One row for each position, in the order of the games."""
+    """Kind `position_sample`: distinct positions of self-play. One row per position, in the order of the games."""
 
     name = "position_sample"
     computed_by = "sample"

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RolloutLabelParameters(rollouts.RollerParameters):
-    """The source of the positions, the network and the settings of rollouts, and the seed of their dice.
-    `source_recipe` contains the parameters of the source for `source_input`."""
+    """Parameters of `rollout_labels`: the source of the positions, the network and the settings of rollouts, and the
+    seed of their dice. `source_recipe` contains the parameters of the source for `source_input`."""
 
     source: VersionRef = rollouts.UNNAMED
     seed: int = 0
@@ -28,7 +28,7 @@ class RolloutLabelParameters(rollouts.RollerParameters):
 
 
 class RolloutLabels(Dataset[RolloutLabelParameters]):
-    """One row for each position of the source."""
+    """Kind `rollout_labels`: positions with chances by rollouts. One row per position of the source."""
 
     name = "rollout_labels"
     computed_by = "labels"

@@ -1,4 +1,4 @@
-"""Samples distinct positions of self-play by class, and the positions after the best plays of some turns."""
+"""Samples distinct positions of self-play by class, and the positions after the best plays of turns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STEP = 8192  # turns whose plays are evaluated at a time
 
 
 def game_arrays(corpus: Table, rows: Array, seed: int) -> dict[str, Array]:
-    """`games`, `turns` and `splits` of these turns of a corpus with this seed."""
+    """The arrays `games`, `turns` and `splits` for these turns of a corpus with this seed."""
     first_turns = np.asarray(corpus.array("first_turns"))
     games = np.searchsorted(first_turns, rows, side="right") - 1
     turns = rows - first_turns[games]
@@ -119,7 +119,7 @@ class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
         return {**counts_of(computed.arrays["splits"], SPLITS), "turns": turns}
 
     def check_sample(self, recheck: Recheck[PlaySampleParameters]) -> str:
-        """Rank the plays of some turns again."""
+        """Rank the plays of a sample of turns again."""
         table, corpus, chooser = recheck.table, recheck.inputs["games"], open_roller(recheck).chooser
         games, turns, ranks = (np.asarray(table.array(name)) for name in ("games", "turns", "ranks"))
         begins = np.flatnonzero(ranks == 1)

@@ -33,9 +33,9 @@ TABLES = {  # bearoff tables of the network of the package
 
 @dataclass(frozen=True)
 class SelfPlayParameters(Parameters):
-    """The player, its version (empty for `network`, because the recipe depends on that network), the number and the
-    seed of the games, and whether the luck of every roll is measured, which takes ten times as long. The player
-    measures luck itself, or, if it has no networks, the network of the package."""
+    """Parameters of `selfplay`: the player, its version (empty for `network`, because the recipe depends on that
+    network), the number and the seed of the games, and whether the luck of every roll is measured, which takes ten
+    times as long. The player measures luck itself, or, if it has no networks, the network of the package."""
 
     player: str = "network"
     version: str = ""
@@ -45,12 +45,12 @@ class SelfPlayParameters(Parameters):
 
     @property
     def corpus(self) -> SelfPlayParameters:
-        """The parameters of the games alone, from those of a kind that is made from games."""
+        """The parameters of the games alone, from the parameters of a kind that is made from games."""
         return SelfPlayParameters(**{name: getattr(self, name) for name in SelfPlayParameters.names()})
 
 
 class SelfPlay(RowsOfGames[SelfPlayParameters]):
-    """One row for each game, and one for each turn."""
+    """Kind `selfplay`: games of one player against itself. One row per game, and one per turn."""
 
     name = "selfplay"
     revision = 2  # 2: luck considers 8 plays of each roll

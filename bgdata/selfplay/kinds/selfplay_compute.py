@@ -37,9 +37,9 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_playe
 from bgdata.selfplay.series import cubeful_self_play
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings, hand_on
 from bgdata.store.shards import Work, compute_shards, ranges
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings, worker_inputs
 
 P = TypeVar("P", SelfPlayParameters, CubefulParameters)
 ShardOf: TypeAlias = Callable[[Settings, int, int], dict[str, Array]]
@@ -59,13 +59,13 @@ class PlayedGamesComputation(Computation[P]):
     turn_parts: ClassVar[tuple[str, ...]]  # arrays of shards with a row for each turn
 
     def play(self, build: Build[P], work: Work, parts: Sequence[range]) -> Array:
-        """Save the arrays of the shards, and `first_turns`; returns the latter."""
+        """Save the arrays of the shards, and `first_turns`; returns `first_turns`."""
         shards = list(compute_shards(build.job, "games", work, parts))
         return save_games(build.job, shards, (*self.game_parts, *self.turn_parts))
 
     def play_again(self, recheck: Recheck[P], play: ShardOf, settings: Settings, first_games: Array) -> str:
-        """Play some games or matches again. Games first_games[number:number + 2] belong to item `number`. Raises
-        CheckFailedError."""
+        """Play a sample of games or matches again. Games first_games[number:number + 2] belong to item `number`. Raises
+        CheckFailedError if they differ."""
         table, first_turns = recheck.table, np.asarray(recheck.table.array("first_turns"))
         count, total = min(recheck.rows, self.most_replayed, len(first_games) - 1), len(first_games) - 1
         items = recheck.items(total)
@@ -134,7 +134,7 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
                 f"expected version {version} of {parameters.player}, as it plays here, "
                 f"got {parameters.version or 'none'}"
             )
-        work = Work(f"{__name__}:play_shard", settings, handed=hand_on(seat_tables(build)))
+        work = Work(f"{__name__}:play_shard", settings, inputs=worker_inputs(seat_tables(build)))
         self.play(build, work, ranges(build.items(parameters.games), SHARD_GAMES[parameters.luck]))
         for name, values in text_arrays("players", [title] * 2).items():
             build.job.save(name, values)
@@ -150,7 +150,7 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[SelfPlayParameters]) -> str:
-        """Play some games again, if the player has the same version."""
+        """Play a sample of games again, if the player has the same version."""
         parameters = recheck.parameters
         try:
             title, version, settings = seat_of(recheck)
@@ -175,7 +175,7 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         parameters, settings = build.parameters, cubeful_settings(build)
         items = build.items(parameters.games)
         shards = ranges(items, max(1, SHARD_CUBEFUL_GAMES // max(1, parameters.length)))
-        work = Work(f"{__name__}:play_cubeful_shard", settings, handed=hand_on(played_tables(build)))
+        work = Work(f"{__name__}:play_cubeful_shard", settings, inputs=worker_inputs(played_tables(build)))
         first_turns = self.play(build, work, shards)
         matches = len(items) if parameters.length else -(-len(items) // SESSION_GAMES)
         for name, values in match_texts(settings, len(first_turns) - 1, matches).items():
@@ -198,7 +198,7 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         }
 
     def check_sample(self, recheck: Recheck[CubefulParameters]) -> str:
-        """Play some matches again, if the network still exists."""
+        """Play a sample of matches again, if the network still exists."""
         try:
             settings = cubeful_settings(recheck)
         except BgdataError as error:
@@ -209,8 +209,8 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
 
 
 def seat_tables(context: Context[SelfPlayParameters]) -> dict[str, Table]:
-    """The versions that a player plays by, by role. A network by name plays by the best bearoff tables of the
-    warehouse. Raises MissingTableError."""
+    """The versions by which a player plays, by role. A network given by name plays with the best bearoff tables of the
+    warehouse. Raises MissingTableError if one is missing."""
     if not context.parameters.player.startswith("network/"):
         return dict(context.inputs)
     tables = {"network": find_network(context.parameters.player, context.warehouse)}
@@ -222,8 +222,8 @@ def seat_tables(context: Context[SelfPlayParameters]) -> dict[str, Table]:
 
 
 def seat_of(context: Context[SelfPlayParameters]) -> tuple[str, str, Settings]:
-    """(name and version for people, version, what `play_shard` needs) of the player that parameters name. Raises
-    MissingTableError."""
+    """The player that the parameters name: a description with its version, its version, and what `play_shard` needs.
+    Raises MissingTableError if a version is missing."""
     parameters = context.parameters
     settings: Settings = {
         **{role: str(table.folder.resolve()) for role, table in seat_tables(context).items()},
@@ -236,7 +236,7 @@ def seat_of(context: Context[SelfPlayParameters]) -> tuple[str, str, Settings]:
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of a shard: games begin to end - 1 of the player in the settings of `seat_of`."""
+    """The arrays of a shard: games `begin` to before `end` of the player in the settings of `seat_of`."""
     name, luck = str(settings["player"]), bool(settings["luck"])
     *_, chooser = open_seat(name, settings)
     judge = open_seat("network", settings)[-1] if luck and name in PLAIN_PLAYERS else chooser
@@ -274,7 +274,8 @@ def game_records(arrays: Mapping[str, Array], first: int = 0) -> Array:
 
 
 def turn_records(arrays: Mapping[str, Array], rows: slice) -> Array:
-    """int32[n, 7]: records of TURN_ARRAYS of some turns. In cubeless games all are plays with a centered cube at 1."""
+    """int32[n, 7]: records of TURN_ARRAYS for the turns in `rows`. In cubeless games all are plays with a centered cube
+    at 1."""
     if "turns" in arrays:
         return np.asarray(arrays["turns"][rows])
     games, turns = turn_places(arrays["first_turns"], rows)
@@ -299,7 +300,7 @@ def play_texts(moves: Array) -> pa.Array:
 
 
 def match_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """A cubeless corpus as the arrays of imported matches, which are written as files of other programs."""
+    """The arrays of a cubeless corpus in the form of imported matches, which are written as files of other programs."""
     records = game_records(arrays)
     return {
         "games": records,
@@ -312,14 +313,14 @@ def match_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def cubeful_settings(context: Context[CubefulParameters]) -> Settings:
-    """The settings of `play_cubeful_shard` for workers. Raises MissingTableError."""
+    """The settings of `play_cubeful_shard` for workers. Raises MissingTableError if a version is missing."""
     wanted = ("cube", "seed", "length", "jacoby", "ply")
     return {**folders_of(context), **{name: getattr(context.parameters, name) for name in wanted}}
 
 
 def match_texts(settings: Settings, games: int, matches: int) -> dict[str, Array]:
-    """The text arrays: whether the Jacoby rule holds in each match, and the players of each game: network, version, ply
-    unless it is 0, and cube model."""
+    """The arrays of strings: whether the Jacoby rule holds in each match, and the players of each game: network,
+    version, ply unless it is 0, and cube model."""
     label, version, _ = open_seat("network", settings)
     player = f"{label} {version}" + (f" {settings['ply']}-ply" if settings["ply"] else "")
     words = [word.replace(":", " ") for word in str(settings["cube"]).split()]  # .mat files allow no colon in a name
@@ -335,8 +336,8 @@ def match_places(parameters: CubefulParameters, games: Array) -> Array:
 
 
 def play_cubeful_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of a shard: matches begin to end - 1. Money games are from 0-0 in sessions of SESSION_GAMES. Raises
-    WorkerError if the kernels of the worker differ."""
+    """The arrays of a shard: matches `begin` to before `end`. Money games are from 0-0 in sessions of SESSION_GAMES.
+    Raises WorkerError if the kernels of the worker differ."""
     chooser, rules = open_played(settings)
     sides, ply = sides_of(str(settings["cube"])), int(settings["ply"])
     found = cubeful_self_play(chooser, sides, rules, end - begin, int(settings["seed"]), begin, ply=ply)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SelfPlayLabelParameters(SelfPlayParameters):
-    """A corpus, the size of the two-sided table, and the points of the one-sided and gammon tables that are combined
-    beyond that table; 0 for exact chances alone."""
+    """Parameters of `selfplay_labels`: a corpus, the size of the two-sided table, and the points of the one-sided and
+    gammon tables that are combined beyond that table; 0 for exact chances alone."""
 
     points: int = 6
     checkers: int = 9
@@ -34,7 +34,8 @@ class SelfPlayLabelParameters(SelfPlayParameters):
 
 
 class SelfPlayLabels(RowsOfGames[SelfPlayLabelParameters]):
-    """One row for each turn, in the order of the games; see `selfplay_labels_compute`."""
+    """Kind `selfplay_labels`: positions of self-play with rescored outcomes. One row per turn, in the order of the
+    games; see `selfplay_labels_compute`."""
 
     name = "selfplay_labels"
     revision = 1

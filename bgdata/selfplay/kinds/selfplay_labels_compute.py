@@ -1,10 +1,10 @@
 """Labels positions of self-play with the outcomes of games, rescored by exact tables.
 
 A label consists of the five chances of a position that a network learns. Without rescoring each is 0 or 1 by the
-outcome of the game. A position that a table covers gets the chances of the table. An earlier position gets those of the
-first covered position that its game reached, from the point of view of its own side; this removes the luck of all later
-rolls. Games that reach no covered position keep their outcome. (Lc0 rescores its self-play games in this way with
-endgame tablebases.)
+outcome of the game. A position that a table covers gets the chances of the table. An earlier position gets the chances
+of the first covered position that its game reached, from the point of view of its own side; this removes the luck of
+all later rolls. Games that reach no covered position keep their outcome. (Lc0 rescores its self-play games in this way
+with endgame tablebases.)
 
 A luck-adjusted label subtracts luck instead. The value of a position is, on average, the value one turn later minus the
 luck of the roll in between, because luck is 0 on average for any evaluation. Going backwards from the end of a game, or
@@ -32,9 +32,9 @@ from bgdata.selfplay.kinds.shared.games_compute import RowsComputation
 from bgdata.selfplay.splits import splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings
 from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 SHARD_GAMES = 2000  # games of one shard of 7 MB
 SOURCES = ("outcome", "exact", "combined")  # in the order of `BearoffSource`
@@ -70,7 +70,7 @@ class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
         return found | {"exact_equity_error_bound": error_bound(parameters.points, parameters.checkers)}
 
     def check_sample(self, recheck: Recheck[SelfPlayLabelParameters]) -> str:
-        """Label some games again."""
+        """Label a sample of games again."""
         parameters = recheck.parameters
         games = recheck.items(parameters.games)
         check_corpus(recheck.inputs["games"])
@@ -81,20 +81,21 @@ class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
 
 
 def label_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Every declared array for the turns of games begin to end - 1."""
+    """All declared arrays for the turns of games `begin` to before `end`."""
     context = opened_once(open_labelling, settings)
     return label_games(context.parameters, context.inputs, np.arange(begin, end))
 
 
 def open_labelling(settings: Settings) -> Context[SelfPlayLabelParameters]:
-    """The parameters and input tables of `label_shard`. Raises CorruptFileError."""
+    """Open what `label_shard` needs, from its settings: the parameters and input tables. Raises CorruptFileError if a
+    table is damaged."""
     context = context_of(settings, SelfPlayLabelParameters)
     check_corpus(context.inputs["games"])
     return context
 
 
 def label_games(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
-    """Every declared array for the turns of ascending games of a corpus that `check_corpus` has accepted."""
+    """All declared arrays for the turns of ascending games of a corpus that `check_corpus` has accepted."""
     corpus, tables = inputs["games"], {role: table for role, table in inputs.items() if role != "games"}
     bearoff = BearoffEvaluator(**tables)
     first_turns = np.asarray(corpus.array("first_turns"))
@@ -121,7 +122,7 @@ def label_games(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table]
 
 
 def check_corpus(corpus: Table) -> None:
-    """Raise CorruptFileError for a corpus whose games and turns disagree, on which kernels would read out of bounds."""
+    """Raise CorruptFileError if games and turns of a corpus disagree, because kernels would read out of bounds."""
     first_turns, turns = np.asarray(corpus.array("first_turns")), len(corpus.array("turn_boards"))
     sizes = {name: len(corpus.array(name)) for name in ("outcomes", "begins", "turn_classes", "lucks")}
     games = len(first_turns) - 1
@@ -131,7 +132,8 @@ def check_corpus(corpus: Table) -> None:
 
 
 def sources_of(bearoff: BearoffEvaluator, boards: Array, solved: Array) -> Array:
-    """int8[n]: the source of the chances of the solved board of each row; undefined in rows without one."""
+    """int8[n]: the source of the chances of the solved board of each row; undefined in rows that have no solved
+    board."""
     covered = np.flatnonzero(solved == np.arange(len(solved)))
     sources = np.zeros(len(boards), np.int8)
     sources[covered] = bearoff.evaluate_many(boards[covered]).sources
@@ -150,8 +152,8 @@ def rescored_labels(
     tables: BearoffArrays, outcomes: Array, begins: Array, offsets: Array, boards: Array, *, combined: bool = False
 ) -> Labels:
     """Labels of int8[n, 26] boards before the roll. Rows belong to games as in `games.Corpus`. A position is covered if
-    the two-sided table contains it, and with `combined` also if two one-sided distributions can be combined, which is
-    an approximation. Labels are the same on any number of threads.
+    the two-sided table contains it, and, if `combined` is true, also if two one-sided distributions can be combined,
+    which is an approximation. Labels are the same on any number of threads.
     """
     n = len(boards)
     labels = Labels(np.empty(n, np.int8), np.empty((n, 5), np.float32), np.empty(n, np.int64))

@@ -1,4 +1,4 @@
-"""Positions for training: turns of games begun anywhere, labelled by looking ahead and by the rest of the game."""
+"""Positions for training: turns of games that begin anywhere, labelled by looking ahead and by the rest of the game."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StartShare:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse `START:SHARE`. Raises InvalidParameterError."""
+        """The share that `START:SHARE` means. Raises InvalidParameterError for another form."""
         start, _, share = text.partition(":")
         try:
             return cls(start, float(share or 1))
@@ -61,12 +61,12 @@ MIXED = (
 
 @dataclass(frozen=True)
 class TrainingGameParameters(NetworkChoice):
-    """The network that plays and looks ahead, its tables, and the games.
+    """Parameters of `training_games`: the network that plays and looks ahead, its tables, and the games.
 
-    `likely` plays of each roll are considered, by PubEval's choice; 0 for all. `overlooked` is the share of turns
-    played without half of the plays, for more varied games. `td_lambda` is the weight of later turns in the label: 0
-    for 1-ply chances, 1 for the outcome less all luck. Doubtful games begin at positions of `doubts`, a version of
-    training_games.
+    `likely` plays of each roll are considered, by PubEval's choice; 0 for all. `overlooked` is the share of turns in
+    which the player overlooks half of the plays, for more varied games. `td_lambda` is the weight of later turns in the
+    label: 0 for 1-ply chances, 1 for the outcome minus all luck. Doubtful games begin at positions of `doubts`, a
+    version of training_games.
     """
 
     name: str = "mixed"
@@ -80,7 +80,8 @@ class TrainingGameParameters(NetworkChoice):
 
 
 class TrainingGames(RowsOfGames[TrainingGameParameters]):
-    """One row for each turn of each game, until the game is over or a bearoff table contains its chances."""
+    """Kind `training_games`: turns of games that begin anywhere, labelled by looking ahead and by the rest of the game.
+    One row per turn, until the game is over or a bearoff table contains its chances."""
 
     name = "training_games"
     revision = 3  # 3: likely plays are considered in races too

@@ -1,4 +1,4 @@
-"""Plays games begun anywhere, and labels every turn."""
+"""Plays games that begin anywhere, and labels every turn."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from bgdata.selfplay.splits import SPLITS, game_hashes, splits_of_games
 from bgdata.selfplay.training_games import NO_POSITIONS, training_games
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, Recheck, sample_text
-from bgdata.store.handed import Settings, hand_on
 from bgdata.store.shards import Work, compute_shards, ranges
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings, worker_inputs
 
 SHARD_GAMES = 400  # some seconds of work on one core
 DOUBTED = 50  # one in so many positions of a version is doubtful
@@ -50,7 +50,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
     def compute(self, build: Build[TrainingGameParameters]) -> None:
         parameters, job = build.parameters, build.job
         settings = {**folders_of(build), "parameters": json.dumps(parameters.to_json())}
-        work = Work(f"{__name__}:play_shard", settings, handed=hand_on(played_tables(build)))
+        work = Work(f"{__name__}:play_shard", settings, inputs=worker_inputs(played_tables(build)))
         shards = list(compute_shards(job, "games", work, ranges(build.items(parameters.games), SHARD_GAMES)))
         for name in ROW_ARRAYS:
             job.save(name, np.concatenate([shard[name] for shard in shards]))
@@ -74,7 +74,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
         return found | {"turns_per_game": len(labels) / (1 + int(games[-1] - games[0]))}
 
     def check_sample(self, recheck: Recheck[TrainingGameParameters]) -> str:
-        """Play some games again."""
+        """Play a sample of games again."""
         table, parameters = recheck.table, recheck.parameters
         check_arrays(table, {"network": network_text(parameters, recheck.inputs)})
         player, games = open_roller(recheck), np.asarray(table.array("games"))
@@ -89,7 +89,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of games begin to end - 1."""
+    """The arrays of games `begin` to before `end`."""
     parameters = TrainingGameParameters.from_manifest(json.loads(str(settings["parameters"])))
     doubts = doubtful_positions(Path(str(settings["doubts"]))) if parameters.doubts else None
     return play_and_label(open_network(settings), parameters, range(begin, end), doubts)
@@ -97,8 +97,8 @@ def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 @functools.lru_cache(1)  # once for all shards of a worker
 def doubtful_positions(folder: Path) -> Array:
-    """int8[n, 26]: positions of the training split of a version about which 0-ply and 1-ply of their network differ
-    most: one in DOUBTED, at least one."""
+    """int8[n, 26]: the positions in the training split of a version for which 0-ply and 1-ply chances of its network
+    differ most: one of every DOUBTED positions, at least one."""
     table = Table(folder)
     rows = np.flatnonzero(np.asarray(table.array("splits")) == SPLITS.index("train"))
     values = (np.asarray(table.array(f"{name}_equities")[rows]) for name in ("lookahead", "static"))
@@ -109,7 +109,7 @@ def doubtful_positions(folder: Path) -> Array:
 def play_and_label(
     player: NetworkPlayer, parameters: TrainingGameParameters, games: range, doubts: Array | None = None
 ) -> dict[str, Array]:
-    """The arrays of some games; `doubts` are the positions where doubtful games begin."""
+    """The arrays of the games in `games`; `doubts` are the positions where doubtful games begin."""
     starts, positions = starts_of(parameters, games), NO_POSITIONS
     if doubts is not None:
         hashes = game_hashes(parameters.seed, np.arange(games.start, games.stop))

@@ -54,7 +54,7 @@ def stated_error(table: Table) -> float:
 
 
 def decided_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> Found:
-    """The equity of `exact_equity` if the player on roll may double now; the cube is owned or centered."""
+    """The equity of `exact_equity`, if the player on roll may double now. `column` is owned or centered."""
     equities = TwoSidedTable(open_table(tables, pattern)).probe(on_roll, opponent)
     doubled = min(1.0, 2 * equities.opponent_owned)
     bound = 2 * stated_error(open_table(tables, pattern))  # doubling doubles the error
@@ -69,7 +69,7 @@ def exact_win_chance(tables: Tables, pattern: str, on_roll: Sequence[int], oppon
 
 @lru_cache(maxsize=4)
 def gnubg_file(points: int, checkers: int, is_two_sided: bool) -> tuple[str, int]:
-    """(SHA-256, bytes) of gnubg's file."""
+    """The SHA-256 and the size in bytes of gnubg's file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "gnubg.bd"
         if is_two_sided:

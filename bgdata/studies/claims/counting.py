@@ -18,12 +18,12 @@ FILE_LIMIT_BYTES = 1 << 31  # largest file that the program writes
 
 
 def layouts(points: int, checkers: int) -> int:
-    """Layouts of 1 to `checkers` on `points` points."""
+    """Number of layouts of 1 to `checkers` checkers on `points` points."""
     return comb(points + checkers, points) - 1
 
 
 def full_layouts(points: int) -> int:
-    """Layouts of exactly 15 checkers."""
+    """Number of layouts of exactly 15 checkers."""
     return layout_count(points, 15) - layout_count(points, 14)
 
 
@@ -33,12 +33,12 @@ def full_layout_share(points: int) -> float:
 
 
 def pairs(points: int, checkers: int) -> int:
-    """Ordered pairs of layouts, neither side empty."""
+    """Number of ordered pairs of layouts, neither side empty."""
     return layouts(points, checkers) ** 2
 
 
 def pairs_with_empty(points: int, checkers: int) -> int:
-    """Ordered pairs of layouts, the empty one included, as gnubg counts."""
+    """Number of ordered pairs of layouts, the empty one included, as gnubg counts."""
     return comb(points + checkers, points) ** 2
 
 
@@ -54,7 +54,7 @@ def two_sided_bytes(points: int, checkers: int) -> int:
 
 
 def most_two_sided_checkers() -> int:
-    """Most checkers of a two-sided file of six points below 2 GB."""
+    """The largest number of checkers for which a two-sided file of six points is below 2 GB."""
     return next(n for n in count(1) if two_sided_bytes(6, n + 1) >= FILE_LIMIT_BYTES)
 
 
@@ -64,7 +64,7 @@ def distinct_rolls() -> int:
 
 
 def binomial(n: int, chance: str, least: int, most: int) -> float:
-    """Exact chance of `least` to `most` successes in `n` trials; the chance of a success is given as text."""
+    """Exact chance of `least` to `most` successes in `n` trials; the chance of a success is given as a string."""
     p = Fraction(chance)
     terms: list[Fraction] = [comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(least, most + 1)]
     return float(sum(terms))
@@ -79,10 +79,7 @@ def far_from_mean(n: int, chance: str, by: int) -> float:
 
 def rating_gap(win_share: float) -> float:
     """Rating difference, in points of the First Internet Backgammon Server (FIBS), that gives a player this share of
-    wins.
-
-    Matches are to one point; 2000 points are a factor of ten in the odds.
-    """
+    wins. Matches are to one point; 2000 points are a factor of ten in the odds."""
     return 2000.0 * log10(win_share / (1 - win_share))
 
 
@@ -97,13 +94,14 @@ def share_by_errors(loser: float, winner: float) -> float:
 
 
 def matches_without_hedging(chance: float, coin: float) -> float:
-    """Factor in the number of matches without luck adjustment (hedging), for the same accuracy. The factor is the
-    variance of a match divided by that of two coins."""
+    """The factor by which the number of matches grows if luck is not subtracted (hedging), for the same accuracy. The
+    factor is the variance of a match divided by that of two coins."""
     return chance * (1 - chance) / (2 * coin**2)
 
 
 def luck_of_a_good_roll(value: float, results: Sequence[float], is_unbiased: bool) -> float:
-    """Luck of the best of equally likely results: its excess over their mean, or, if biased, over the stated value."""
+    """The luck of the best of equally likely results: its excess over their mean, or, if biased, over the stated
+    value."""
     return max(results) - (sum(results) / len(results) if is_unbiased else value)
 
 

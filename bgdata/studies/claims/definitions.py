@@ -1,6 +1,6 @@
 """Published figures: the claims of `definitions/*.toml`, one file for each part of the register.
 
-A file is a list of groups, `[[group]]`. A group contains the fields of `Claim` that its rows share, as text in which
+A file is a list of groups, `[[group]]`. A group contains the fields of `Claim` that its rows share, as strings in which
 `{name}` is replaced by a value of the row; `columns` names the values, `rows` has them. A group without `columns` is
 one claim. `[values]` at the head of a file gives values for all groups, such as a published row of numbers.
 
@@ -68,8 +68,8 @@ class Claim:
 
     `correction` is the right value if the published one is wrong. `needs` are patterns KIND/VARIANT of default variants
     that the query reads; `wants` are patterns of optional versions. `recorded` is an earlier answer of the query
-    (value, standard error, games), found with the programs `recorded_with`, for missing versions. Without a query it is
-    a measurement that takes too long for the register. `experiment` says what would decide an open claim, and
+    (value, standard error, games), found with the programs `recorded_with`, for missing versions. If there is no query,
+    it is a measurement that takes too long for the register. `experiment` says what would decide an open claim, and
     `obstacle` why it is not done here.
     """
 
@@ -126,7 +126,7 @@ NUMBERS = [name for name, field in FIELDS.items() if field.type in ("float", "in
 
 
 def parse_published(text: str) -> tuple[int | float, float] | None:
-    """(value, half of the last digit) of a printed number; None for other text.
+    """The value of a printed number, and half of its last digit; None for any other string.
 
     k, M, B are thousands, millions, billions. A range gives its middle and half of its width: "almost 0.5" is 0.45 to
     0.5, and "mostly" a share above a half. "about" allows half a unit of the first digit.
@@ -161,7 +161,7 @@ def parse_published(text: str) -> tuple[int | float, float] | None:
 
 
 def parse_fraction(text: str) -> float | None:
-    """The value of a printed number or fraction such as 1/3; None for other text."""
+    """The value of a printed number or fraction such as 1/3; None for any other string."""
     parts = [parse_published(part) for part in text.split("/")]
     if None in parts or len(parts) > 2:
         return None
@@ -171,7 +171,8 @@ def parse_fraction(text: str) -> float | None:
 
 @lru_cache(maxsize=4)
 def read_definitions(folder: Path = FOLDER) -> tuple[Claim, ...]:
-    """All claims, in order of files, groups and rows. Raises CorruptFileError with the file and group."""
+    """All claims, in order of files, groups and rows. Raises CorruptFileError, which names the file and group, if one
+    is invalid."""
     found: dict[str, Claim] = {}
     for path in definition_files(folder):
         for claim in read_file(path):
@@ -207,7 +208,7 @@ def part_names(folder: Path = FOLDER) -> list[str]:
 
 
 def read_file(path: Path) -> Iterator[Claim]:
-    """The claims of one file. Raises CorruptFileError."""
+    """The claims of one file. Raises CorruptFileError if it is invalid."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -229,7 +230,7 @@ def read_file(path: Path) -> Iterator[Claim]:
 
 def parse_claim(given: dict[str, Any], values: Mapping[str, Any], part: str, where: str) -> Claim:
     """A claim from the fields of a group and the values of a row. Values replace their names in braces; a value with
-    the name of a field sets that field. Raises CorruptFileError."""
+    the name of a field sets that field. Raises CorruptFileError if it is invalid."""
     for key in given:
         if key not in GIVEN:
             raise CorruptFileError(f"expected fields among {', '.join(GIVEN)} in {where}, got {key}")
@@ -260,7 +261,8 @@ def parse_claim(given: dict[str, Any], values: Mapping[str, Any], part: str, whe
 
 
 def fill_in(text: str, values: Mapping[str, Any], where: str) -> str:
-    """A text with the values of a row filled in. Raises CorruptFileError for an unknown name."""
+    """A string in which names in braces are replaced by the values of the row. Raises CorruptFileError for an unknown
+    name."""
     try:
         return text.format_map(values)
     except (KeyError, IndexError, ValueError) as error:
@@ -268,7 +270,7 @@ def fill_in(text: str, values: Mapping[str, Any], where: str) -> str:
 
 
 def check_claim(claim: Claim, where: str) -> None:
-    """Raise CorruptFileError for an invalid claim."""
+    """Raise CorruptFileError if a claim is invalid."""
     name = claim.claim
     for field in NUMBERS:
         if not isinstance(getattr(claim, field), int | float):

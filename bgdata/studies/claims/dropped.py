@@ -25,7 +25,7 @@ CHANGED = 1e-12  # smaller differences of equities count as equal
 
 
 def results_of_roll(tables: Tables, layout: Sequence[int], high: int, low: int, keeps_wasting: bool) -> int:  # noqa: ARG001
-    """Number of results of a roll of two different dice, with or without plays that waste pips."""
+    """Number of results of a roll of two different dice, with plays that waste pips, or without them."""
     plays, _ = plays_of(len(layout), sum(layout))
     place = position_index(layout) * ROLL_COUNT + (high - 1) * (high - 2) // 2 + low - 1
     begin, end = plays.start[place : place + 2]
@@ -34,13 +34,13 @@ def results_of_roll(tables: Tables, layout: Sequence[int], high: int, low: int, 
 
 @lru_cache(maxsize=2)
 def plays_of(points: int, checkers: int) -> tuple[Plays, NDArray[np.int64]]:
-    """(all plays, pip count of every layout)."""
+    """All plays, and the pip count of every layout."""
     return all_plays(points, checkers), pip_counts(all_layouts(points, checkers)).astype(np.int64)
 
 
 @lru_cache(maxsize=2)
 def keeps_pips(points: int, checkers: int) -> NDArray[np.bool_]:
-    """Mask of the results of `Plays` that use the most pips, which the generator keeps."""
+    """The mask of the results of `Plays` that use the most pips, which the generator keeps."""
     plays, pips = plays_of(points, checkers)
     left = pips[plays.results]
     least = np.minimum.reduceat(left, plays.start[:-1])
@@ -90,7 +90,7 @@ def legal_difference(tables: Tables, points: int, checkers: int, what: str) -> f
 
 @lru_cache(maxsize=1)
 def filtered_differences(points: int, checkers: int) -> dict[str, float]:
-    """The `figures` of one-sided minus exact equity without the dropped plays."""
+    """The `figures` of one-sided minus exact equity if wasteful plays are dropped."""
     from bgdata.bearoff.combine import one_sided_equities
 
     differences = one_sided_equities(solved_rolls(points, checkers, True).chances[1:])
@@ -105,7 +105,7 @@ def filtered_difference(tables: Tables, points: int, checkers: int, what: str) -
 
 @lru_cache(maxsize=1)
 def filtered_equities(points: int, checkers: int) -> NDArray[np.float64]:
-    """`exact_equities` without the dropped plays, cached for the next claim."""
+    """The `exact_equities` if wasteful plays are dropped, cached for the next claim."""
     return exact_equities(filtered_plays(points, checkers))
 
 
@@ -134,11 +134,9 @@ def fill_equities(
     equities: NDArray[np.float64],
     turned: NDArray[np.float64],
 ) -> None:
-    """Fill equities[player, opponent] and turned[opponent, player] from layout 1 on.
-
-    `start` and `results` are those of `Plays`. Plays lead to lower indexes: for each layout, first its equities against
-    all lower layouts are filled, then those of all layouts up to it against it.
-    """
+    """Fill equities[player, opponent] and turned[opponent, player] from layout 1 on. `start` and `results` are as in
+    `Plays`. Plays lead to lower indexes: for each layout, first its equities against all lower layouts are filled, then
+    those of all layouts up to it against it."""
     count = (len(start) - 1) // ROLL_COUNT
     least = np.empty(count)  # equity of each opponent after the best play
     for layout in range(1, count):

@@ -64,7 +64,7 @@ class Judged(NamedTuple):
 
 def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Iterator[Judged]:
     """Each claim with its answer and status, from tables by dataset/variant; `run` answers SQL over them. Raises
-    CorruptFileError for a query that cannot be answered."""
+    CorruptFileError if a query cannot be answered."""
     for claim in claims:
         missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching(wanted, tables)]
         if claim.query and missing:
@@ -113,7 +113,7 @@ def judge_answer(claim: Claim, found: Found, remark: str = "") -> Judged:
 
 
 def is_decidable(claim: Claim, answer: Answer) -> bool:
-    """Whether the published text and the answer are both numbers or both words."""
+    """Whether the published value and the answer are both numbers or both words."""
     if isinstance(answer, str):
         return True
     return parse_published(claim.published.removeprefix(MORE_THAN)) is not None
@@ -140,10 +140,8 @@ def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
 
 
 def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
-    """Whether an answer equals the printed value within `margin`, or exceeds it where "more than" was printed.
-
-    Words must be equal.
-    """
+    """Whether an answer equals the printed value within `margin`, or exceeds it where "more than" was printed. Words
+    must be equal."""
     least = parse_published(text.removeprefix(MORE_THAN)) if text.startswith(MORE_THAN) else None
     if least is not None and not isinstance(answer, str):
         return answer > least[0]
@@ -155,11 +153,9 @@ def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
 
 
 def margin(half: float, bound: float, *errors: float) -> float:
-    """Largest allowed distance of an answer from the published value.
-
-    It is half of the last printed digit, plus the largest effect of rounding on the answer, plus ERRORS standard errors
-    of the difference of two independent samples.
-    """
+    """Largest allowed distance of an answer from the published value. It is half of the last printed digit, plus the
+    largest effect of rounding on the answer, plus ERRORS standard errors of the difference of two independent
+    samples."""
     return half + bound + ERRORS * hypot(*errors)
 
 
@@ -175,11 +171,9 @@ class Together(NamedTuple):
 
 
 def judge_together(rows: Iterable[Mapping[str, Any]]) -> list[Together]:
-    """Judge the rows of each printed table together by chi-squared, in order of tables.
-
-    This shows small differences in the same direction, which single rows do not show. Variances are of both samples and
-    of printed rounding; rows are assumed independent. `rows` are those of the table `claims`.
-    """
+    """Judge the rows of each printed table together by chi-squared, in order of tables. This shows small differences in
+    the same direction, which single rows do not show. Variances are of both samples and of printed rounding; rows are
+    assumed independent. `rows` are rows of the table `claims`."""
     found: dict[str, list[tuple[float, bool]]] = {}
     for row in rows:
         if row["printed_table"] and row["our_error"]:
@@ -210,7 +204,7 @@ def chi_squared_tail(total: float, degrees: int) -> float:
 
 
 def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
-    """The answer to the query of a claim. Raises CorruptFileError."""
+    """The answer to the query of a claim. Raises CorruptFileError if the query cannot be answered."""
     if claim.query.startswith("select "):
         values = run(claim.query)
         if not 1 <= len(values) <= SQL_VALUES:
@@ -234,7 +228,7 @@ def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
 
 def answer_with_bound(formula: Callable[..., Any], arguments: Sequence[Any]) -> Found:
     """The answer of a formula, with the rounding error of its arguments. Arguments in quotes are printed figures, each
-    uncertain by half of its last digit. `bound` is their combined effect on the answer, to first order."""
+    uncertain by half of its last digit. The `bound` of the answer is their combined effect, to first order."""
     answer = formula(*(values_of(argument) for argument in arguments))
     moved = [formula(*changed) for changed in moved_arguments(arguments)]
     return Found(answer, bound=sum(abs(other - answer) for other in moved))
@@ -260,7 +254,8 @@ def moved_arguments(arguments: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 def parse_call(claim: Claim) -> tuple[str, list[Any]]:
-    """Parse (name, arguments) of a call such as `name(1, "text", [2, 3])`. Raises CorruptFileError."""
+    """The name and arguments of a call such as `name(1, "text", [2, 3])`. Raises CorruptFileError if the claim's query
+    is not one."""
     try:
         call = ast.parse(claim.query, mode="eval").body
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.keywords:

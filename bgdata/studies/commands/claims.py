@@ -100,8 +100,9 @@ SHOWN = (  # fields that --explain prints
 
 
 def register_rows(warehouse: Warehouse, *, is_recomputed: bool) -> list[Row]:
-    """Rows of the current register, or of a new one if `is_recomputed`, from everything in the warehouse. Without a
-    register, the claims that need no tables, and a line about what is missing. Raises the errors of building."""
+    """Rows of the current register, or of a new one if `is_recomputed`, from everything in the warehouse. If there is
+    no register, only the claims that need no tables, and a line of text about what is missing. Raises the errors of
+    `Warehouse.build`."""
     if is_recomputed:
         with progress_bars() as progress:
             complete = DATASET.complete(register.WHOLE, warehouse)
@@ -121,7 +122,7 @@ def register_rows(warehouse: Warehouse, *, is_recomputed: bool) -> list[Row]:
 
 
 def list_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """One line for each claim: name, published value, our answer, status, subject."""
+    """Lines of text, one for each claim: name, published value, our answer, status, subject."""
     heads = {"claim": "claim", "published": "published", "answer": "ours", "status": "status", "subject": "subject"}
     columns = [Column(name, heading=head, missing="-") for name, head in heads.items()]
     shown = ({**row, "published": cut(row["published"]), "answer": cut(answer_text(row))} for row in rows)
@@ -134,7 +135,7 @@ def cut(text: str | None) -> str | None:
 
 
 def explained_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """The lines that --explain prints for each claim: source, query, figures, explanation."""
+    """Lines of text that --explain prints for each claim: source, query, figures, explanation."""
     for row in rows:
         yield f"{row['claim']}: {row['kind']}, {row['status']}" + (", erratum" if row["is_erratum"] else "")
         for name in SHOWN:
@@ -145,7 +146,7 @@ def explained_lines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def summary_line(rows: Sequence[Row]) -> str:
-    """`310 claims: 290 reproduced, 12 corrected, ...`."""
+    """A line of text such as `310 claims: 290 reproduced, 12 corrected, ...`."""
     named = {DISAGREES: "disagree"}
     counts = ", ".join(
         f"{sum(row['status'] == status for row in rows)} {named.get(status, status)}" for status in STATUSES
@@ -156,7 +157,7 @@ def summary_line(rows: Sequence[Row]) -> str:
 
 
 def count_lines(rows: Sequence[Row]) -> list[str]:
-    """The number of claims by kind, source document and status."""
+    """Lines of text with the number of claims by kind, source document and status."""
     counts = counts_of(rows)
     if not counts:
         return []

@@ -80,7 +80,8 @@ def rule_lines(table: Table, rules: Sequence[Row]) -> Iterator[str]:
 
 
 def draw_rules(table: Table, rules: Sequence[Row], path: Path) -> None:
-    """Draw the mean losses of all rules by weighting, as stacked bars of the three decisions. Raises StorageError."""
+    """Write a picture of the mean losses of all rules by weighting, as stacked bars of the three decisions. Raises
+    StorageError if it cannot be written."""
     names = [rule["rule"] for rule in reversed(rules)]
     with new_figure(11.5, 0.28 * len(rules) + 1.4) as figure:
         panels = figure.subplots(1, len(TITLES), sharey=True)

@@ -127,7 +127,7 @@ def cube_life(warehouse: Warehouse, points: int, checkers: int, plot: Path | Non
 
 
 class Series(NamedTuple):
-    """A measure by setting, with standard errors and published values (NaN without one)."""
+    """A measure by setting, with standard errors and published values (NaN where there is none)."""
 
     name: str
     settings: Sequence[float]
@@ -141,7 +141,7 @@ GAMES, LUCK_ADJUSTED_GAMES = 100_000, 1000  # by default, without and with luck
 
 
 def read_series(table: Table) -> dict[tuple[int, str], Series]:
-    """Every measure by (match length, name), in the order of settings."""
+    """The series of every measure, by match length and name, in the order of settings."""
     from bgdata.kinds.column_values import text_column
 
     arrays = table.arrays()
@@ -168,8 +168,8 @@ def title_of(length: int) -> str:
 
 
 def series_to_draw(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, list[Series]]:
-    """(measure of the picture, its series by match length). The measure is points, luck-adjusted if luck was measured,
-    or the value of the cube if a model plays itself."""
+    """The measure of the picture, and its series by match length. The measure is points, luck-adjusted if luck was
+    measured, or the value of the cube if a model plays itself."""
     measures = {name for _, name in series}
     is_of_one = study.removeprefix(FIRST) == "statistics"
     wanted = ("mean_cube_value",) if is_of_one else (*LUCK_ADJUSTED, "points_per_match", "points_per_game")
@@ -178,7 +178,7 @@ def series_to_draw(study: str, series: Mapping[tuple[int, str], Series]) -> tupl
 
 
 def study_lines(series: Mapping[tuple[int, str], Series], length: int) -> Iterator[str]:
-    """Lines with the figures of one match length: measures by setting, with published values below."""
+    """Lines of text with the figures of one match length: measures by setting, with published values below."""
     measures = sorted((name for found, name in series if found == length), key=lambda name: (name not in POINTS, name))
     settings = [f"{setting:g}" for setting in series[length, measures[0]].settings]
     rows = []
@@ -199,7 +199,8 @@ LINES = [(line, colour) for line, colour in product(("-", "--", ":"), (TEAL, RED
 
 
 def draw_study(title: str, setting: str, unit: str, series: Sequence[Series], path: Path) -> None:
-    """Draw all series: our values with two standard errors, published values as crosses. Raises StorageError."""
+    """Write a picture of all series: our values with two standard errors, published values as crosses. Raises
+    StorageError if it cannot be written."""
     with new_figure(6.4, 4.2) as figure:
         axes = figure.subplots()
         for place, found in enumerate(series):
@@ -280,8 +281,8 @@ LIVE_TAKE_POINT, LIVE_CASH_POINT = 0.2, 0.8
 
 
 def draw_cube_life(table: Table, path: Path) -> None:
-    """Draw for each cube the index by winning chance, and below it the distribution of the index. Raises
-    StorageError."""
+    """Write a picture with, for each cube, the index by winning chance, and below it the distribution of the index.
+    Raises StorageError if it cannot be written."""
     wins, indexes = np.asarray(table.array("chances"))[..., 0].ravel(), np.asarray(table.array("indexes"))
     with new_figure(10.5, 5.4) as figure:
         panels = figure.subplots(2, 3, sharex="row", height_ratios=(2, 1))

@@ -83,15 +83,16 @@ ROW_BYTES = 1000  # bytes of a claim with explanation and query, stored twice
 
 @dataclass(frozen=True)
 class ClaimsParameters(Parameters):
-    """The parts of the register (all if empty), the digest of the definitions, and sources. Sources are optional
-    versions that some claims use, `KIND/VARIANT/VERSION`, sorted. Default variants are inputs."""
+    """Parameters of `claims`: the parts of the register (all if empty), the digest of the definitions, and sources.
+    Sources are optional versions that some claims use, `KIND/VARIANT/VERSION`, sorted. Default variants are inputs."""
 
     parts: tuple[str, ...] = ()
     definitions: str = definitions_digest()
     sources: tuple[VersionRef, ...] = ()
 
     def chosen(self) -> list[Claim]:
-        """The claims of these parts. Raises InvalidParameterError, and CorruptFileError for a damaged definition."""
+        """The claims of these parts. Raises InvalidParameterError if there is no such part, and CorruptFileError if a
+        definition is damaged."""
         if self.definitions != definitions_digest():
             raise InvalidParameterError(
                 f"expected the definitions that are here ({definitions_digest()}), got {self.definitions}"
@@ -105,7 +106,7 @@ class ClaimsParameters(Parameters):
 
 
 class Claims(Dataset[ClaimsParameters]):
-    """One row for each claim."""
+    """Kind `claims`: the register of published figures, with our answers. One row per claim."""
 
     name = "claims"
     revision = 3
@@ -156,7 +157,7 @@ class Claims(Dataset[ClaimsParameters]):
         return replace(parameters, sources=tuple(map(VersionRef.parse, sorted(names))))
 
     def inputs(self, parameters: ClaimsParameters) -> Mapping[str, tuple[str, Parameters]]:
-        """The default variants that claims need, and existing ones that they want."""
+        """The default variants that claims need, and the existing versions that they want."""
         claims = parameters.chosen()
         needs = [default_variant(pattern) for pattern in sorted({each for claim in claims for each in claim.needs})]
         wants = {each for claim in claims for each in claim.wants}
@@ -169,7 +170,7 @@ class Claims(Dataset[ClaimsParameters]):
 
 
 def check_sources(parameters: ClaimsParameters) -> None:
-    """Raise InvalidParameterError for sources that no claim wants, or that are not sorted."""
+    """Raise InvalidParameterError if no claim wants a source, or if sources are not sorted."""
     found = parameters.sources
     wants = {pattern for claim in parameters.chosen() for pattern in claim.wants}
     for place in found:
@@ -182,7 +183,7 @@ def check_sources(parameters: ClaimsParameters) -> None:
 
 
 def variant_of(table: Table) -> str:
-    """The KIND/VARIANT of a version, from its folders."""
+    """KIND/VARIANT of a version, from its folders."""
     return "/".join(table.folder.parts[-3:-1])
 
 
@@ -196,7 +197,8 @@ def can_be_read(warehouse: Versions, table: Table) -> bool:
 
 
 def default_variant(pattern: str) -> tuple[str, Parameters]:
-    """(kind, parameters) of the default variant that matches. Raises CorruptFileError unless exactly one does."""
+    """The kind and parameters of the default variant that matches. Raises CorruptFileError unless exactly one
+    matches."""
     found = default_variants(pattern)
     if len(found) != 1:
         raise CorruptFileError(f"expected needs of claims that are one default variant each, got {pattern}")
@@ -204,7 +206,7 @@ def default_variant(pattern: str) -> tuple[str, Parameters]:
 
 
 def default_variants(pattern: str) -> list[tuple[str, Parameters]]:
-    """(kind, parameters) of the default variants that match."""
+    """The kind and parameters of the default variants that match."""
     name, _, variant = pattern.partition("/")
     kind = all_kinds().get(name)
     return [(name, each) for each in kind.defaults if fnmatchcase(kind.slug(each), variant)] if kind else []

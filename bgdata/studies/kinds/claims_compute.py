@@ -70,7 +70,8 @@ class ClaimsComputation(Computation[ClaimsParameters]):
 
 
 def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[Array, Array]]) -> None:
-    """Compare recomputed arrays with the rows at `places`. Raises CheckFailedError for the first difference."""
+    """Compare recomputed arrays with the rows at `places`. Raises CheckFailedError, which names the first
+    difference."""
     stored = {name: pair[1] for name, pair in arrays.items()}
     again = {name: pair[0] for name, pair in arrays.items()}
     for column in TEXTS:
@@ -86,7 +87,7 @@ def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[A
 
 
 def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -> Iterator[Judged]:
-    """The claims with our answers. Raises MissingTableError for a missing source."""
+    """The claims with our answers. Raises MissingTableError if a source is missing."""
     sources = [context.warehouse.open_reference(place) for place in context.parameters.sources]
     tables = {variant_of(table): table for table in [*context.inputs.values(), *sources]}
     with connect_tables(context.warehouse.kinds, tables.values()) as connection:
@@ -99,7 +100,7 @@ def sorted_rows(found: Sequence[Judged]) -> list[Judged]:
 
 
 def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
-    """Every declared array, with rows in order of their key."""
+    """All declared arrays, with rows in order of their key."""
     rows = [row_of(each) for each in sorted_rows(found)]
     arrays: dict[str, Array] = {}
     for column in TEXTS:
@@ -111,7 +112,7 @@ def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
 
 
 def row_of(judged: Judged) -> dict[str, Any]:
-    """One row; empty texts and NaN mean null."""
+    """The row of a claim; empty strings and NaN mean null."""
     claim, answer, status, explanation, error, published_error, bound = judged
     value, _ = parse_published(claim.published) or (np.nan, np.nan)
     is_number = answer is not None and not isinstance(answer, str)

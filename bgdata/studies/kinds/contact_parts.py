@@ -31,12 +31,12 @@ POINTS = "points"
 
 @dataclass(frozen=True)
 class ContactPartsParameters(Parameters):
-    """The labels, the ways of dividing positions, and the settings of training.
+    """Parameters of `contact_parts`: the labels, the ways of dividing positions, and the settings of training.
 
     `labels` and `guard` are as in `SupervisedParameters`. `parts` are numbers of parts for k-means. Every network has
     one layer of `units`, and learns from its positions for `epochs` epochs; an epoch has `epoch_rows` positions, 0 for
-    all. `reference` names the reference positions that networks are also measured on; without a version it is the
-    smallest variant, which is built first.
+    all. `reference` names the reference positions on which networks are also measured; if it names no version, it is
+    the smallest variant, which is built first.
     """
 
     labels: tuple[WeightedLabels, ...] = ()
@@ -55,7 +55,7 @@ class ContactPartsParameters(Parameters):
         check_guard(self.guard)
 
     def recipe(self) -> SupervisedRecipe:
-        """Settings of the training of each network, by kernels that give the same result on any machine."""
+        """The settings of the training of each network, by kernels that give the same result on any machine."""
         return SupervisedRecipe(
             epochs=self.epochs,
             epoch_rows=self.epoch_rows,
@@ -66,17 +66,18 @@ class ContactPartsParameters(Parameters):
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """Names of the ways of dividing, in order."""
+        """The names of the ways of dividing, in order."""
         return (*SCHEMES[:3], *(f"{SCHEMES[3]} {count}" for count in self.parts))
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Number of parts of each."""
+        """The number of parts of each way of dividing."""
         return (*BY_HAND, *self.parts)
 
 
 class ContactParts(Dataset[ContactPartsParameters]):
-    """One row per way of dividing the positions, and per group of them."""
+    """Kind `contact_parts`: errors of networks for parts of the contact positions. One row per way of dividing the
+    positions, and per group of them."""
 
     name = "contact_parts"
     revision = 2  # 2: errors on reference positions too

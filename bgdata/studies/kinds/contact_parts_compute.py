@@ -42,7 +42,7 @@ from bgdata.training.supervised.run import FEED_BATCH_ROWS
 
 
 class Measure(NamedTuple):
-    """Contact positions to measure networks on."""
+    """Contact positions on which networks are measured."""
 
     boards: Boards  # [n, 26]
     equities: NDArray[np.float32]  # [n] cubeless, of labels or rollouts
@@ -162,8 +162,8 @@ def validation_examples(context: Context[ContactPartsParameters]) -> Examples:
 
 
 def measures_of(context: Context[ContactPartsParameters]) -> tuple[Measure, Measure]:
-    """(labels, reference positions) of the validation split, to measure networks on. Raises UsageError without labels
-    of contact positions."""
+    """The labels and the reference positions of the validation split, on which networks are measured. Raises UsageError
+    if there are no labels of contact positions."""
     labels, table = validation_examples(context), context.inputs["reference"]
     rows = np.flatnonzero(
         (table.array("themes") < len(CONTACT_THEMES)) & (table.array("splits") == SPLITS.index("validation"))
@@ -189,7 +189,8 @@ def groups_of(parameters: ContactPartsParameters) -> list[Group]:
 
 
 def learned_of(groups: list[Group], row: int, learned: Array) -> int | None:
-    """Number of positions learned from for a row: of its network, or of its arm; None for other groups."""
+    """The number of positions from which the network of a row, or the networks of its arm, learned; None for other
+    groups."""
     group = groups[row]
     if group.network >= 0:
         return int(learned[group.network])
@@ -199,7 +200,7 @@ def learned_of(groups: list[Group], row: int, learned: Array) -> int | None:
 
 
 def kept_of(errors: ErrorSummary) -> tuple[float, float, float]:
-    """The errors of a group as stored in a row of the array `errors`."""
+    """The errors of a group in the form of a row of the array `errors`."""
     return errors.rmse, errors.rmse_standard_error, errors.bias
 
 
@@ -231,7 +232,7 @@ def stored_arms(table: Table, parameters: ContactPartsParameters) -> list[Arm]:
 
 
 def stored_networks(table: Table, arms: list[Arm], parameters: ContactPartsParameters) -> Networks:
-    """The networks of a version, with the shapes of its recipe. Raises CorruptFileError for arrays of another
+    """The networks of a version, with the shapes of its recipe. Raises CorruptFileError if an array has another
     length."""
     shapes, *new = new_part_networks(arms, parameters.units, parameters.seed)
     arrays = [table.array(name) for name in ("weights", "biases")]

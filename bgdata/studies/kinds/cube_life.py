@@ -19,7 +19,7 @@ LOSSES = tuple(f"{source}_{action}_loss" for source in ("janowski", "one_sided")
 
 @dataclass(frozen=True)
 class CubeLifeParameters(Parameters):
-    """Both sides have 1 to `checkers` checkers on points 1 to `points`."""
+    """Parameters of `cube_life`: both sides have 1 to `checkers` checkers on points 1 to `points`."""
 
     size_names = ("points", "checkers")
     points: int = 6
@@ -27,7 +27,8 @@ class CubeLifeParameters(Parameters):
 
 
 class CubeLife(Dataset[CubeLifeParameters]):
-    """Every ordered pair of non-empty layouts."""
+    """Kind `cube_life`: the cube life index that makes Janowski's model exact. One row per ordered pair of non-empty
+    layouts."""
 
     name = "cube_life"
     revision = 1

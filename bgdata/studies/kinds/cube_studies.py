@@ -42,7 +42,8 @@ UNITS = {
 
 @dataclass(frozen=True)
 class StudyParameters(NetworkChoice):
-    """The study, the number of games (or matches) of each arm, the seed of all arms, and whether luck is subtracted."""
+    """Parameters of `cube_studies`: the study, the number of games (or matches) of each arm, the seed of all arms, and
+    whether luck is subtracted."""
 
     study: str = "statistics"
     games: int = 100_000
@@ -50,11 +51,11 @@ class StudyParameters(NetworkChoice):
     with_luck: bool = False
 
     def usual_network(self, network: str) -> str:
-        """See `NetworkChoice.usual_network`."""
+        """The name of a network in this study: see `NetworkChoice.usual_network`."""
         return player_of(self.study, network)
 
     def arms(self) -> tuple[Arm, ...]:
-        """The arms (series of games) of the study. Raises InvalidParameterError."""
+        """The arms (series of games) of the study. Raises InvalidParameterError if there is no such study."""
         return arms_of(self.study)
 
 
@@ -64,7 +65,7 @@ def published_studies() -> dict[StudyParameters, Path]:
 
 
 class CubeStudies(Dataset[StudyParameters]):
-    """One row for each measure of an arm."""
+    """Kind `cube_studies`: studies of cube handling in played games. One row per measure of an arm."""
 
     name = "cube_studies"
     revision = 2  # 2: 8 plays of each roll measure luck

@@ -15,8 +15,8 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_playe
 from bgdata.selfplay.series import CubefulResults, cubeful_results
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
-from bgdata.store.handed import Settings, hand_on
 from bgdata.store.shards import Work, compute_shards
+from bgdata.store.worker_inputs import Settings, worker_inputs
 from bgdata.studies.kinds.cube_studies import (
     LUCK_ADJUSTED,
     MATCH_MEASURES,
@@ -36,7 +36,7 @@ class CubeStudiesComputation(Computation[StudyParameters]):
     def compute(self, build: Build[StudyParameters]) -> None:
         parameters, job = build.parameters, build.job
         settings = settings_of(parameters, folders_of(build))
-        work = Work(f"{__name__}:play_study", settings, handed=hand_on(played_tables(build)))
+        work = Work(f"{__name__}:play_study", settings, inputs=worker_inputs(played_tables(build)))
         parts = shard_ranges(parameters)
         shards = compute_shards(job, "games", work, parts)
         sums: list[Array] = [np.zeros((len(measures_of(parameters, arm)), 2), np.int64) for arm in parameters.arms()]
@@ -95,7 +95,7 @@ def settings_of(parameters: StudyParameters, folders: Mapping[str, str]) -> Sett
 
 
 def shard_ranges(parameters: StudyParameters) -> list[range]:
-    """The ranges of items of each shard; item `arm * games + match`."""
+    """The ranges of items of each shard; match `match` of arm `arm` is item `arm * games + match`."""
     found = []
     for number, arm in enumerate(parameters.arms()):
         size = max(2, SHARD_GAMES // max(1, arm.length) // 2 * 2)
@@ -128,7 +128,7 @@ def play_study(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 
 def match_values(found: CubefulResults) -> dict[str, Array]:
-    """int64[matches] by MATCH_MEASURES of the first side; matches 2k and 2k + 1 are a pair."""
+    """int64[matches, measure]: the MATCH_MEASURES of the first side; matches 2k and 2k + 1 are a pair."""
     seats = np.arange(len(found.lucks)) % 2
     won = (found.column("winner")[found.offsets[1:] - 1] == seats).astype(np.int64)
     return {
@@ -140,7 +140,7 @@ def match_values(found: CubefulResults) -> dict[str, Array]:
 
 
 def game_values(found: CubefulResults, *, is_paired: bool) -> dict[str, Array]:
-    """int64[games] by MONEY_MEASURES of the first side, or of player 0 without pairs."""
+    """int64[games, measure]: the MONEY_MEASURES of the first side, or of player 0 if games are not in pairs."""
     seats = np.arange(len(found.games)) % 2 if is_paired else np.zeros(len(found.games), np.int64)
     won = (found.column("winner") == seats).astype(np.int64)
     points, cubes, ways = (found.column(name) for name in ("points", "cube_value", "way"))
@@ -156,7 +156,8 @@ def game_values(found: CubefulResults, *, is_paired: bool) -> dict[str, Array]:
 
 
 def luck_adjusted_steps(results: Array, lucks: Array, seats: Array) -> Array:
-    """int64[n]: results of players in `seats` minus their luck, in steps of a point; `lucks` are of player 0."""
+    """int64[n]: results of players in `seats` minus their luck, in steps of a point; `lucks` are the luck of player
+    0."""
     own_luck = np.where(seats == 0, lucks, -lucks)
     steps: Array = np.rint((results - own_luck) * STEPS).astype(np.int64)
     return steps
@@ -169,7 +170,7 @@ def measures_of(parameters: StudyParameters, arm: Arm) -> tuple[str, ...]:
 
 
 def rows_of(parameters: StudyParameters, sums: list[Array]) -> dict[str, Array]:
-    """Every array of a version, from int64[measures, (sum, sum of squares)] of each arm."""
+    """All arrays of a version, from int64[measures, (sum, sum of squares)] of each arm."""
     rows = []
     for arm, values in zip(parameters.arms(), sums, strict=True):
         count = parameters.games // 2 if arm.is_paired else parameters.games

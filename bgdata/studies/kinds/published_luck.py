@@ -20,13 +20,13 @@ FIGURES = ("average", "evaluation", "printed_luck")
 
 @dataclass(frozen=True)
 class LuckParameters(Parameters):
-    """The name of the match; there is only one."""
+    """Parameters of `published_luck`: the name of the match; there is only one."""
 
     match: str = MATCH
 
 
 class PublishedLuck(Dataset[LuckParameters]):
-    """One row for each roll of the match, in order of play."""
+    """Kind `published_luck`: the luck of each roll of a match, as published. One row per roll, in order of play."""
 
     name = "published_luck"
     revision = 1

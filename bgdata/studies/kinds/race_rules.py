@@ -1,4 +1,4 @@
-"""What the doubles, redoubles and takes of rules of thumb lose in races that an exact table has solved."""
+"""Losses by the doubles, redoubles and takes of rules of thumb, in races that an exact table has solved."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ POINTS = "points per unit cube"
 
 @dataclass(frozen=True)
 class RaceRuleParameters(SelfPlayParameters):
-    """A corpus, which gives the frequency of positions, and the size of the two-sided table."""
+    """Parameters of `race_rules`: a corpus, which gives the frequency of positions, and the size of the two-sided
+    table."""
 
     points: int = 6
     checkers: int = 9
 
 
 class RaceRules(Dataset[RaceRuleParameters]):
-    """One row for each rule, decision, weighting and part of the positions."""
+    """Kind `race_rules`: losses by rules of thumb for the cube in solved races. One row per rule, decision, weighting
+    and part of the positions."""
 
     name = "race_rules"
     revision = 1

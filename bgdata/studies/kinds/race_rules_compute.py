@@ -108,18 +108,19 @@ class Races(NamedTuple):
         return self._replace(played=self.played[chosen], occurrences=self.occurrences[chosen])
 
     def margins(self, on_roll: Array, opponents: Array) -> Array:
-        """float64[n, 3] margins of n pairs of position indexes."""
+        """float64[n, 3]: margins of n pairs of position indexes."""
         return margins(self.exact.probe_many(on_roll, opponents)[:, TABLE_ORDER])
 
     def margins_of_rows(self, on_roll: Array) -> Array:
-        """float64[n, opponents, 3] margins of consecutive position indexes against all others, in table order."""
+        """float64[n, opponents, 3]: margins of consecutive position indexes against all others, in table order."""
         rows = self.exact.stored[on_roll[0] : on_roll[-1] + 1, 1:]
         found = self.exact.decode(rows)[..., TABLE_ORDER].reshape(-1, len(TABLE_ORDER))
         return margins(found).reshape(*rows.shape[:2], N_DECISIONS)
 
 
 def played_pairs(corpus: Table, exact: TwoSidedTable) -> tuple[Array, Array]:
-    """(int64[k, 2] distinct pairs of a table in the turns of a corpus, ascending; int64[k] number of their turns)."""
+    """int64[k, 2]: the distinct pairs of a table that occur in the turns of a corpus, ascending; and int64[k], the
+    number of these turns."""
     boards = np.asarray(corpus.array("turn_boards"))
     indexes = np.empty((len(boards), 2), np.int64)
     fill_covered(boards, exact.points, exact.checkers, indexes)
@@ -144,7 +145,7 @@ def fill_covered(boards: Array, points: int, checkers: int, indexes: Array) -> N
 
 
 def score_rules(races: Races, advance: Callable[[int], object] = lambda _: None) -> dict[str, Array]:
-    """Every array of a version."""
+    """All arrays of a version."""
     found = found_rules(races)
     limits = np.array([rule.limits for rule in found], np.int64)
     sides = races.sides.copy()
@@ -177,7 +178,8 @@ def found_rules(races: Races) -> list[FoundRule]:
 
 
 def searched_pairs(layouts: int) -> tuple[Array, Array]:
-    """(int64[n], int64[n]) position indexes of all pairs of layouts, or of SEARCH_PAIRS pairs drawn by a hash."""
+    """The position indexes, int64[n] of each side, of all pairs of layouts, or of SEARCH_PAIRS pairs drawn by a
+    hash."""
     numbers = np.arange(min(layouts**2, SEARCH_PAIRS), dtype=np.uint64)
     if layouts**2 > SEARCH_PAIRS:
         numbers = mix_bits(numbers + GAMMA) % np.uint64(layouts**2)
@@ -186,7 +188,7 @@ def searched_pairs(layouts: int) -> tuple[Array, Array]:
 
 
 def training(races: Races, on_roll: Array, opponent: Array, occurrences: Array) -> Pairs:
-    """The pairs of position indexes that rules are not tested on."""
+    """The pairs of position indexes on which rules are not tested."""
     chosen = ~is_tested(on_roll, opponent)
     own, other = on_roll[chosen], opponent[chosen]
     steps = np.rint(races.margins(own, other) * STEPS).astype(np.int32)
@@ -194,7 +196,7 @@ def training(races: Races, on_roll: Array, opponent: Array, occurrences: Array) 
 
 
 def arrays_of(sums: Array, found: Sequence[FoundRule]) -> dict[str, Array]:
-    """Every array of a version, in key order, from int64[rules, decisions, weightings, halves, SUMS]."""
+    """All arrays of a version, in key order, from int64[rules, decisions, weightings, halves, SUMS]."""
     parts = np.stack([merge_sums(sums, axis=3), sums[..., 1, :]], axis=3)
     shape = parts.shape[:-1]
     sources = [*(rule.source for rule in RULES.values()), *map(formula, found)]
@@ -237,7 +239,7 @@ def formula(rule: FoundRule) -> str:
 
 
 def beyond(spare: int) -> str:
-    """The words for checkers beyond `spare` ones, in a formula."""
+    """Words for checkers beyond the first `spare`, for a formula."""
     return f" beyond {spare}" if spare else ""
 
 
@@ -247,7 +249,7 @@ def margin_bound(points: int, checkers: int) -> float:
 
 
 def per_occurrence(values: Array, occurrences: Array) -> pa.Array:
-    """Means per occurrence; null without occurrences."""
+    """Means per occurrence; null if there are none."""
     return pa.array(values / np.maximum(occurrences, 1), mask=occurrences == 0)
 
 

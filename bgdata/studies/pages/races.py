@@ -39,15 +39,14 @@ BAR = 220  # units of the longest bar
 
 
 def page(site: Site, request: Request) -> Page:
-    """Rules of thumb by their loss, and errors of combined one-sided tables. JSON contains rows of `race_rule_losses`
-    and of `race_error`. Raises UsageError, and MissingTableError for a missing variant."""
+    """The page about races: losses of cube rules of thumb, and errors of combined one-sided tables."""
     given = request.query_params
     by = given.get("by", "played")
     if by not in WEIGHTINGS:
         raise UsageError(f"expected a weighting: {', '.join(WEIGHTINGS)}, got {cite(by)}")
     rule_tables, error_tables = variants(site, RULE_TABLES), variants(site, ERROR_TABLES)
-    rules_of = chosen("race_rules", rule_tables, given.get("rules", ""))
-    errors_of = chosen("race_error", error_tables, given.get("errors", ""))
+    rules_of = variant_named("race_rules", rule_tables, given.get("rules", ""))
+    errors_of = variant_named("race_error", error_tables, given.get("errors", ""))
     rules = site.rows(RULES, {"variant": rules_of}) if rules_of else []
     errors = site.rows(ERRORS, {"variant": errors_of}) if errors_of else []
     shown_ = {
@@ -71,15 +70,17 @@ def variants(site: Site, query: str) -> list[str]:
     return site.keep(query, lambda: [row["variant"] for row in site.rows(query)])
 
 
-def chosen(kind: str, variants: Sequence[str], name: str) -> str:
-    """The named variant, by default the largest; empty if there are none. Raises MissingTableError."""
+def variant_named(kind: str, variants: Sequence[str], name: str) -> str:
+    """The named variant, by default the largest; empty if there are none. Raises MissingTableError if there is no such
+    variant."""
     if name and name not in variants:
         raise MissingTableError(f"no {kind}/{cite(name)} in warehouse (have: {', '.join(variants) or 'none'})")
     return name or next(iter(variants), "")
 
 
 def rule_rows(rules: Sequence[Row], by: str) -> Iterator[Row]:
-    """Rules with losses in thousandths of a point and widths of bars, by loss under a weighting, least first."""
+    """Rows of rules with losses in thousandths of a point and widths of bars, by loss under a weighting, least
+    first."""
     prefix = WEIGHTINGS[by][1]
     known = sorted((row for row in rules if row[f"{prefix}total_loss"] is not None), key=lambda row: total(row, prefix))
     most = max((total(row, prefix) for row in known), default=0.0) or 1.0

@@ -1,4 +1,4 @@
-"""The register of claims, with filters."""
+"""The page of the register of claims, with filters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bgdata.web.site import Row, Site
 
 
 def claims(site: Site, request: Request) -> Page:
-    """The register of claims with filters; the JSON is that of `bgdata claims`."""
+    """The page of the register of claims with filters; its JSON is what `bgdata claims` prints."""
     given = request.query_params
     names = given.get("name", "").split()
     statuses, kinds = ([word for word in given.getlist(name) if word] for name in ("status", "kind"))
@@ -39,7 +39,7 @@ def claims(site: Site, request: Request) -> Page:
 
 
 def register_of(site: Site) -> tuple[Table, list[Row]]:
-    """The register of claims and its rows. Raises MissingTableError."""
+    """The register of claims and its rows. Raises MissingTableError if there is none."""
 
     def read() -> tuple[Table, list[Row]]:
         table = current_register(site.warehouse)

@@ -34,7 +34,8 @@ _NOT_HERE = "not in this warehouse"
 
 
 def write_page(table: Table, warehouse: Warehouse, path: Path) -> None:
-    """Write the page of a network; its lineage is looked up in the warehouse. Raises StorageError."""
+    """Write the page of a network; its lineage is looked up in the warehouse. Raises StorageError if it cannot be
+    written."""
     manifest, kind = table.manifest, kind_of(table.manifest)
     curve = np.asarray(table.array("curve"))
     parameters = kind.parameters.from_manifest(manifest.parameters)
@@ -109,7 +110,7 @@ def _version_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
 
 
 def _cell(value: object) -> str:
-    """A value as the short text of a cell."""
+    """A value as a short string for a cell."""
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, float):
@@ -137,8 +138,8 @@ def _lineage_rows(warehouse: Warehouse, manifest: Manifest) -> Iterator[Sequence
 
 
 def _find_version(warehouse: Warehouse, place: VersionRef) -> Table:
-    """The version of this name, for networks also one of the package; without a version, the current one of the
-    variant. Raises MissingTableError."""
+    """The version of this name, for networks also one of the package; the current version of the variant if no version
+    is named. Raises MissingTableError if there is none."""
     from bgdata.evaluation.networks.player import find_network
 
     if place.kind in NETWORK_KINDS:

@@ -76,7 +76,7 @@ def output_trials(warehouse: Warehouse, /, plot: Path | None, force: bool, form:
 
 
 def mean_row(rows: Sequence[Row]) -> Row:
-    """Means of the last half of the rows of a trial; the standard error is that of games with different dice."""
+    """Means of the last half of the rows of a trial; the standard error is the error of games with different dice."""
     last = rows[len(rows) // 2 :]
     names = [column.name for column in FIGURES]
     means = {name: float(np.mean([row[name] for row in last])) for name in names}
@@ -85,7 +85,7 @@ def mean_row(rows: Sequence[Row]) -> Row:
 
 
 def mean_lines(means: Sequence[Row]) -> Iterator[str]:
-    """A table of the means; shares and chances in %."""
+    """Lines of text with a table of the means; shares and chances in %."""
     begin = means[0]["games"]
     yield f"means from {begin:,} games on; in %: shares of self-play, chances at the start for the player on roll"
     yield from table_lines(COLUMNS, means)
@@ -97,7 +97,7 @@ def value_of(row: Row, name: str) -> float:
 
 
 def draw_trials(rows: Sequence[Row], path: Path) -> None:
-    """Write a picture of each figure by games, a line for each trial. Raises StorageError."""
+    """Write a picture of each figure by games, a line for each trial. Raises StorageError if it cannot be written."""
     with new_figure(10.5, 3.6) as figure:
         for axes, (name, title, factor) in zip(figure.subplots(1, len(PANELS)), PANELS, strict=True):
             for place, trial in enumerate(TRIALS):

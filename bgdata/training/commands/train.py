@@ -296,7 +296,7 @@ def turn_input(warehouse: Warehouse, /, plot: Path | None, force: bool, form: st
 
 
 def _curve_lines(games: list[int], rows: list[Row]) -> Iterator[str]:
-    """The chances of each arm in percent, a line for each row of the curve."""
+    """Lines of text with the chances of each arm in percent, one for each row of the curve."""
     yield "chances at the start for the player on roll, in %: to win, to win a gammon, to lose a gammon"
     columns, lines = [Column("games", COUNT, width=9)], [{"games": count} for count in games]
     for place, arm in enumerate(ARMS):
@@ -319,7 +319,8 @@ def _curve_rows(games: list[int], curve: Array) -> Iterator[Row]:
 
 
 def _write_picture(table: Table, games: list[int], path: Path) -> None:
-    """Write a picture of each chance by games, with a line for each arm. Raises StorageError."""
+    """Write a picture of each chance by games, with a line for each arm. Raises StorageError if it cannot be
+    written."""
     curve = table.array("curve")
     with new_figure(10.5, 3.3) as figure:
         panels = figure.subplots(1, len(SHOWN), sharey=True)

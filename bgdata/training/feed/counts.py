@@ -1,7 +1,7 @@
 """Counts of the rows of each block of a version by split and class, and of the rows that the guard leaves out.
 
-Pools and epochs follow from these counts. The counts of a large version are kept in the user's cache, with a hash,
-under a name made of all that they depend on: opening a feed of it again reads no row.
+Pools and epochs follow from these counts. The counts of a large version are kept in the user's cache, with a hash, in a
+file whose name depends on everything that decides them: opening a feed of the version again reads no row.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def block_counts(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Co
 
 
 def counts_file(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Path:
-    """Where the counts of a version are kept."""
+    """The path of the file with the counts of a version."""
     recipe = {
         "format": FORMAT,
         "version": rows.table.manifest.digest,
@@ -60,7 +60,7 @@ def counts_file(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Pat
 
 
 def count_blocks(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Counts:
-    """The counts, by reading all rows, on several threads where arrays are mapped."""
+    """Count the rows by reading all of them, on several threads if arrays are mapped."""
     counts = np.zeros((-(-len(rows) // block_rows), len(SPLITS), GUARDED + 1), np.uint32)
     at_once = max(READ_ROWS // block_rows, 1)
 
@@ -79,7 +79,7 @@ def count_blocks(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Co
 @kernel()
 def _fill_counts(splits: Bytes, classes: Bytes, is_guarded: NDArray[np.bool_], block_rows: int, counts: Counts) -> None:
     """Add to counts[row // block_rows, split, place] the rows of a split that are of the class with this place, or are
-    guarded. A row without a split is never read."""
+    guarded. A row without a split is not read."""
     for row in range(len(splits)):
         if splits[row] < counts.shape[1]:
             counts[row // block_rows, splits[row], GUARDED if is_guarded[row] else counted_place(classes[row])] += 1

@@ -56,7 +56,7 @@ UNEVEN = ("drop", "fill")  # what happens to the end of an epoch that does not g
 
 
 class Place(NamedTuple):
-    """The place of a batch: the epoch, and the number of the batch in that epoch, both from 0."""
+    """The place of a batch in the feed: the epoch, and the number of the batch in that epoch, both from 0."""
 
     epoch: int
     batch: int
@@ -66,7 +66,7 @@ class Place(NamedTuple):
 class FeedRecipe:
     """Everything that batches depend on. `sources` contains, for each requested kind or variant, a weight and the
     digests of its versions. `strata` contains the shares of classes; if it is empty, positions come as they are.
-    `benchmarks` contains the digests of the versions that the rows are guarded against, None without a guard.
+    `benchmarks` contains the digests of the versions that the rows are guarded against, None if there is no guard.
     """
 
     sources: Mapping[str, Mapping[str, Any]]  # name -> {"weight": 2.0, "versions": {"kind/variant/version": digest}}
@@ -81,7 +81,7 @@ class FeedRecipe:
     format: int = FORMAT
 
     def check(self) -> None:
-        """Raise UsageError for a recipe that cannot be followed, UnknownInputSetError for unknown features."""
+        """Raise UsageError if the recipe cannot be followed, and UnknownInputSetError if its features are unknown."""
         if not self.sources:
             raise UsageError("expected a kind to read, got none")
         if self.split not in SPLITS:
@@ -103,8 +103,8 @@ class FeedRecipe:
         self.input_set_of()
 
     def input_set_of(self) -> InputSet | None:
-        """The input set of the features. Raises UnknownInputSetError, and UsageError for a revision other than the
-        current one."""
+        """The input set of the features. Raises UnknownInputSetError if it is unknown, and UsageError if its revision
+        is not the current one."""
         if not self.features:
             return None
         label, _, revision = self.features.partition("@")
@@ -119,7 +119,7 @@ class FeedRecipe:
 
     @classmethod
     def from_record(cls, values: object) -> FeedRecipe:
-        """The recipe of a record. Raises UsageError for anything else, or a record of another format."""
+        """The recipe of a record. Raises UsageError for anything else, or for a record of another format."""
         if not isinstance(values, Mapping) or set(values) != {field.name for field in fields(cls)}:
             raise UsageError(f"expected the record of a feed of format {FORMAT}, got {values!r:.80}")
         recipe = cls(**values)
@@ -150,8 +150,8 @@ def parse_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
 
 
 def share_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
-    """Whole parts of a total in proportion to weights. The rest that rounding leaves goes to the largest remainders,
-    the first of equals."""
+    """The whole parts of a total in proportion to weights. Units that rounding leaves over go to the largest
+    remainders; ties go to the first."""
     fractions = [Fraction(weight) for weight in weights]
     exact = [weight * total / sum(fractions) for weight in fractions]
     parts = [int(part) for part in exact]
@@ -162,11 +162,11 @@ def share_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
 
 
 class Feed:
-    """The batches of a recipe, from a place on, for `epochs` epochs, or without end for None. A feed can be sent to
-    other processes, with the counts made when it was opened.
+    """The batches of a recipe, from a place on, for `epochs` epochs, or without end if it is None. A feed can be sent
+    to other processes, with the counts made when it was opened.
 
-    Raises MissingTableError for versions that are gone, and UsageError for a split without rows or batches too small
-    for their shares; batches raise CheckFailedError for targets that are not chances.
+    Raises MissingTableError if versions are gone, and UsageError if the split has no rows or batches are too small for
+    their shares. Reading a batch raises CheckFailedError if its targets are not chances.
     """
 
     def __init__(
@@ -217,11 +217,11 @@ class Feed:
             raise UsageError(f"expected a batch below {len(self)} in the state, got {begin.batch}")
 
     def __len__(self) -> int:
-        """Number of batches in an epoch; where several processes share them, those of this process."""
+        """Number of batches in an epoch; if several processes share them, in the part of this process."""
         return self._steps(0)
 
     def __iter__(self) -> Iterator[Batch]:
-        """All batches of this process from the beginning of the feed."""
+        """Yield all batches of this process from the beginning of the feed."""
         return self.part(0, 1)
 
     def __repr__(self) -> str:
@@ -233,7 +233,8 @@ class Feed:
         """The part of process number `rank` (from 0) of several that learn together, each of which opens the same feed.
         A process gets every `ranks`-th batch, and in each epoch as many as every other process, all of full size. Rows
         at the end of an epoch that cannot be divided evenly among the processes are left out (`drop`), or filled up
-        with rows of another round of the same epoch (`fill`). Raises UsageError, also for fewer batches than processes.
+        with rows of another round of the same epoch (`fill`). Raises UsageError if numbers are out of range, or if
+        there are fewer batches than processes.
         """
         if not 0 <= rank < ranks:
             raise UsageError(f"expected a rank from 0 to ranks - 1, got rank {rank} of {ranks}")
@@ -249,7 +250,7 @@ class Feed:
         return part
 
     def part(self, first: int, step: int) -> Iterator[Batch]:
-        """The batches number first, first + step, ... of this process, counted from 0: the part of one worker."""
+        """Yield the batches number first, first + step, ... of this process, counted from 0: the part of one worker."""
         epoch, number = self.begin.epoch, first
         while self.epochs is None or epoch < self.epochs:
             start = self._start(epoch)
@@ -278,7 +279,7 @@ class Feed:
         return Batch(rows.boards, features, *rows[1:], epoch, number, self._after(epoch, number))
 
     def state_after(self, batch: Batch) -> dict[str, Any]:
-        """The state after a batch, as JSON of some kilobytes; `Versions.batches` continues from it as `state`. Where
+        """The state after a batch, as JSON of some kilobytes; `Versions.batches` continues from it as `state`. If
         processes share the feed, the state is the same for the batches that they get at a time, and any number of
         processes may continue from it."""
         epoch, number = batch.after
@@ -287,14 +288,14 @@ class Feed:
     def seen(self, last: Batch, begin: Place = Place(0, 0)) -> dict[str, Any]:  # noqa: B008
         """A record of exactly which rows a run has seen, from the first batch (or `begin`) to the last, for the
         manifest of the run: the recipe and two places, as JSON of some kilobytes. `listed_rows` lists the rows again.
-        Where processes share the feed, the record is about all of them."""
+        If processes share the feed, the record is about all of them."""
         after = self.state_after(last)
         shared = {"ranks": self.ranks, "uneven": self.uneven} if self.ranks > 1 else {}
         return {"feed": after["feed"], "begin": list(begin), "end": [after["epoch"], after["batch"]], **shared}
 
     def torch(self, rank: int = 0, ranks: int = 1, uneven: str = "drop") -> TorchBatches:
-        """An IterableDataset of whole batches, for `DataLoader(..., batch_size=None)`; see `feed.torch`. With `rank`
-        and `ranks`, it contains the batches of that `share`."""
+        """An IterableDataset of whole batches, for `DataLoader(..., batch_size=None)`; see `feed.torch`. If `rank` and
+        `ranks` are given, it contains the batches of that `share`."""
         from bgdata.training.feed.torch import TorchBatches
 
         return TorchBatches(self if (rank, ranks) == (0, 1) else self.share(rank, ranks, uneven))
@@ -320,8 +321,8 @@ class Feed:
         return Place(epoch, start + step * self.ranks) if step < self._steps(start) else Place(epoch + 1, 0)
 
     def _open_streams(self, counts: Sequence[Counts]) -> list[tuple[Stream, Fraction]]:
-        """The streams and their weights in the order of their names. A source that lacks a class leaves its part of
-        that class to the others. Raises UsageError for the first source without rows.
+        """The streams and their weights in the order of their names. If a source has no rows of a class, the other
+        sources fill its part of that class. Raises UsageError if a source has no rows.
         """
         streams: list[tuple[Stream, Fraction]] = []
         names, sources = zip(*sorted(self.recipe.sources.items()), strict=True)

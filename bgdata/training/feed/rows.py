@@ -1,5 +1,4 @@
-"""Versions with labels, and their rows: found by name, read in blocks, checked where they are read, split, and
-guarded."""
+"""Versions with labels, and their rows: found by name, read in blocks, checked when read, split, and guarded."""
 
 from __future__ import annotations
 
@@ -29,10 +28,9 @@ Bytes = NDArray[np.uint8]
 
 
 def labelled_versions(warehouse: Versions, source: str) -> dict[str, str]:
-    """Digests by `kind/variant/version` of a kind (the current versions of all its variants), a variant or a version.
-
-    Raises UnknownKindError, UsageError for a kind without labels, and MissingTableError.
-    """
+    """The digests, by `kind/variant/version`, of a kind (the current versions of all its variants), a variant or a
+    version. Raises UnknownKindError if there is no such kind, UsageError if it has no labels, and MissingTableError if
+    there is no such version."""
     name, _, variant = source.partition("/")
     if not is_labelled(warehouse.kind(name)):
         labelled = ", ".join(kind.name for kind in warehouse.kinds.values() if is_labelled(kind))
@@ -43,14 +41,15 @@ def labelled_versions(warehouse: Versions, source: str) -> dict[str, str]:
 
 
 def benchmark_versions(warehouse: Versions) -> dict[str, str]:
-    """Digests by `kind/variant/version` of the current versions of benchmarks."""
+    """The digests, by `kind/variant/version`, of the current versions of benchmarks."""
     kinds = [kind.name for kind in warehouse.kinds.values() if is_benchmark(kind)]
     tables = [warehouse.open(kind, variant) for kind in kinds for variant in warehouse.variants(kind)]
     return {table.name: table.manifest.digest for table in tables}
 
 
 def open_version(warehouse: Versions, version: str, digest: str) -> Table:
-    """The version `kind/variant/version`. Raises MissingTableError, and UsageError where it has another digest."""
+    """The version `kind/variant/version`. Raises MissingTableError if it is missing, and UsageError if it has another
+    digest."""
     table = warehouse.open_reference(version)
     if table.manifest.digest != digest:
         raise UsageError(f"expected {version} with the digest {digest}, found {table.manifest.digest}")
@@ -73,8 +72,8 @@ def splits_of(warehouse: Versions, table: Table) -> Table | None:
 
 
 def labelled_positions(warehouse: Versions, table: Table) -> Table | None:
-    """The version of the positions that a version labels; None where a version contains its own positions, or the other
-    version is missing."""
+    """The version of the positions that a version labels; None if the version contains its own positions, or if the
+    other version is missing."""
     name, _, digest = table.manifest.inputs.get("source", "").partition("@")
     kind, _, variant = name.partition("/")
     versions = warehouse.versions(kind, variant) if name else ()
@@ -82,8 +81,8 @@ def labelled_positions(warehouse: Versions, table: Table) -> Table | None:
 
 
 def games_of(warehouse: Versions, table: Table) -> str:
-    """A text that determines the games that a version is from, except their number: equal texts mean the same games.
-    The text is empty for positions that are not from games, or whose games are unknown."""
+    """A string that determines the games that a version is from, except their number: equal strings mean the same
+    games. It is empty for positions that are not from games, or whose games are unknown."""
     source = labelled_positions(warehouse, table)
     if source is not None:
         return games_of(warehouse, source)
@@ -152,13 +151,13 @@ PLACES[list(PositionClass)] = [COUNTED.index(entry.file_class) for entry in Posi
 
 @kernel(inline=True)
 def counted_place(number: int) -> int:
-    """The place in COUNTED of the class with this number; 0 for a number without a class, whose row is refused when it
-    is read."""
+    """The place in COUNTED of the class with this number; 0 for a number that is not a class, whose row is refused when
+    it is read."""
     return 0 if PLACES[number] == NO_CLASS else int(PLACES[number])
 
 
 class Block(NamedTuple):
-    """Some rows of a version in the form in which they are stored, read-only and contiguous."""
+    """Consecutive rows of a version in the form in which they are stored, read-only and contiguous."""
 
     boards: Boards  # [rows, 26]
     targets: Chances  # [rows, 5]
@@ -168,7 +167,7 @@ class Block(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Which rows of versions are read."""
+    """Which rows of versions to read: their split, the guard, and their class."""
 
     split: int
     guard: Guard | None
@@ -190,8 +189,8 @@ class Batch(NamedTuple):
 
 
 class LabelledRows:
-    """The rows of one version, memory-mapped or read from Parquet. Another process gets the names of the version's
-    files."""
+    """The labelled rows of one version, memory-mapped or read from Parquet. A pickle contains only the names of the
+    version's files."""
 
     def __init__(self, table: Table, splits: Table | None, from_parquet: bool) -> None:
         self.table = table
@@ -218,7 +217,7 @@ class LabelledRows:
         return RowReader(*(self.table.folder / name for name in self.table.files_of(self.table.parquet.name)))
 
     def read(self, begin: int, end: int, guard: Guard | None = None) -> Block:
-        """The rows from `begin` to before `end`. Raises CheckFailedError for boards from Parquet that are not legal."""
+        """The rows from `begin` to before `end`. Raises CheckFailedError if boards from Parquet are not legal."""
         if self.from_parquet:
             columns = self._reader.read(("board", *CHANCES), begin, end)
             boards = columns.column("board").combine_chunks().flatten().to_numpy().reshape(-1, 26)
@@ -244,7 +243,7 @@ class LabelledRows:
 
 
 def plain(values: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    """The values as a read-only array of this type, a copy only where they are not."""
+    """The values as a read-only array of this type, copied only if they are not one already."""
     return read_only(np.ascontiguousarray(values, dtype))
 
 
@@ -252,9 +251,9 @@ def check_rows(
     names: Sequence[str], boards: Boards, targets: Chances, classes: Bytes, versions: NDArray[np.uint16],
     rows: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Raise CheckFailedError, with version and row, for boards that are not legal, of which kernels would read beyond
-    their arrays, for numbers that are not a class, and for targets that are not chances. `versions` contains the places
-    of the boards' versions among the names, `rows` their rows."""
+    """Raise CheckFailedError, with version and row, if a board is not legal, for which kernels would read beyond their
+    arrays, if a number is not a class, or if targets are not chances. `versions` contains the places of the boards'
+    versions among the names, `rows` their rows."""
     flaws = board_flaws(boards)
     if flaws.any():
         place = int((flaws > 0).argmax())

@@ -28,7 +28,7 @@ RELEASED = 32  # blocks after which their pages are let go: the system maps up t
 
 
 class Rows(NamedTuple):
-    """Rows, with the version and row that each comes from."""
+    """Rows of a pool, with the version and row that each comes from."""
 
     boards: Boards  # [n, 26]
     targets: Chances  # [n, 5]
@@ -41,12 +41,12 @@ class Rows(NamedTuple):
         return Rows._make(column.take(places, axis=0) for column in self)
 
     def part(self, begin: int, end: int) -> Rows:
-        """The rows from `begin` to before `end`: views."""
+        """The rows from `begin` to before `end`, as views."""
         return Rows._make(column[begin:end] for column in self)
 
 
 class Size(NamedTuple):
-    """Of pools."""
+    """The size of pools."""
 
     block_rows: int
     pool_blocks: int
@@ -54,7 +54,7 @@ class Size(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Some of the chosen rows of a block."""
+    """A part of the chosen rows of a block."""
 
     version: int
     block: int
@@ -64,7 +64,7 @@ class Part(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """Blocks one after another, and how far the pools get in them."""
+    """Blocks in an order, and how far the pools get in them."""
 
     versions: NDArray[np.int64]  # [n] of the blocks
     blocks: NDArray[np.int64]  # [n] their numbers
@@ -86,7 +86,7 @@ class Lane(NamedTuple):
 
 
 class Stream:
-    """An endless stream of rows: all chosen ones in one order, then in another, and so on; one pool of them is in
+    """An endless stream of rows: all chosen rows in one order, then in another, and so on; one pool of them is in
     memory. `taken` contains, by version, the number of chosen rows of each block."""
 
     def __init__(
@@ -106,7 +106,7 @@ class Stream:
         self._forget()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Another process fills its own pool."""
+        """The state for pickling, without the pool: another process fills its own."""
         state = dict(vars(self))
         for name in ("_ordered_at", "_lanes", "_ends", "_at", "_pool", "_places"):
             del state[name]
@@ -125,7 +125,7 @@ class Stream:
 
     def read(self, epoch: int, begin: int, end: int) -> Rows:
         """The rows from `begin` to before `end` of an epoch, in which the rows repeat in a new order each time. Raises
-        CheckFailedError for rows that are not legal, or not those that were counted."""
+        CheckFailedError if rows are not legal, or differ from the counted rows."""
         parts = []
         while begin < end:
             cycle, place = divmod(begin, self.count)
@@ -155,7 +155,8 @@ class Stream:
         self._ordered_at = epoch, cycle
 
     def _lane(self, order: NDArray[np.integer], pools: int) -> Lane:
-        """Blocks in an order, cut into equal parts for these pools, or for 0 after every `pool_blocks`."""
+        """The blocks in an order, cut into equal parts for `pools` pools, or after every `pool_blocks` if `pools` is
+        0."""
         ends = self._taken[order].cumsum()
         if pools:
             cuts = np.arange(pools + 1) * ends[-1] // pools
@@ -183,7 +184,7 @@ class Stream:
         self._pool, self._places, self._at = pool, random_order((*self._key, *at), begin), at
 
     def _fill_part(self, part: Part, rows: Rows) -> None:
-        """Copy some of the chosen rows of a block."""
+        """Copy the chosen rows of a part of a block."""
         version, choice = self._versions[part.version], self._choice
         begin = part.block * self._size.block_rows
         block = version.read(begin, min(begin + self._size.block_rows, len(version)), choice.guard)
@@ -205,8 +206,8 @@ def fill_chosen(
 ) -> int:  # fmt: skip
     """Fill to_boards[n, slot], to_targets[n, chance] and to_classes[n] from rows of a split that are not guarded and
     are of the class with the place `wanted` (-1: of any class), except the first ones, which are skipped; fill
-    to_rows[n] with the numbers of these rows. Returns the number of such rows, including skipped ones and those without
-    room."""
+    to_rows[n] with the numbers of these rows. Returns the number of such rows, including skipped rows and rows for
+    which there is no room."""
     count = 0
     for row in range(len(splits)):
         is_wanted = wanted < 0 or wanted == counted_place(classes[row])

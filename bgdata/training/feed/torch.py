@@ -1,8 +1,8 @@
 """The feed as a PyTorch dataset. Needs the extra `torch`.
 
 It yields whole batches: use `DataLoader(dataset, batch_size=None)`. The order of the feed is the same for any number of
-workers. Spawn them (`multiprocessing_context="spawn"`): compiled kernels have threads, which a forked process would
-lack.
+workers. Spawn them (`multiprocessing_context="spawn"`): compiled kernels have threads, which a forked process does not
+inherit.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class TorchBatches(IterableDataset):  # type: ignore[misc, type-arg, unused-igno
         self.feed = feed
 
     def __iter__(self) -> Iterator[Any]:
-        """The batches of this process, or of this worker of the process."""
+        """Yield the batches of this process, or of this worker of the process."""
         info = get_worker_info()
         for batch in self.feed.part(info.id, info.num_workers) if info else self.feed:
             yield tensors(batch)
 
 
 def tensors(batch: Batch) -> Batch:
-    """The batch with tensors for arrays."""
+    """The batch with tensors in place of arrays."""
     found = {name: torch.from_numpy(values) for name, values in batch._asdict().items() if hasattr(values, "dtype")}
     return batch._replace(**found)

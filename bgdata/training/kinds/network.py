@@ -26,11 +26,9 @@ MAX_INPUTS = 256  # upper limit of all input sets, for estimates
 
 @dataclass(frozen=True)
 class NetworkParameters(TemporalDifferenceRecipe, Parameters):
-    """A recipe of temporal-difference learning and its tests. The learning curve gets a row every `row_games` games,
-    from `test_games` games against PubEval.
-
-    `start` is a version of a network, or the variant of one that is part of bgdata; empty for new networks.
-    """
+    """Parameters of `network`: a recipe of temporal-difference learning and its tests. The learning curve gets a row
+    every `row_games` games, from `test_games` games against PubEval. `start` is a version of a network, or the variant
+    of one that is part of bgdata; empty for new networks."""
 
     name: str = "td"
     start: VersionRef | None = None
@@ -49,7 +47,7 @@ class NetworkParameters(TemporalDifferenceRecipe, Parameters):
 
 
 class Network(Dataset[NetworkParameters]):
-    """One row for each point of the learning curve."""
+    """Kind `network`: networks that learned from their own games. One row per point of the learning curve."""
 
     name = "network"
     revision = 1
@@ -126,7 +124,7 @@ class Network(Dataset[NetworkParameters]):
 
 
 def check_name(name: str) -> None:
-    """Raise InvalidParameterError for an invalid name of a network."""
+    """Raise InvalidParameterError unless `name` can be the name of a network."""
     letters = name.replace("-", "")
     if not (letters.isascii() and letters.isalnum() and name == name.lower()):
         raise InvalidParameterError(f"expected a name of small letters, digits and -, got {name!r}")
@@ -143,8 +141,8 @@ def curve_line(row: list[float]) -> str:
 
 
 def known_variant(place: VersionRef) -> tuple[str, Parameters]:
-    """(kind, parameters) of a variant: a default or smallest variant, or an imported one. Raises
-    InvalidParameterError."""
+    """The kind and parameters of a variant: a default or smallest variant, or an imported one. Raises
+    InvalidParameterError for any other variant."""
     name, variant = place.kind, place.variant
     kind = all_kinds().get(name)
     if kind is not None and kind.takes_files:
@@ -156,7 +154,8 @@ def known_variant(place: VersionRef) -> tuple[str, Parameters]:
 
 
 def known_network(name: str) -> tuple[str, Parameters] | None:
-    """(kind, parameters) of a network that is part of bgdata, or of the smallest ones; None for any other name."""
+    """The kind and parameters of a network that is part of bgdata, or of a smallest variant; None for any other
+    name."""
     for kind in NETWORK_KINDS:
         try:
             return known_variant(VersionRef(kind, name))
@@ -166,8 +165,8 @@ def known_network(name: str) -> tuple[str, Parameters] | None:
 
 
 def default_network() -> tuple[str, Parameters]:
-    """(kind, parameters) of the network that plays as `network`. Raises InvalidParameterError if the package lacks
-    it."""
+    """The kind and parameters of the network that plays as `network`. Raises InvalidParameterError if the package does
+    not contain it."""
     found = known_network(DEFAULT_NETWORK)
     if found is None:
         raise InvalidParameterError(f"expected the network {DEFAULT_NETWORK} with the package, found none")

@@ -105,8 +105,8 @@ def training_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
 
 
 def _networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
-    """The networks that training starts from. Raises MissingTableError, CorruptFileError, and InvalidParameterError for
-    other inputs or more hidden units."""
+    """The networks that training starts from. Raises MissingTableError if they are missing, CorruptFileError if they
+    are damaged, and InvalidParameterError if they have other inputs or more hidden units."""
     parameters = build.parameters
     assert parameters.start
     networks = open_networks(open_network_version(parameters.start, build.inputs.get("start"), build.warehouse))
@@ -120,8 +120,8 @@ def _networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
 
 
 def open_network_version(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
-    """The input network, or else the named version, which may be part of the package. Raises MissingTableError, and
-    CorruptFileError for files of a wrong size."""
+    """The input network, or else the named version, which may be part of the package. Raises MissingTableError if it is
+    missing, and CorruptFileError if a file has a wrong size."""
     if table:
         return table
     try:

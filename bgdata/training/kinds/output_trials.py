@@ -21,7 +21,8 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class OutputTrialParameters(TurnInputParameters):
-    """The parameters of `turn_input`, and the games against PubEval of each row, an even number."""
+    """Parameters of `output_trials`: the parameters of `turn_input`, and the number of games against PubEval of each
+    row, an even number."""
 
     games: int = 100_000
     row_games: int = 5000
@@ -29,7 +30,8 @@ class OutputTrialParameters(TurnInputParameters):
 
 
 class OutputTrials(Dataset[OutputTrialParameters]):
-    """One row for each trial and point of its learning curve."""
+    """Kind `output_trials`: learning curves of networks with conditional outputs. One row per trial and point of its
+    learning curve."""
 
     name = "output_trials"
     revision = 1

@@ -28,7 +28,8 @@ class OutputTrialsComputation(CurveComputation[OutputTrialParameters]):
         return new_trial_networks(parameters.units, parameters.seed)
 
     def train_row(self, parameters: OutputTrialParameters, networks: TurnNetworks, games: range, row: int) -> Array:
-        """See `CurveComputation.train_row`; the test games of each row use dice of their own."""
+        """Train all networks, and return the figures of a row: see `CurveComputation.train_row`. The test games of each
+        row use dice of their own."""
         totals = np.zeros((len(TRIALS), 3), np.int64)
         train_trials(networks, parameters.learning_rate, parameters.seed, games.start, len(games), totals)
         found = start_figures(trial_chances_at_start(networks), totals / len(games))

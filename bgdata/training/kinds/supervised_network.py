@@ -30,7 +30,7 @@ NEW = "new"  # in options: no networks to start from
 @dataclass(frozen=True)
 class WeightedLabels:
     """A source of labels, one or several versions, and the weight of the source in the batches, as in
-    `VERSION+VERSION:3`. Without a version the source is the default variant, which is built first."""
+    `VERSION+VERSION:3`. If no version is named, the source is the default variant, which is built first."""
 
     versions: tuple[VersionRef, ...]
     weight: float = 1.0
@@ -45,7 +45,7 @@ class WeightedLabels:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse `KIND/VARIANT/VERSION:WEIGHT`. Raises InvalidParameterError."""
+        """The labels that `KIND/VARIANT/VERSION:WEIGHT` means. Raises InvalidParameterError for any other string."""
         names, _, weight = text.partition(":")
         try:
             return cls(tuple(map(VersionRef.parse, names.split("+"))), float(weight or 1))
@@ -54,7 +54,8 @@ class WeightedLabels:
 
 
 def check_labels(given: Sequence[WeightedLabels]) -> None:
-    """Raise InvalidParameterError for no labels, labels without a version or a weight, and labels given twice."""
+    """Raise InvalidParameterError if there are no labels, if labels have no version or weight, or if labels are given
+    twice."""
     if not given:
         raise InvalidParameterError("expected labels KIND/VARIANT/VERSION:WEIGHT, got none")
     seen: set[str] = set()
@@ -68,7 +69,8 @@ def check_labels(given: Sequence[WeightedLabels]) -> None:
 
 @dataclass(frozen=True)
 class SupervisedParameters(SupervisedRecipe, Parameters):
-    """A recipe of supervised learning, with the networks to start from and the labels.
+    """Parameters of `supervised_network`: a recipe of supervised learning, with the networks to start from and the
+    labels.
 
     `start` is a version of a network, or the variant of one that is part of bgdata; None for new networks with the
     hidden units, `inputs` (of the contact and crashed networks) and `activation` of the recipe. `add_inputs` are added
@@ -85,12 +87,12 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
     later = ("inputs", "activation", "revive", "add_inputs", "feed_format")
 
     def check_determined(self) -> None:
-        """Raise InvalidParameterError for benchmarks to leave out without a version."""
+        """Raise InvalidParameterError if a benchmark to leave out has no version."""
         check_guard(self.guard)
 
 
 class SupervisedNetwork(Dataset[SupervisedParameters]):
-    """One row for each epoch and network."""
+    """Kind `supervised_network`: networks trained on labelled positions. One row per epoch and network."""
 
     name = "supervised_network"
     revision = 1
@@ -171,7 +173,7 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
 
 
 def check_guard(guard: Iterable[VersionRef]) -> None:
-    """Raise InvalidParameterError for benchmarks without a version, because another version may be current later, and
+    """Raise InvalidParameterError if a benchmark has no version, because another version may be current later, and
     networks would learn from other positions."""
     for place in guard:
         if not place.version:
@@ -184,7 +186,7 @@ def label_role(place: VersionRef) -> str:
 
 
 def best_epoch(curve: Array, which: int) -> int | None:
-    """The epoch of the kept weights of a network; None for a network without training."""
+    """The epoch of the kept weights of a network; None if the network was not trained."""
     epochs = np.flatnonzero(curve[:, which, -1] > 0)
     return int(epochs[-1]) if len(epochs) else None
 

@@ -74,7 +74,7 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[SupervisedParameters]) -> str:
-        """Play up to `rows` of the first test games again, by the networks and, where these exist, by the networks to
+        """Play up to `rows` of the first test games again, by the networks and, if there are any, by the networks to
         start from."""
         table, parameters = recheck.table, recheck.parameters
         of_start, of_result = table.array("tests").tolist()
@@ -94,7 +94,7 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
 
 
 def start_of(context: Context[SupervisedParameters]) -> Networks:
-    """The networks to start from, or new ones. Raises MissingTableError."""
+    """The networks to start from, or new ones. Raises MissingTableError if they are missing."""
     parameters = context.parameters
     if parameters.start:
         return open_networks(open_network_version(parameters.start, context.inputs.get("start"), context.warehouse))
@@ -105,8 +105,8 @@ def start_of(context: Context[SupervisedParameters]) -> Networks:
 
 
 def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedRun:
-    """A run at its beginning. Raises UsageError for features of another revision and a split without rows, and the
-    errors of opening a feed."""
+    """A run at its beginning. Raises UsageError if features have another revision or the split has no rows, and the
+    errors of `open_feed`."""
     parameters = build.parameters
     wanted, found = " ".join(parameters.features), feature_names(start)
     if wanted not in ("", found):
@@ -121,7 +121,7 @@ def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedR
 
 def open_feed(context: Context[Any], seed: int, split: str, order: int = 1) -> Feed:
     """The labels of a recipe without the positions of its `guard`, in the order of a format of feeds. Raises UsageError
-    for a split without rows, and the errors of opening a feed."""
+    if the split has no rows, and the errors of `feed.open_feed`."""
     parameters, warehouse = context.parameters, context.warehouse
     sources = {}
     for labels in parameters.labels:

@@ -24,8 +24,8 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class TurnInputParameters(Parameters):
-    """The number of games of each arm, the units of the arm's hidden layer, the learning rate, the seed of the dice and
-    the first weights, and the games between two rows."""
+    """Parameters of `turn_input`: the number of games of each arm, the units of the arm's hidden layer, the learning
+    rate, the seed of the dice and the first weights, and the games between two rows."""
 
     games: int = 20_000
     units: int = 40
@@ -45,7 +45,7 @@ def games_of(parameters: TurnInputParameters) -> list[int]:
 
 
 def check_turn_parameters(parameters: TurnInputParameters) -> None:
-    """Raise InvalidParameterError for parameters that cannot be followed."""
+    """Raise InvalidParameterError if the parameters cannot be followed."""
     for name in ("games", "row_games"):
         if not 1 <= getattr(parameters, name) < 1 << 31:
             raise InvalidParameterError(f"expected 1 to 2^31 - 1 {name}, got {getattr(parameters, name)}")
@@ -57,7 +57,8 @@ def check_turn_parameters(parameters: TurnInputParameters) -> None:
 
 
 class TurnInput(Dataset[TurnInputParameters]):
-    """One row for each arm and point of its learning curve."""
+    """Kind `turn_input`: learning curves of networks with and without the turn as input. One row per arm and point of
+    its learning curve."""
 
     name = "turn_input"
     revision = 1

@@ -29,8 +29,8 @@ TYPES = {"FLOAT": np.float32, "DOUBLE": np.float64}
 
 
 class CurveComputation(Computation[P]):
-    """The computation of a kind that trains several networks side by side and records figures as they learn: an array
-    `curve`, float64[network, row, figure], of which each row follows from all rows before it."""
+    """Base of computations that train several networks side by side and record figures as they learn: an array `curve`,
+    float64[network, row, figure], of which each row follows from all rows before it."""
 
     networks: ClassVar[tuple[str, ...]]  # their names, in the order of the curve
     what: ClassVar[str]  # what a network is called, and the column of its name
@@ -111,8 +111,8 @@ class TurnInputComputation(CurveComputation[TurnInputParameters]):
 
 
 def start_figures(at_start: Array, per_game: Array) -> Array:
-    """float64[network, figure]: from float32[network, side, 5] chances of player 0 at the starting position on
-    roll and off roll, the mean chances of the player on roll, how far the two sides differ, and figures per game."""
+    """float64[network, figure]: the mean chances of the player on roll at the starting position, how far the two sides
+    differ, and figures per game; from float32[network, side, 5] chances of player 0 on roll and off roll."""
     on_roll, off_roll = at_start.astype(np.float64).swapaxes(0, 1)
     other_side = turned_chances(off_roll)  # chances of player 0 on roll, from the network for the opponent's turn
     difference = on_roll[:, :1] - other_side[:, :1]

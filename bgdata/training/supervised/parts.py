@@ -42,7 +42,7 @@ _CENTRE_ROWS = 50_000  # limit of positions for k-means
 
 
 class Scheme(IntEnum):
-    """How positions are divided; the number of the scheme is stored."""
+    """A scheme for dividing positions; its number is stored."""
 
     ONE = 0
     CLASSES = 1
@@ -51,7 +51,7 @@ class Scheme(IntEnum):
 
 
 class Arm(NamedTuple):
-    """A way of dividing positions."""
+    """A way of dividing positions into parts."""
 
     scheme: Scheme
     size: int  # number of parts
@@ -90,17 +90,15 @@ def integer_inputs(boards: Boards) -> Values:
 
 
 def nearest(values: Values, centres: Values) -> Places:
-    """int64[n]: the nearest centre of each row, the first of equals. Whole numbers make sums exact in any order."""
+    """int64[n]: the nearest centre of each row; ties go to the first. Whole numbers make sums exact in any order."""
     distances = (centres * centres).sum(axis=1) - 2 * (values @ centres.T)  # minus a term that all centres share
     return np.asarray(distances.argmin(axis=1), np.int64)
 
 
 def k_means(values: Values, count: int, seed: int) -> Values:
-    """float64[part, input]: centres of k-means (Lloyd 1982), rounded to whole numbers in every round.
-
-    The first centres are rows drawn by their squared distances from earlier ones (k-means++, Arthur and Vassilvitskii
-    2007). Rounds end when no row changes its part, or after 50. An empty part keeps its centre.
-    """
+    """float64[part, input]: centres of k-means (Lloyd 1982), rounded to whole numbers in every round. The first centres
+    are rows drawn by their squared distances from earlier ones (k-means++, Arthur and Vassilvitskii 2007). Rounds end
+    when no row changes its part, or after 50. An empty part keeps its centre."""
     centres, parts = spread_rows(values, count, seed), np.full(len(values), -1)
     for _ in range(_ROUNDS):
         found = nearest(values, centres)
@@ -114,7 +112,7 @@ def k_means(values: Values, count: int, seed: int) -> Values:
 
 
 def spread_rows(values: Values, count: int, seed: int) -> Values:
-    """float64[part, input]: rows that begin k-means."""
+    """float64[part, input]: the rows with which k-means begins."""
     stream = np.uint64(random_stream(seed, 0))
     chosen = [int(random_bits(stream, 0)) % len(values)]
     distances = ((values - values[chosen[0]]) ** 2).sum(axis=1).astype(np.int64)
@@ -186,7 +184,7 @@ def part_examples(arms: list[Arm], examples: Examples) -> list[Examples]:
 
 
 def rounded_parts(networks: FloatNetworks) -> Networks:
-    """The networks in the integers of players."""
+    """The networks, rounded to the integers of players."""
     alone = []
     for which, shape in enumerate(networks.shapes.copy()):
         shape[2:4] = 0  # first weight and first bias
@@ -210,8 +208,8 @@ def part_equities(networks: Networks, first: int, parts: Places, boards: Boards)
 
 
 def errors_of(equities: NDArray[np.float32], labels: NDArray[np.float32], games: NDArray[np.int64]) -> ErrorSummary:
-    """The errors of equities against labels, in points, with positions of one game as a cluster; NaN without
-    positions."""
+    """The errors of equities against labels, in points, with positions of one game as a cluster; NaN if there are
+    none."""
     count, errors = len(labels), equities.astype(np.float64) - labels
     if not count:
         return ErrorSummary(0, *[np.nan] * 5)

@@ -21,7 +21,14 @@ from bgdata.kernel import thread_count, threads
 from bgdata.store.executors import InProcess
 from bgdata.training.networks import FloatNetworks, copy_networks, numbers_of, revive, rounded_networks
 from bgdata.training.recipes import CYCLE, SupervisedRecipe
-from bgdata.training.supervised.examples import NETWORKS, Error, LabelledBatches, by_network, error_of, read_examples
+from bgdata.training.supervised.examples import (
+    NETWORKS,
+    LabelledBatches,
+    MeanErrors,
+    by_network,
+    error_of,
+    read_examples,
+)
 from bgdata.training.supervised.trainer import KernelTrainer, NetworkTrainer, PreparedBatch
 
 SMALLER, LARGEST = (0, 1), (2,)  # networks that learn while the contact network does
@@ -32,11 +39,8 @@ RISES = 3  # epochs in a row with a larger error, after which a learning rate in
 
 class Cycles:
     """The learning rate of each network in cycles. After three epochs in a row with a larger error, the rate is divided
-    by the root of 10. Below a thirtieth of the first rate it starts again, to leave a poor local minimum.
-
-    Source: the training of gnubg by Joseph Heled, and its repetition of 2012 with learning rates about ten times
-    smaller.
-    """
+    by the root of 10. Below a thirtieth of the first rate it starts again, to leave a poor local minimum. Source: the
+    training of gnubg by Joseph Heled, and its repetition of 2012 with learning rates about ten times smaller."""
 
     def __init__(self, networks: int) -> None:
         self.state: NDArray[np.float64] = np.zeros((networks, 3))  # level, rises in a row, last error
@@ -121,9 +125,9 @@ class SupervisedRun:
         return idle + revived
 
     def curve_rows(self, epoch: int) -> NDArray[np.float64]:
-        """Train for an epoch, numbered from 1, or only test for 0. Returns float64[network, number]: learning rate,
-        positions, cross-entropy in training and in validation, squared errors of both, and whether the weights are
-        kept."""
+        """Train for an epoch, numbered from 1, or only test if it is 0. Returns float64[network, number]: learning
+        rate, positions, cross-entropy in training and in validation, squared errors of both, and whether the weights
+        are kept."""
         seen = self.learn_epoch(epoch - 1) if epoch else [0] * NETWORKS
         share, levels = epoch / self.recipe.epochs, [self.cycles.level(which) for which in range(NETWORKS)]
         found = self.test()
@@ -136,11 +140,9 @@ class SupervisedRun:
         return np.array(rows, np.float64)
 
     def learn_epoch(self, epoch: int) -> list[int]:
-        """Train on the batches of an epoch, numbered from 0; returns how many positions each network saw.
-
-        On two threads, one trains the largest network while the other prepares the next batch. Raises CheckFailedError
-        if weights are no longer finite.
-        """
+        """Train on the batches of an epoch, numbered from 0; returns how many positions each network saw. On two
+        threads, one trains the largest network while the other prepares the next batch. Raises CheckFailedError if
+        weights are no longer finite."""
         trainers = self._trainers
         is_shared = trainers[0].shares_threads and thread_count() > 2
         self._threads = None if is_shared else 1
@@ -182,17 +184,17 @@ class SupervisedRun:
             return [trainer.prepare(part) for trainer, part in zip(self._trainers, by_network(batch), strict=True)]
 
     def _learn(self, networks: tuple[int, ...], ready: list[PreparedBatch], shares: list[float]) -> None:
-        """Train some of the networks on a batch, at the learning rates for the shares of the run before and after
-        it."""
+        """Train the given networks on a batch, at the learning rates for the shares of the run before and after it."""
         for which in networks:
             if self.learns[which] and len(ready[which].examples.boards):
                 rates = [self.recipe.learning_rate_at(share, self.cycles.level(which)) for share in shares]
                 with threads(self._threads):
                     self._trainers[which].learn(ready[which], rates)
 
-    def test(self) -> list[tuple[Error, Error, bool]]:
-        """The errors of each network in training and in validation, and whether the latter is the lowest so far; if so,
-        the network's weights are kept. The first call, before any epoch, sets the errors to improve on."""
+    def test(self) -> list[tuple[MeanErrors, MeanErrors, bool]]:
+        """The errors of each network in training and in validation, and whether the validation error is the lowest so
+        far; if it is, the network's weights are kept. The first call, before any epoch, sets the errors to improve
+        on."""
         rounded = rounded_networks(self.tested)
         found = []
         for which in range(NETWORKS):
@@ -211,7 +213,7 @@ def open_trainers(
     networks: FloatNetworks, recipe: SupervisedRecipe, averages: FloatNetworks | None
 ) -> list[NetworkTrainer]:
     """A trainer of the recipe's kind for each network. Raises MissingExtraError if the recipe needs PyTorch and it is
-    missing, and UsageError for a missing device."""
+    not installed, and UsageError if the device is missing."""
     kind: type[NetworkTrainer] = KernelTrainer
     if recipe.trainer == "torch":
         from bgdata.training.supervised.torch_trainer import TorchTrainer

@@ -1,8 +1,8 @@
 """Trainers in PyTorch: dense matrix products on a processor core or a GPU. Needs the extra `torch`.
 
-The recipe, the order of positions, the losses and the optimizers are those of the kernels. Sums are made in another
-order and the logistic function is exact, so weights differ from those of the kernels. Two runs agree to the last bit on
-one platform (`platform_name`), with any number of threads and after a kill; PyTorch guarantees no more.
+The recipe, the order of positions, the losses and the optimizers are the same as in the kernels. Sums are made in
+another order and the logistic function is exact, so weights differ from the kernels' weights. Two runs agree to the
+last bit on one platform (`platform_name`), with any number of threads and after a kill; PyTorch guarantees no more.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Batches(NamedTuple):
-    """Inputs and targets of positions, on the device."""
+    """The inputs and targets of positions, on the device."""
 
     inputs: Tensor  # [n, input]
     targets: Tensor  # [n, 5]
@@ -99,7 +99,7 @@ class TorchTrainer(NetworkTrainer):
                 begin += len(part)
 
     def _copies(self) -> list[tuple[Tensor, list[np.ndarray]]]:
-        """Each tensor with the arrays that it copies, one after another."""
+        """Each tensor with the arrays whose values it contains, one after another."""
         learned = self._numbers, [self.weights, self.biases]
         found = [learned, (self._means, [self.means]), (self._squares, [self.squares])]
         return [*found, (self._averages, list(self.averages))] if self.recipe.average_decay else found
@@ -158,7 +158,7 @@ class TorchTrainer(NetworkTrainer):
 
 
 def steepness(values: Tensor) -> Tensor:
-    """The derivative of the logistic function at these values of it."""
+    """The derivative of the logistic function where it has these values."""
     return torch.addcmul(values, values, values, value=-1)
 
 
@@ -171,8 +171,8 @@ def layers_within(numbers: Tensor, shape: np.ndarray) -> list[tuple[Tensor, Tens
 
 
 def platform_name(device: str) -> str:
-    """The name of all that sums depend on: the version of PyTorch, the kind of processor, and the library that
-    multiplies, such as "2.6.0+cpu AVX2 oneDNN". Raises UsageError for a missing device."""
+    """A name for everything that sums depend on: the version of PyTorch, the kind of processor, and the library that
+    multiplies, such as "2.6.0+cpu AVX2 oneDNN". Raises UsageError if the device is missing."""
     version = str(torch.__version__)
     if device == "cpu":
         multiplies = "oneDNN AMX" if torch.cpu._is_amx_tile_supported() else "oneDNN"

@@ -219,8 +219,8 @@ def product(values: Floats, row: Floats) -> np.float32:
 def change_block(
     learner: Learner, sparse: Sparse, number: int, size: int, begin: int, rate: np.float32, rule: Rule, gradient: Floats
 ) -> None:
-    """Update, after batch `number`, the weights from all inputs to BLOCK units of the first layer from `begin` on,
-    those from such units of any layer to the next, and their biases. gradient[0:BLOCK] is scratch."""
+    """Update, after batch `number`, the weights from all inputs to BLOCK units of the first layer from `begin` on, the
+    weights from such units of any layer to the next layer, and their biases. gradient[0:BLOCK] is scratch."""
     shape, values, deltas = learner.shape, learner.values, learner.deltas
     units, share = shape[SIZES], _ONE / np.float32(size) if rule.is_adam else _ONE
     starts, samples, factors = sparse.starts[number], sparse.samples[number], sparse.factors[number]
@@ -367,7 +367,7 @@ class NetworkTrainer(ABC):
 
     @abstractmethod
     def prepare(self, examples: Examples) -> PreparedBatch:
-        """Examples with their inputs, for `learn`."""
+        """The examples with their inputs, for `learn`."""
 
     @abstractmethod
     def learn(self, prepared_batch: PreparedBatch, ends: list[float]) -> None:

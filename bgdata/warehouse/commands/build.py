@@ -1,4 +1,4 @@
-"""`bgdata build` and `bgdata catalog`: the default tables, or one variant of a kind."""
+"""`bgdata build` and `bgdata catalog`: build the default tables, or one variant of a kind, and write the catalog."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bgdata.errors import UsageError, cite
 from bgdata.kinds import all_kinds
 from bgdata.store.build import mend_catalog
 from bgdata.store.dataset import Dataset
-from bgdata.store.lockfile import advice, left_out
+from bgdata.store.lockfile import advice, missing_extra_variants
 from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.plan import estimate_text
 from bgdata.store.progress import progress_bars
@@ -49,8 +49,8 @@ def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
 def choose_parameters(
     warehouse: Warehouse, kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]
 ) -> Parameters:
-    """The default parameters of a kind (the smallest ones without defaults), with the given ones changed. Raises
-    InvalidParameterError, and UsageError for a parameter that is given twice."""
+    """The default parameters of a kind (the smallest parameters if the kind has no defaults), with the given ones
+    changed. Raises InvalidParameterError if a value is invalid, and UsageError if a parameter is given twice."""
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     base: Parameters = (*kind.defaults, kind.parameters() if settings else kind.smallest)[0]
     for text in settings:
@@ -138,7 +138,7 @@ def build(
                 with_catalog=False,
             )  # fmt: skip
     mend_catalog(warehouse)
-    missing = [] if kind else left_out(warehouse)
+    missing = [] if kind else missing_extra_variants(warehouse)
     if missing:
         click.echo(advice(missing), err=True)
 

@@ -1,4 +1,4 @@
-"""`bgdata diagnose`: what a report of a fault should say about the installation."""
+"""`bgdata diagnose`: a description of the installation for a report of a fault."""
 
 from __future__ import annotations
 

@@ -197,13 +197,10 @@ def export_letters(warehouse: Warehouse, table: str, output: Path) -> None:
 
 
 def letter_rows(table: TwoSidedTable) -> Iterator[bytes]:
-    """A two-sided table as text, in blocks of rows for each layout of the player on roll.
-
-    A row has a letter for each point of the player on roll, ace point first, and of the opponent (A: no checker, B: one
-    checker), a comma, and the equity in six significant digits.
-
-    Source: Computational Backgammon, "Bearoff database created" (2011): for 6 points and 9 checkers a file of 557 MB.
-    """
+    """Yield the lines of a two-sided table, in blocks for each layout of the player on roll. A line has a letter for
+    each point of the player on roll, ace point first, and of the opponent (A: no checker, B: one checker), a comma, and
+    the equity in six significant digits. Source: Computational Backgammon, "Bearoff database created" (2011): for 6
+    points and 9 checkers a file of 557 MB."""
     from bgdata.bearoff.layouts import all_layouts
 
     layouts = all_layouts(table.points, table.checkers)
@@ -274,13 +271,14 @@ def export_met_command(warehouse: Warehouse, met: str, output: Path) -> None:
 
 
 def describe_file(output: Path, *, with_hash: bool = False) -> str:
-    """A line about a written file."""
+    """A line of text about a written file."""
     digest = f", SHA-256 {sha256_file(output)}" if with_hash else ""
     return f"wrote {output}: {output.stat().st_size:,} bytes{digest}"
 
 
 def two_sided_version(warehouse: Warehouse, reference: str) -> Table:
-    """A version of bearoff_two_sided. Raises UsageError for another kind, and MissingTableError."""
+    """A version of bearoff_two_sided. Raises UsageError if it is of another kind, and MissingTableError if it is
+    missing."""
     table = warehouse.open_reference(reference)
     if table.manifest.dataset != "bearoff_two_sided":
         raise UsageError(f"expected a version of bearoff_two_sided, got {table.name}")
@@ -290,8 +288,9 @@ def two_sided_version(warehouse: Warehouse, reference: str) -> Table:
 def write_network(
     warehouse: Warehouse, network: str, output: Path, as_bytes: Callable[[Networks, dict[str, str]], bytes]
 ) -> None:
-    """Write a network as a file in the format of `as_bytes`, and report it. Raises UnknownPlayerError,
-    MissingTableError, CorruptFileError, MissingExtraError and StorageError."""
+    """Write a network as a file in the format of `as_bytes`, and report it. Raises UnknownPlayerError or
+    MissingTableError if there is no such network, CorruptFileError if it is damaged, MissingExtraError if a package is
+    not installed, and StorageError if the file cannot be written."""
     from bgdata.evaluation.networks.player import find_network, open_networks
     from bgdata.evaluation.players import NETWORK
     from bgdata.formats.onnx.network import properties_of
@@ -311,8 +310,8 @@ def write_gnubg_bearoff(
     normal: bool = False,
     cubeless: bool = False,
 ) -> None:
-    """Write the file of `makebearoff -o POINTS` or `-t POINTSxCHECKERS`. Raises UsageError for options that do not fit
-    together, and StorageError."""
+    """Write the file of `makebearoff -o POINTS` or `-t POINTSxCHECKERS`. Raises UsageError if options do not fit
+    together, and StorageError if the file cannot be written."""
     from bgdata.bearoff.race import normal_moments, one_sided_counts
     from bgdata.bearoff.two_sided import two_sided_codes
 
@@ -339,8 +338,8 @@ def write_gnubg_bearoff(
 
 
 def write_text(table: Table, form: str, output: Path) -> str:
-    """Write a version in another format, and return a line about the file. Raises UsageError for a table without the
-    data of the format, and StorageError."""
+    """Write a version in another format, and return a line of text about the file. Raises UsageError if the table does
+    not contain what the format needs, and StorageError if the file cannot be written."""
     arrays = table.arrays()
     if not FORMATS[form] <= set(arrays):
         able = [name for name, needed in FORMATS.items() if needed <= set(arrays)]
@@ -350,7 +349,7 @@ def write_text(table: Table, form: str, output: Path) -> str:
 
 
 def _text_lines(form: str, part: Table) -> Iterable[bytes]:
-    """The lines of a format, of a version or of a part of one."""
+    """The lines of a version, or of a part of one, in a format."""
     arrays, goes_on = part.arrays(), bool(part.items and part.items.start)
     if form == "gnubg-training":
         from bgdata.formats.position_files import format_gnubg_training

@@ -15,7 +15,7 @@ from bgdata.cli.output import write_rows
 from bgdata.errors import UsageError, cite
 from bgdata.rows import Column, Row, table_lines
 from bgdata.store.dataset import Dataset
-from bgdata.store.lockfile import left_out
+from bgdata.store.lockfile import missing_extra_variants
 from bgdata.store.names import parse_scope
 from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.plan import estimate_text
@@ -65,7 +65,7 @@ def list_(warehouse: Warehouse, kind: str | None, form: str) -> None:
             title = f"{row['variant']:<8} {row['version']}"
             lines.append(f"  {mark} {title}  {row['rows']:>12,} rows  {row['bytes'] / 1e6:>8,.1f} MB")
         click.echo("\n".join(lines))
-        for title in left_out(warehouse, name) if parts[0] is None else ():
+        for title in missing_extra_variants(warehouse, name) if parts[0] is None else ():
             click.echo(f"    {title.partition('/')[2]:<8} is not built; try: bgdata build {name}")
     if not warehouse.root.is_dir():
         click.echo(f"no warehouse in {warehouse.root} yet; try: bgdata build", err=True)
@@ -126,7 +126,8 @@ class Explained(NamedTuple):
 
 
 def _print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, form: str) -> None:
-    """Print the declaration of a kind, and the cost of building a variant. Raises InvalidParameterError."""
+    """Print the declaration of a kind, and the cost of building a variant. Raises InvalidParameterError if no variant
+    has these parameters."""
     kind.check_parameters(parameters)
     if form != "table":
         write_rows(part_rows(kind.name, kind_parts(kind, parameters, sql)), form)
@@ -156,7 +157,7 @@ def _print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, for
 
 
 def open_catalog(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
-    """A connection to the catalog of a warehouse, or to an empty catalog without a warehouse."""
+    """A connection to the catalog of a warehouse, or to an empty catalog if there is no warehouse."""
     from bgdata.store.catalog import declared_index
     from bgdata.store.catalog_views import fill_catalog
     from bgdata.store.locked_sql import open_memory
@@ -198,7 +199,7 @@ def explained_relation(connection: duckdb.DuckDBPyConnection, warehouse: Warehou
 
 
 def explained_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explained | None:
-    """The macro of this name. Functions that bgdata adds to connections have macros of the same names."""
+    """The macro of this name. A function that bgdata adds to connections has a macro of the same name."""
     row = connection.execute(
         "select parameters, comment, macro_definition, function_type from duckdb_functions() where not internal and "
         "function_name = ? order by comment is null, function_oid limit 1",

@@ -1,4 +1,5 @@
-"""Plans of commands for `bgdata rebuild`: what comes with bgdata, made again from nothing, and published players."""
+"""Plans of commands for `bgdata rebuild`: all that comes with bgdata, made again from nothing, and published
+players."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ FIGURE_COLUMNS = (
 
 
 def load_plan(path: Path) -> list[Part]:
-    """The parts of a plan in order. Raises CorruptFileError, also for an unknown command."""
+    """The parts of a plan in order. Raises CorruptFileError if it is damaged or contains an unknown command."""
     parts = read_plan(path)
     for part in parts:
         _check_command(part)
@@ -52,7 +53,7 @@ def load_plan(path: Path) -> list[Part]:
 
 
 def _check_command(part: Part) -> None:
-    """Raise CorruptFileError for an unknown command of `bgdata`, or unknown options."""
+    """Raise CorruptFileError if a part has an unknown command of `bgdata`, or unknown options."""
     from bgdata.cli import main
 
     context: Any = None
@@ -74,8 +75,9 @@ def _check_command(part: Part) -> None:
 
 
 def run_plan(warehouse: Warehouse, plan: str | None, names: Sequence[str], form: str, *, is_dry: bool) -> bool:
-    """Run or print a plan, by default that of what comes with the package, and return whether all digests are equal and
-    no version of the package lacks a part. Published figures follow each part on standard error, and all at the end."""
+    """Run or print a plan, by default the plan of everything that comes with the package. Returns whether all digests
+    are equal and each version of the package has a part. Published figures follow each part on standard error, and all
+    at the end."""
     whole = load_plan(plan_path(plan) if plan else PLAN)
     parts, rows, figures = chosen_parts(whole, names), list[Row](), list[Row]()
     made = finished_parts(warehouse, parts) if is_dry and warehouse.root.is_dir() else {}

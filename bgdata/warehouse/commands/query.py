@@ -108,7 +108,7 @@ ALL = 1 << 40  # rows, or characters
 
 def form_of(form: str | None, output: Path | None, unnamed: str = "csv") -> str:
     """The output format: the named one, else the ending of the file's name, else `unnamed`. Raises UsageError for
-    parquet without a file, for a table in a file, and for a name of a compressed file."""
+    parquet if there is no file, for a table in a file, and for a compressed file."""
     if output is None:
         if form == "parquet":
             raise UsageError("expected --output FILE with --format parquet, got none")
@@ -131,15 +131,15 @@ def run_query(
     allow_files: bool = False,
     limits: QueryLimits | None = None,
 ) -> None:
-    """Run one query on the tables and the given gnubg files. With `allow_files`, any statement may run, on any file.
-    Raises QueryError with DuckDB's first line, and UsageError for the same reasons as `form_of`, or for the name of a
-    gnubg file."""
+    """Run one query on the tables and the given gnubg files. If `allow_files` is true, any statement may run, on any
+    file. Raises QueryError, with the first line of DuckDB's message, if it fails, and UsageError for the same reasons
+    as `form_of`, or if the name of a gnubg file is invalid."""
     import duckdb
 
-    from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
+    from bgdata.store.locked_sql import QueryLimits, first_lines, read_only_query
 
     form = form_of(form, output)
-    text = sql if allow_files else reading_query(sql)
+    text = sql if allow_files else read_only_query(sql)
     with written_aside(output, form, is_needed=form != "table") as path:
         outputs = [path] if path else []
         limits = limits or QueryLimits()
@@ -203,9 +203,9 @@ UNIONS = {"labelled_boards", "benchmark_boards"}  # unions of tables that may be
 def notes_on_empty(
     warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
 ) -> Iterator[str]:
-    """Lines that explain an empty result, with the commands that fill the tables. There is a line for each empty table
-    in the query; if the query has no rows, also for views of such tables. Joins by variant of tables that have none in
-    common are named whatever the result, because a count of no rows is a row."""
+    """Lines of text that explain an empty result, with the commands that fill the tables. There is a line for each
+    empty table in the query, and, if the query has no rows, for each view of such tables. Joins by variant of tables
+    that have no variant in common are named whatever the result, because a count of no rows is a row."""
     if not (sources := SOURCE.findall(text)):
         return
     views = dict(connection.execute(VIEWS).fetchall())
@@ -226,7 +226,7 @@ def notes_on_empty(
 
 
 def _made_from(name: str, views: Mapping[str, str]) -> set[str]:
-    """The views that a view depends on, directly or not."""
+    """The views that a view depends on, directly or indirectly."""
     found, waiting = set[str](), [name]
     while waiting:
         words = set(SOURCE.findall(views[waiting.pop()]))
@@ -242,8 +242,9 @@ def filling(kind: Dataset[Any]) -> str:
 
 @contextmanager
 def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterator[Path | None]:
-    """An empty file to write rows to, or None if not needed. At the end of the block it is renamed to `output`, or
-    copied to standard output. DuckDB itself would truncate a file that standard output is redirected to."""
+    """Yield an empty file to write rows to, or None if `is_needed` is false. At the end of the `with` block it is
+    renamed to `output`, or copied to standard output. DuckDB itself would truncate a file that standard output is
+    redirected to."""
     if not is_needed:
         yield None
     elif output is None:
@@ -283,7 +284,7 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRe
 
 
 def finite(value: str, type_: Any, depth: int = 0) -> str:
-    """SQL that replaces NaN and infinities, which JSON lacks, by null, at any depth of a value."""
+    """SQL that replaces NaN and infinities, which JSON cannot express, by null, at any depth of a value."""
     if "FLOAT" not in str(type_) and "DOUBLE" not in str(type_):
         return value
     item = f"item_{depth}"
@@ -307,7 +308,7 @@ def finite(value: str, type_: Any, depth: int = 0) -> str:
 
 def define_gnubg_view(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:
     """Register a gnubg file as a view with columns of our tables, and return the kind to compare it with. Raises
-    CorruptFileError, or UsageError for a file without a bearoff table."""
+    CorruptFileError if it is damaged, and UsageError if it contains no bearoff table."""
     import pyarrow as pa
 
     from bgdata.kinds.column_values import fixed_lists

@@ -98,7 +98,7 @@ def serve(warehouse: Warehouse, host: str, port: int, folder: Path | None, with_
 
 def listening(host: str, port: int) -> socket.socket:
     """A listening socket without Nagle's algorithm, which would delay the body of each answer by 40 ms. Raises
-    StorageError."""
+    StorageError if the port cannot be used."""
     try:
         found = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -129,5 +129,5 @@ def pull_versions(transfer: Transfer, warehouse: Warehouse, place: Place, scopes
 
 
 def count_text(count: int, what: str) -> str:
-    """`1 version`, `2 versions`."""
+    """A count with its noun: `1 version`, `2 versions`."""
     return f"{count:,} {what}{'s' * (count != 1)}"

@@ -35,7 +35,7 @@ from bgdata.store.build import mend_catalog, refresh_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import DAMAGED
 from bgdata.store.linked import check_link, move_aside, put_back, require_own
-from bgdata.store.lockfile import advice, left_out, load_lock, save_lock
+from bgdata.store.lockfile import advice, load_lock, missing_extra_variants, save_lock
 from bgdata.store.names import CURRENT, parse_scope
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import progress_bars
@@ -197,9 +197,7 @@ def verify_warehouse(
     warehouse: Warehouse, scope: str | None, sample: int | None, seed: int, form: str = "table", *, repair: bool
 ) -> bool:
     """Check every version (of KIND, KIND/VARIANT or KIND/VARIANT/VERSION), print the findings, and optionally repair.
-
-    Returns whether all versions are correct.
-    """
+    Returns whether all versions are correct."""
     from bgdata.store.verify import RECOMPUTED, Origin, Status, origin, verify
 
     if repair:
@@ -246,7 +244,7 @@ def verify_warehouse(
     click.echo(summary + (f", {unchecked} could not be made" if unchecked else ""), err=form != "table")
     if origins:
         click.echo("; ".join(f"{each}: {origins[each]}" for each in Origin if origins[each]), err=form != "table")
-    missing = [] if scope else left_out(warehouse)
+    missing = [] if scope else missing_extra_variants(warehouse)
     if missing:
         click.echo(advice(missing), err=True)
     if not repair or not wrong:
@@ -285,8 +283,8 @@ def verify_folder(warehouse: Warehouse, folder: Path, form: str) -> bool:
 
 
 def findings_beside(warehouse: Warehouse, scope: str | None, *, is_whole: bool = True) -> Iterator[Finding]:
-    """Checks outside of versions: of the whole warehouse if `scope` is None and `is_whole`, and of current pointers
-    unless `scope` is a version."""
+    """The findings about the warehouse outside of its versions: about the whole warehouse if `scope` is None and
+    `is_whole`, and about current versions unless `scope` is a version."""
     from bgdata.store.verify import verify_current, verify_files
 
     kind, variant, version = parse_scope(scope)
@@ -313,7 +311,7 @@ def is_repaired(warehouse: Warehouse, scope: str | None, failed: Iterable[str], 
 
 
 def put_back_current(warehouse: Warehouse) -> None:
-    """Put back current versions that an interrupted repair has set aside."""
+    """Restore current versions that an interrupted repair has moved aside."""
     for kind in sorted(warehouse.kinds):
         for variant, _ in warehouse.lost(kind):
             with suppress(CorruptFileError, StorageError):
@@ -327,11 +325,9 @@ def put_back_current(warehouse: Warehouse) -> None:
 
 
 def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
-    """Set the current version of a variant whose current one is missing or unknown.
-
-    It becomes the default version, which is built if missing, or else the newest one. Raises MissingTableError if there
-    is none, and StorageError if the disk of a linked folder is missing.
-    """
+    """Set the current version of a variant whose current one is missing or unknown. The default version becomes
+    current, which is built if it is missing, or else the newest one. Raises MissingTableError if there is none, and
+    StorageError if the disk of a linked folder is missing."""
     from bgdata.store.catalog_views import is_readable
 
     check_link(warehouse.root / kind / variant)
@@ -355,13 +351,13 @@ def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
 
 
 def failure(finding: Finding) -> str:
-    """A line about a failed or impossible check."""
+    """A line of text about a failed or impossible check."""
     return f"{'FAILED' if finding.problem else 'NOT CHECKED'} {finding.subject}: {finding.check}: {finding.text}"
 
 
 def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
-    """Broken versions in order of repair: each after its inputs. Imported versions, whose files only their owner has,
-    and versions that depend on them, are last."""
+    """The broken versions in order of repair: each after its inputs. Imported versions, whose files only their owner
+    has, and versions that depend on them, are last."""
     needs: dict[str, list[str]] = {}
     for name, table in broken.items():  # broken versions that are inputs of it, by version or by another variant
         others = [each for each in _inputs_of(warehouse, table) if each != name.rpartition("/")[0]]
@@ -407,11 +403,9 @@ def _parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
 
 
 def repair_version(warehouse: Warehouse, table: Table) -> None:
-    """Set a broken version aside for inspection, and build its variant again; if that fails, put it back.
-
-    The current version stays current. Raises MissingTableError for an imported version, whose files only its owner has;
-    ManifestFormatError for unknown parameters; and DigestMismatchError for damaged inputs.
-    """
+    """Set a broken version aside for inspection, and build its variant again; if that fails, put it back. The current
+    version stays current. Raises MissingTableError if it is imported, because only its owner has the files;
+    ManifestFormatError if its parameters are unknown; and DigestMismatchError if inputs are damaged."""
     from bgdata.store.catalog_views import is_readable
     from bgdata.store.verify import check_hashes
 
@@ -503,7 +497,7 @@ def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, 
 
 
 def duration(seconds: float) -> str:
-    """A time in hours, minutes or seconds."""
+    """A time in hours, minutes or seconds, as a string."""
     for unit, length in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"
@@ -511,7 +505,8 @@ def duration(seconds: float) -> str:
 
 
 def _kind_and_variant(scope: str) -> tuple[str, str]:
-    """(kind, variant) of KIND or KIND/VARIANT, with an empty variant for the former. Raises UsageError."""
+    """The kind and the variant of KIND or KIND/VARIANT; the variant is empty if only KIND is given. Raises UsageError
+    for any other string."""
     kind, variant, version = parse_scope(scope)
     if kind is None or version is not None:
         raise UsageError(f"expected KIND or KIND/VARIANT, got {cite(scope)}: what is built again may be a new version")
@@ -519,11 +514,9 @@ def _kind_and_variant(scope: str) -> tuple[str, str]:
 
 
 def _rebuild_in_place(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> None:
-    """Build the default variants (of KIND or KIND/VARIANT) again and publish them.
-
-    Versions of the package are built only if `is_all`; variants outside a default build only if they exist or their
-    kind is named. Prints notes, or a row for each version.
-    """
+    """Build the default variants (of KIND or KIND/VARIANT) again and publish them. Versions of the package are built
+    only if `is_all`; variants outside a default build only if they exist or their kind is named. Prints notes, or a row
+    for each version."""
     kind, variant = _kind_and_variant(scope) if scope is not None else (None, "")
     kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
     recipes = [(declared, each) for declared in kinds for each in declared.defaults]
@@ -535,7 +528,7 @@ def _rebuild_in_place(warehouse: Warehouse, scope: str | None, form: str, *, is_
         recipes = [each for each in recipes if declared.slug(each[1]) == variant]
         if not recipes:
             recipes = [(declared, declared.recipe_of(warehouse.open(declared.name, variant).manifest))]
-    missing = [] if scope is not None else left_out(warehouse)
+    missing = [] if scope is not None else missing_extra_variants(warehouse)
     rows: list[Row] = []
     with progress_bars() as progress:
         for declared, parameters in recipes:

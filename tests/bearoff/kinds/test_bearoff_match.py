@@ -48,7 +48,7 @@ def smallest(built: Warehouse) -> Table:
 
 
 def game_of(built: Warehouse, parameters: MatchBearoffParameters) -> MatchGame:
-    """The slow twin with the same match equity table."""
+    """The slow reference with the same match equity table."""
     met = match_cube(parameters, inputs_of(built, DATASET, parameters)).mwc_of_score
     return MatchGame(lambda score: Fraction(met(score)))
 

@@ -182,7 +182,7 @@ def test_damaged_and_missing_parts_are_rebuilt(
 def test_rows_changed_before_resuming_are_detected(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, pairs: int
 ) -> None:
-    """They are detected also for a table that stores no row hashes."""
+    """Damage is detected also in a table that stores no row hashes."""
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", pairs)
     warehouse = bgdata.open_warehouse(memory_path / "changed")
     with failing(monkeypatch, "drop", 25, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):

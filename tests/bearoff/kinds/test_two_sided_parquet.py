@@ -233,7 +233,7 @@ def foreign_files(folder: Path, part: str) -> Iterator[Path]:
     yield path
 
 
-def test_other_files_are_refused(table: TwoSidedTable, folder: Path) -> None:
+def test_foreign_parquet_files_are_refused(table: TwoSidedTable, folder: Path) -> None:
     write_parts(table, folder, Silence())
     for path in foreign_files(folder, "on_roll_checkers=3/part-0.parquet"):
         before = files(folder)

@@ -97,7 +97,8 @@ def sample_boards() -> Boards:
 
 
 def shot_counts(board: np.ndarray) -> tuple[int, int, int]:
-    """Shots of the player on roll."""
+    """Of the 36 rolls of the player on roll: those that hit, those that hit two blots, and the pips that the opponent
+    loses by the best hits of all of them."""
     ours, theirs = side_sets(board)
     movers, landings = ours.ahead & FIELD, FIELD & ~theirs.own_made
     targets = theirs.own & landings
@@ -130,14 +131,16 @@ def test_known_shots_at_one_blot(away: int, rolls: int) -> None:
 
 
 def test_shots_over_blocked_points() -> None:
-    # 6s, 51 and 42 by the small die first, and 33, but not 22
+    # the blot is 6 away, points 4 and 5 away are blocked: any 6 hits, 51 and 42 if the small die is played first, 33
     assert shot_counts(board_of({20: 1}, {14: 1, 15: 2, 16: 2}))[0] == 11 + 2 + 2 + 1
-    assert shot_counts(board_of({20: 1}, {8: 1, 14: 2}))[0] == 1  # 12 away: 44, neither 66 nor 33
-    assert shot_counts(board_of({20: 1}, {21: 1}))[0] == 0  # behind
+    # the blot is 12 away, the point 6 away is blocked: 44 hits, 66 and 33 do not
+    assert shot_counts(board_of({20: 1}, {8: 1, 14: 2}))[0] == 1
+    # the blot is behind the checker
+    assert shot_counts(board_of({20: 1}, {21: 1}))[0] == 0
 
 
 def test_shots_at_two_blots() -> None:
-    # 1s and 2s hit, the 1s first: 11 hits both
+    # blots 1 and 2 away: the 11 rolls with a 1 hit the first, which costs most, and 9 more rolls have a 2; 11 hits both
     assert shot_counts(board_of({20: 1}, {19: 1, 18: 1})) == (20, 1, 11 * 19 + 9 * 18)
     assert shot_counts(board_of({20: 2}, {19: 1, 16: 1}))[1] > shot_counts(board_of({20: 1}, {19: 1, 16: 1}))[1]
 
@@ -145,15 +148,18 @@ def test_shots_at_two_blots() -> None:
 def test_shots_from_the_bar() -> None:
     assert shot_counts(board_of({25: 1}, {24: 1}))[0] == 11
     assert shot_counts(board_of({25: 2}, {24: 1}))[0] == 11
-    assert shot_counts(board_of({25: 2, 10: 1}, {9: 1}))[:2] == (1, 0)  # 11 alone leaves a move after entering both
+    # with two checkers on the bar, only 11 leaves moves after both have entered
+    assert shot_counts(board_of({25: 2, 10: 1}, {9: 1}))[:2] == (1, 0)
     assert shot_counts(board_of({25: 5, 10: 1}, {9: 1}))[0] == 0
     closed = dict.fromkeys(range(19, 25), 2)
     assert shot_counts(board_of({25: 1, 10: 1}, {9: 1, **closed}))[0] == 0
-    assert shot_counts(board_of({25: 2}, {24: 1, 23: 1}))[:2] == (20, 3)  # both by 21, and by 11
+    # 21 (two rolls) and 11 hit both blots
+    assert shot_counts(board_of({25: 2}, {24: 1, 23: 1}))[:2] == (20, 3)
 
 
-def test_shots_equal_legal_plays() -> None:
-    """The exceptions are rolls that other checkers must play in full. They are rare, and are only counted too often."""
+def test_shots_are_legal_hits_in_99_of_100_positions() -> None:
+    """Shots are counted for each checker by itself. If another checker can play both dice, a hit with one die alone is
+    illegal, but counted."""
     found = np.array([shot_counts(board) for board in sample_boards()])
     expected = np.zeros_like(found)
     for die in range(1, 7):

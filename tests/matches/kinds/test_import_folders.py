@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "mine"
 
 
-def test_folder_with_archives(folder: Path, imports: Imports) -> None:
+def test_folder_with_archives_is_imported_once(folder: Path, imports: Imports) -> None:
     table = imported(imports, folder)
     found = rows(table, "imported_matches")
     assert [(row["source"], row["format"], row["n_games"], row["n_files"]) for row in found] == [
@@ -60,7 +60,7 @@ def test_same_match_is_known_in_every_order(folder: Path, imports: Imports) -> N
     assert played <= {row["played"] for row in rows(imported(imports, folder), "imported_matches")}
 
 
-def test_other_rolls_and_lengths_are_other_matches(tmp_path: Path, imports: Imports) -> None:
+def test_matches_of_different_rolls_or_lengths_are_kept(tmp_path: Path, imports: Imports) -> None:
     text = TEXT.decode()
     assert text.count("0 point match") == 1
     for name, other in (
@@ -82,7 +82,7 @@ def test_few_rolls_are_the_same_only_between_the_same_players(tmp_path: Path, im
     assert [(row["player_0"], row["n_files"]) for row in found] == [("ann", 2), ("eve", 1)]
 
 
-def test_foreign_analysis_of_two_programs(folder: Path, imports: Imports) -> None:
+def test_analysis_of_two_programs_is_stored(folder: Path, imports: Imports) -> None:
     table = imported(imports, folder)
     said = rows(table, "foreign_analysis")
     assert {row["analyst"] for row in said} == {"xg", "bgblitz"}
@@ -101,14 +101,14 @@ def test_foreign_analysis_of_two_programs(folder: Path, imports: Imports) -> Non
     assert (luck["text"], luck["win"], luck["is_made"]) == ("", None, None)
 
 
-def test_damaged_file_among_others(folder: Path, imports: Imports) -> None:
+def test_damaged_file_among_others_is_quarantined(folder: Path, imports: Imports) -> None:
     (folder / "bad.xg").write_bytes((BINARY / "session.xg").read_bytes()[:9000])
     found = list(rows(imported(imports, folder), "quarantine"))
     assert [(row["source"], row["line"]) for row in found] == [("bad.xg", 1)]
     assert "expected a whole file of eXtreme Gammon in bad.xg, found damage" in found[0]["reason"]
 
 
-def test_folders_and_archives_without_matches(tmp_path: Path, imports: Imports) -> None:
+def test_folders_and_archives_without_matches_are_refused(tmp_path: Path, imports: Imports) -> None:
     (tmp_path / "none").mkdir()
     (tmp_path / "none/readme.txt").write_text("Nothing")
     with ZipFile(tmp_path / "none.zip", "w") as archive:
@@ -118,28 +118,80 @@ def test_folders_and_archives_without_matches(tmp_path: Path, imports: Imports) 
             imported(imports, tmp_path / name)
 
 
-def test_archives_that_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    into = tmp_path / "into"
-    into.mkdir()
-    for name in ("../a.mat", "/a.mat", "C:/a.mat", "..\\a.mat"):
-        with ZipFile(tmp_path / "x.zip", "w") as archive:
-            archive.writestr(name, TEXT)
-        with pytest.raises(CorruptFileError, match="expected names inside the archive"):
-            unpack_archive(tmp_path / "x.zip", into)
-    with ZipFile(tmp_path / "x.zip", "w") as archive:
-        archive.writestr("a.mat", TEXT)
-    whole = (tmp_path / "x.zip").read_bytes()
-    assert is_archive(tmp_path / "x.zip")
-    (tmp_path / "x.zip").write_bytes(whole[:-30])
+def archive_of(path: Path, name: str = "a.mat") -> Path:
+    """A zip archive that contains one match file."""
+    with ZipFile(path / "x.zip", "w") as archive:
+        archive.writestr(name, TEXT)
+    return path / "x.zip"
+
+
+def test_archives_are_recognized(tmp_path: Path) -> None:
+    assert is_archive(archive_of(tmp_path))
+    assert not is_archive(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../a.mat", "/a.mat", "C:/a.mat", "..\\a.mat"])
+def test_names_outside_an_archive_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CorruptFileError, match="expected names inside the archive"):
+        unpack_archive(archive_of(tmp_path, name), tmp_path)
+
+
+def test_cut_archive_is_refused(tmp_path: Path) -> None:
+    path = archive_of(tmp_path)
+    path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(CorruptFileError, match="expected a whole zip archive"):
-        unpack_archive(tmp_path / "x.zip", into)
-    damaged = bytearray(whole)
-    damaged[60] ^= 1
-    (tmp_path / "x.zip").write_bytes(damaged)
+        unpack_archive(path, tmp_path)
+
+
+def test_archive_with_a_wrong_byte_is_refused(tmp_path: Path) -> None:
+    path = archive_of(tmp_path)
+    damaged = bytearray(path.read_bytes())
+    damaged[60] ^= 1  # within the content of the first file
+    path.write_bytes(damaged)
     with pytest.raises(CorruptFileError, match="expected a whole zip archive"):
-        unpack_archive(tmp_path / "x.zip", into)
-    (tmp_path / "x.zip").write_bytes(whole)
+        unpack_archive(path, tmp_path)
+
+
+def test_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BGDATA_MOST_UNPACKED_BYTES", "100")
     with pytest.raises(TooLargeError, match="expected at most 100 bytes of content"):
-        unpack_archive(tmp_path / "x.zip", into)
-    assert not is_archive(tmp_path)
+        unpack_archive(archive_of(tmp_path), tmp_path)
+
+
+EXPORTS = Path(__file__).parents[2] / "formats/exports"
+
+
+def test_games_of_exports_are_one_match(tmp_path: Path, imports: Imports) -> None:
+    for name in ("session.txt", "session_002.txt", "session_004.txt"):
+        (tmp_path / name).write_bytes((EXPORTS / name).read_bytes())
+    table = imported(imports, tmp_path)
+    (match,) = rows(table, "imported_matches")
+    assert match["source"] == "session.txt"
+    assert match["format"] == "gnubg text"
+    assert match["n_games"] == 3
+    assert match["n_files"] == 1
+    assert [(row["game_number"], row["score_0"], row["points_won"]) for row in rows(table)] == [
+        (1, 0, 8),
+        (2, 8, 1),
+        (4, 9, 6),
+    ]
+    notes = [row["text"] for row in rows(table, "game_notes")]
+    assert notes == ["game 3 is missing: game 4 begins at 9-1, and game 2 ends at 9-0, in session_004.txt"]
+    turns = {(row["game"], row["turn"]) for row in rows(table, "turns")}
+    said = {(row["game"], row["turn"]) for row in rows(table, "foreign_analysis")}
+    assert said <= turns
+    assert {game for game, _ in said} == {0, 1, 2}
+
+
+def test_exports_of_a_match_in_two_formats_are_the_same(tmp_path: Path, imports: Imports) -> None:
+    for name in ("session_002.txt", "session_002.html.gz"):
+        (tmp_path / name).write_bytes((EXPORTS / name).read_bytes())
+    (match,) = rows(imported(imports, tmp_path), "imported_matches")
+    assert match["n_files"] == 2
+
+
+def test_two_exports_of_the_same_game_number_are_two_matches(tmp_path: Path, imports: Imports) -> None:
+    text = (EXPORTS / "session_002.txt").read_text()
+    (tmp_path / "a.txt").write_text(text)
+    (tmp_path / "a_002.txt").write_text(text.replace("24/20 13/10", "13/9 13/10"))
+    assert [row["n_games"] for row in rows(imported(imports, tmp_path), "imported_matches")] == [1, 1]

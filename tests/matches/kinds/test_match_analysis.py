@@ -19,7 +19,7 @@ from bgdata.matches.acts import ActKind, CubeValues, Judged, totals_of
 from bgdata.matches.kinds.match_analysis import DATASET, MatchAnalysisParameters
 from bgdata.matches.kinds.match_analysis_compute import ANSWER, DOUBLE, counts_for_pr, error_of
 from bgdata.matches.kinds.matches_compute import matches_of
-from bgdata.matches.situations import situations
+from bgdata.matches.situations import replayed_situations
 from bgdata.matches.steps import judge_all
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller
 from bgdata.store.dataset import Context
@@ -61,7 +61,7 @@ def rows(table: Table) -> list[dict[str, Any]]:
     return list(pq.read_table(table.parquet).to_pylist())
 
 
-def test_rows_of_a_match(imports: Imports) -> None:
+def test_rows_have_plays_losses_and_luck(imports: Imports) -> None:
     table = analysed(imports, "m", MATCH)
     found = rows(table)
     names = ("game", "turn", "subject", "game_number", "turn_number", "player_name", "away", "opponent_away", "made")
@@ -82,14 +82,14 @@ def test_rows_of_a_match(imports: Imports) -> None:
     assert {row["is_crawford"] for row in found} == {False}
 
 
-def test_sums_are_those_of_the_judgements(imports: Imports) -> None:
-    """Money play and a match, against `judge_all` with the same network."""
+def test_sums_equal_those_of_judge_all(imports: Imports) -> None:
+    """A money session and a match are judged by the same network."""
     table = analysed(imports, "both", MATCH, SESSION)
     context = Context(recipe("both"), imports.warehouse.made_from(table), imports.warehouse)
     player = LookaheadPlayer(open_roller(context), 0)
     source = imports.warehouse.open("matches", "both")
     met = first_met(imports.warehouse.build("match_equity", PUBLISHED).arrays())
-    games = situations(list(matches_of(source.arrays())), "both")
+    games = replayed_situations(list(matches_of(source.arrays())), "both")
     judged = judge_all(player, CubeRules(met=met), games, Progress())
     found = rows(table)
     for number, game in enumerate(judged):
@@ -148,7 +148,7 @@ class Notes(Progress):
 
 
 def test_games_are_judged_once(imports: Imports) -> None:
-    """What another version has is taken from there, with the same digest."""
+    """Games that another version contains are copied from it, with the same digest."""
     notes, judged = Notes(), "games were judged before"
     analysed(imports, "old", SESSION, progress=notes)
     assert not [text for text in notes.notes if judged in text]
@@ -168,7 +168,7 @@ def test_another_score_is_judged_anew(imports: Imports) -> None:
     assert not [text for text in notes.notes if "judged before" in text]
 
 
-def test_views(imports: Imports) -> None:
+def test_views_list_players_errors_and_matches(imports: Imports) -> None:
     analysed(imports, "m", MATCH)
     imports.build("matches", [imports.file("again.mat", MATCH)], name="again")
     with imports.warehouse.connect() as connection:
@@ -192,12 +192,12 @@ def test_views(imports: Imports) -> None:
         ({"network": "A b"}, "expected the name of a network"),
     ],
 )
-def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
+def test_wrong_parameters_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         DATASET.check_parameters(replace(DATASET.smallest, **change))
 
 
-def test_missing_source(imports: Imports) -> None:
+def test_missing_source_is_refused(imports: Imports) -> None:
     with pytest.raises(UsageError, match="expected files to import; try: bgdata import matches FILE"):
         imports.warehouse.build("match_analysis", recipe("none"))
 

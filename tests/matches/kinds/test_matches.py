@@ -294,7 +294,7 @@ save("session")
 
 @needs_gnubg_tool("gnubg")
 def test_matches_played_by_gnubg_are_imported_and_exported(imports: Imports, tmp_path: Path) -> None:
-    """Both formats give equal plays, and the export equals the file byte for byte."""
+    """The `.mat` and `.sgf` files give equal plays, and the export equals the `.mat` file byte for byte."""
     matches = re.sub("names = .*", 'names = [("Ann Lee", "B")]', MATCHES)
     ask_gnubg(f"{PREAMBLE}{matches}{SESSION}", tmp_path)
     for name in ("match0", "session"):

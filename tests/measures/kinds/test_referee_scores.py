@@ -1,4 +1,4 @@
-"""Tests of the exact referee: its decisions, losses against a recursive twin, and the kind `referee_scores`."""
+"""Tests of the exact referee: its decisions, losses against a recursive reference, and the kind `referee_scores`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_decisions_are_all_covered_turns_of_games(
 
 
 @pytest.mark.parametrize("player", [RandomPlayer(3), PubEval()])
-def test_losses_equal_those_of_the_twin(
+def test_losses_match_the_reference(
     tables: BearoffArrays, decisions: Decisions, player: RandomPlayer | PubEval
 ) -> None:
     chosen = player.choose_plays(decisions.boards, decisions.rolls)
@@ -93,7 +93,7 @@ def test_losses_equal_those_of_the_twin(
 
 
 def test_only_best_plays_lose_nothing(tables: BearoffArrays, decisions: Decisions) -> None:
-    """For every play of every decision, ranks follow from the losses of the twin."""
+    """Ranks of all plays of every decision follow from the losses of the reference."""
     offsets, after_play = batch_plays(decisions.boards, decisions.rolls)
     every = np.repeat(np.arange(COUNT), np.diff(offsets))
     asked = Decisions(decisions.boards[every], decisions.rolls[every], decisions.games[every])

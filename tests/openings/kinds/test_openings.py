@@ -78,7 +78,7 @@ def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
     assert {row["trials"] for row in rows} == {72, 144}
 
 
-def test_each_decision_has_its_own_dice() -> None:
+def test_decisions_have_different_dice() -> None:
     most = OpeningParameters(sensible_plays=MAX_SENSIBLE)
     items = [slot.item for roll in FIRST_ROLLS for slot in slots_of(replace(most, first_roll=roll))]
     assert sorted(items) == list(range(15 * (1 + MAX_SENSIBLE * 21)))
@@ -187,7 +187,9 @@ def test_missing_network_is_refused(warehouse: Warehouse) -> None:
 def test_default_parameters_are_valid() -> None:
     parameters = OpeningParameters()
     DATASET.check_parameters(parameters)
-    assert (parameters.until, parameters.reply_until, len(FIRST_ROLLS)) == (0.002, 0.005, 15)
+    assert parameters.until == 0.002
+    assert parameters.reply_until == 0.005
+    assert len(FIRST_ROLLS) == 15
     assert DATASET.slug(parameters) == f"money-by-{parameters.network}-seed-0-21"
     assert "network" in DATASET.inputs(parameters)
     assert first_roll_of("1-3") == "31"

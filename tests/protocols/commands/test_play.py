@@ -166,7 +166,10 @@ def test_only_play_is_made_without_asking(player: LookaheadPlayer, capsys: pytes
         assert f"You roll {roll_of_turn(5, 1)}: " in shown
         assert text in shown.splitlines()[-1]
         now = talked.session.now
-        assert (now.rolls, now.side, talked.session.is_left, talked.session.decisions) == (2, 1, False, [])
+        assert now.rolls == 2
+        assert now.side == 1
+        assert not talked.session.is_left
+        assert talked.session.decisions == []
 
 
 def test_interrupted_game_is_left(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -255,7 +258,7 @@ def echoed(answer: Ask) -> Ask:
     return ask
 
 
-def test_you_double(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_person_doubles_and_the_program_takes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     mine = your_plays(SEED, player)[0]
     talked = cube_talk(
         player, "hint", "13/7", "take", "double", "double", "undo", "undo", "ROLL", "double", mine, "undo", "undo", "d"
@@ -281,7 +284,7 @@ def test_you_double(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str])
     assert talked.session.now.stakes == Stakes(MONEY, Cube(2, CubeOwner.OPPONENT))
 
 
-def test_you_double_and_the_program_passes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_person_doubles_and_the_program_passes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     talked = cube_talk(player, "double", words=("pass",))
     assert capsys.readouterr().out.endswith(": double\nrandom-0ply passes\n\nYou win 1 point\n")
     assert (talked.session.is_over, talked.session.points) == (True, (1, 0))
@@ -312,7 +315,7 @@ def test_program_doubles(player: LookaheadPlayer, capsys: pytest.CaptureFixture[
     assert talked.session.points == (0, 1)
 
 
-def test_beavers_of_both_sides(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_sides_can_beaver(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     mine = your_plays(SEED, player)[0]
     talked = cube_talk(player, "double", "hint", "beaver", "pass", words=("beaver",), has_beavers=True)
     shown = capsys.readouterr().out
@@ -335,7 +338,7 @@ def test_beavers_of_both_sides(player: LookaheadPlayer, capsys: pytest.CaptureFi
     assert kinds[2:5] == [TurnKind.DOUBLE, TurnKind.BEAVER, TurnKind.PLAY]
 
 
-def test_resignations(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_resignations_are_accepted_or_refused(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     talked = cube_talk(player, "resign", "resign me", "resign 2", "", "resign single", "Resign  Gammon")
     shown = capsys.readouterr().out
     for text in ("resign me", "resign 2"):

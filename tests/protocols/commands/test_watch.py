@@ -113,12 +113,12 @@ def test_random_plays_depend_on_game_and_turn() -> None:
 # with the cube
 
 
-@pytest.mark.parametrize("other", [PubEval(), RandomPlayer()], ids=lambda player: player.label)
-def test_player_without_evaluations_cannot_handle_the_cube(other: PubEval | RandomPlayer) -> None:
-    message = f"expected a player that evaluates positions, got {other.label}, which only chooses plays"
+@pytest.mark.parametrize("chooser", [PubEval(), RandomPlayer()], ids=lambda player: player.label)
+def test_player_without_evaluations_cannot_handle_the_cube(chooser: PubEval | RandomPlayer) -> None:
+    message = f"expected a player that evaluates positions, got {chooser.label}, which only chooses plays"
     with pytest.raises(UsageError, match=message):
-        Program.of(other, CubeRules())
-    assert Program.of(other, None).decisions is None
+        Program.of(chooser, CubeRules())
+    assert Program.of(chooser, None).decisions is None
 
 
 def test_each_program_decides_by_its_own_chances(player: LookaheadPlayer, met: MatchEquity) -> None:
@@ -140,35 +140,36 @@ def test_each_program_decides_by_its_own_chances(player: LookaheadPlayer, met: M
 
 
 def test_acts_are_executed_and_printed(player: LookaheadPlayer) -> None:
-    """Both programs double whenever they may."""
+    """Both programs decide as `Wild`, which doubles often, beavers half of the doubles and never passes."""
     wild = Wild(player, CubeRules(has_beavers=True))
     programs = Program(player, wild), Program(player, wild)
-    verbs = set()
+    cube_actions = set()
     for seed in range(30):
         session = Session(seed, ("a", "b"), Money(is_jacoby=False), has_beavers=True)
         while not session.ending and session.now.rolls < 20:
             before = session.now
-            words = programs[before.side].act(session)
-            if not words:
-                assert (before.kind, session.now.kind) == (DecisionKind.TURN, DecisionKind.PLAY)
+            printed = programs[before.side].act(session)
+            if not printed:  # no double: the roll comes next
+                assert before.kind is DecisionKind.TURN
+                assert session.now.kind is DecisionKind.PLAY
             elif before.kind is DecisionKind.PLAY:
-                assert re.fullmatch(r"rolls \d\d: .+", words)
+                assert re.fullmatch(r"rolls \d\d: .+", printed)
             else:
                 assert before.stakes
                 value = before.stakes.cube.value
-                verbs.add(words.split()[0])
+                cube_actions.add(printed.split()[0])
                 last = session.record.games[0].turns[-1]
-                assert words in (f"doubles to {2 * value}", f"beavers to {4 * value}", "takes", "passes")
-                if "to" in words:
-                    assert int(words.split()[-1]) == last.cube_value
-    assert verbs == {"doubles", "beavers", "takes"}
+                assert printed in (f"doubles to {2 * value}", f"beavers to {4 * value}", "takes")
+                if "to" in printed:
+                    assert int(printed.split()[-1]) == last.cube_value
+    assert cube_actions == {"doubles", "beavers", "takes"}
 
 
 @pytest.mark.parametrize("score", [Money(is_jacoby=True), MatchScore(3, 3)], ids=str)
 def test_output_of_a_watched_session_matches_its_record(
     player: LookaheadPlayer, met: MatchEquity, score: Money | MatchScore, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They match act by act, with the cube."""
+    """Every play and cube action of the record has its line."""
     kinds = set()
     for seed in range(3):
         rules = CubeRules(met=met)

@@ -85,8 +85,8 @@ def test_corpus_is_null_without_games(catalog: duckdb.DuckDBPyConnection) -> Non
     assert catalog.sql("select distinct corpus, game, turn from engine_labels").fetchall() == [(None, None, None)]
 
 
-def test_pips_are_those_of_the_board(catalog: duckdb.DuckDBPyConnection) -> None:
-    """In the files, by the macro, and by the SQL for files that lack the columns."""
+def test_pip_columns_equal_the_pips_of_the_board(catalog: duckdb.DuckDBPyConnection) -> None:
+    """The columns are compared in the files, by the macro, and by the SQL for files that lack them."""
     tables = tables_with("pips")
     assert {"selfplay turns", "matches turns", "selfplay_labels selfplay_labels"} <= tables.keys()
     for kind, shape in tables.values():
@@ -101,7 +101,7 @@ def test_pips_are_those_of_the_board(catalog: duckdb.DuckDBPyConnection) -> None
         assert not bad, shape.name
 
 
-def test_corpus_of_the_files_is_that_of_older_files(catalog: duckdb.DuckDBPyConnection) -> None:
+def test_column_corpus_is_the_same_in_older_files(catalog: duckdb.DuckDBPyConnection) -> None:
     for name, (kind, shape) in tables_with("corpus").items():
         derived = kind.derived_columns(kind.smallest)["corpus"]
         only = f" where dataset = '{kind.name}'" if shape.shared else ""

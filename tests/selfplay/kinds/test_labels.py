@@ -1,4 +1,4 @@
-"""Labels by a network at 1-ply, by programs and by tables: rows against twins, sources, splits, and damage."""
+"""Labels by a network at 1-ply, by programs and by tables: rows against references, sources, splits, and damage."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_hashes_are_uniform() -> None:
     assert np.bincount(tops.astype(np.int64), minlength=4) == pytest.approx(len(distinct) / 4, rel=0.15)
 
 
-def test_splits_equal_the_twin() -> None:
+def test_splits_match_the_reference() -> None:
     """Tenths of a hash of (seed, game) in plain integers."""
     for seed in (0, 3, (1 << 63) - 1):
         games = [*range(300), 1 << 40]

@@ -23,7 +23,7 @@ def test_start_shares_round_trip() -> None:
 
 
 def test_doubtful_games_begin_where_plies_disagree(warehouse: Warehouse) -> None:
-    """They start at the training positions where 0-ply and 1-ply differ most, and `verify` accepts the table."""
+    """Games start at the training positions where 0-ply and 1-ply differ most, and `verify` accepts the table."""
     earlier = warehouse.open(DATASET.name, DATASET.slug(DATASET.smallest))
     place = VersionRef(DATASET.name, *earlier.folder.parts[-2:])
     starts = (StartShare("doubtful"), StartShare("opening"))

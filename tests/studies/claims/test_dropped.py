@@ -42,14 +42,14 @@ def test_equities_equal_exact_fractions(is_filtered: bool) -> None:
     assert np.abs(dropped.exact_equities(plays) - expected).max() < 1e-15
 
 
-def test_changed_pairs_equal_those_of_fractions() -> None:
+def test_changed_pairs_equal_exact_fractions() -> None:
     legal, filtered = (exact_by_fractions(plays) for plays in (dropped.plays_of(6, 3)[0], dropped.filtered_plays(6, 3)))
     changed = sum(a != b for row, other in zip(legal, filtered, strict=True) for a, b in zip(row, other, strict=True))
     assert 0 < changed < (len(all_layouts(6, 3)) - 1) ** 2
     assert oracle_answers.changed_pairs({}, 6, 3) == changed
 
 
-def test_truncated_chances() -> None:
+def test_truncated_chances_are_rescaled() -> None:
     chances = np.array([[0, 0.1, 0.4, 0.3, 0.2], [0, 1, 0, 0, 0]])
     assert oracle_answers.truncated(chances, 2) == pytest.approx(np.array([[0, 0, 4 / 7, 3 / 7, 0], [0, 1, 0, 0, 0]]))
     assert oracle_answers.truncated(chances, 5) == pytest.approx(chances)

@@ -211,7 +211,7 @@ def test_invalid_queries_are_refused(query: str, message: str) -> None:
 
 
 def test_missing_table_is_not_an_invalid_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both errors are KeyErrors."""
+    """MissingTableError is a KeyError, as is the error for an unknown name in a query."""
 
     def missing(*_: object) -> None:
         raise MissingTableError("no bearoff_two_sided/6x6 in warehouse")
@@ -224,8 +224,10 @@ def test_missing_table_is_not_an_invalid_query(monkeypatch: pytest.MonkeyPatch) 
 
 def test_answers_are_rounded_to_nine_digits() -> None:
     assert round_answer(1 / 3) == 0.333333333
-    assert (round_answer(10**19), round_answer("n-1")) == (10**19, "n-1")
-    assert (str(round_answer(-2.8e-17)), round_answer(1.8e-4 / 3)) == ("0.0", 6e-5)
+    assert round_answer(1.8e-4 / 3) == 6e-5
+    assert str(round_answer(-2.8e-17)) == "0.0"  # not -0.0
+    assert round_answer(10**19) == 10**19
+    assert round_answer("n-1") == "n-1"
 
 
 @each("values", [(), (0.5, 0.1, 10, 3)])
@@ -250,17 +252,25 @@ def test_quick_claims_are_found() -> None:
     assert set(READINGS) & HEAVY
 
 
-def test_counts_equal_those_by_listing() -> None:
-    """The test compares small cases."""
-    listed = [(a, b) for a in range(4) for b in range(4) if 1 <= a + b <= 3]
+def test_counts_of_layouts_equal_those_of_a_list() -> None:
+    listed = [(a, b) for a in range(4) for b in range(4) if 1 <= a + b <= 3]  # up to 3 checkers on 2 points
     assert counting.layouts(2, 3) == len(listed)
     assert counting.pairs(2, 3) == len(listed) ** 2
-    assert counting.full_layouts(2) == sum(a + b == 15 for a in range(16) for b in range(16))
     assert counting.pairs_with_empty(2, 3) == (len(listed) + 1) ** 2
-    assert counting.binomial(4, "1/2", 2, 3) == (6 + 4) / 16
-    assert counting.far_from_mean(4, "1/2", 2) == 2 / 16
+    assert counting.full_layouts(2) == sum(a + b == 15 for a in range(16) for b in range(16))
     assert counting.layouts(6, 15) + 1 == comb(21, 6)
+
+
+def test_binomial_chances_of_four_tosses() -> None:
+    assert counting.binomial(4, "1/2", 2, 3) == (6 + 4) / 16
+    assert counting.far_from_mean(4, "1/2", 2) == 2 / 16  # none or all four
+
+
+def test_rest_of_percentages() -> None:
     assert counting.rest_of_percent([50.5, 20, 0.5]) == 29
+
+
+def test_top_of_a_parabola_through_points() -> None:
     assert counting.parabola_top([0, 3], [-1, -4], 1) == 0
 
 
@@ -289,7 +299,7 @@ def test_chi_squared_tail_equals_printed_tables(degrees: int, total: float) -> N
 
 
 def test_small_jumps_and_diffusion_approach_the_live_cube() -> None:
-    """Both are solved on a grid; formulas of the live cube give the exact decision points."""
+    """The models are solved on a grid; formulas of the live cube give the exact decision points."""
     for name, exact in (("take", 5 / 29), ("cash", 20 / 29)):
         assert FORMULAS["drifting_point"](1.4, 1, 58, name) == pytest.approx(exact)
         assert FORMULAS["drifting_point"](1.4, 1, 50, name) != pytest.approx(exact, abs=1e-4)  # not on the grid

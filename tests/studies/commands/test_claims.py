@@ -37,15 +37,21 @@ def test_list_has_a_line_for_each_claim(root: Path) -> None:
     assert len(lines) == 1 + 24 + 5
 
 
-def test_filters_select_claims(root: Path) -> None:
+def test_names_select_claims(root: Path) -> None:
     lines = succeeds(root, "claims", "A12.luck", "A12.net").splitlines()
     assert lines[-3] == "6 claims: 2 reproduced, 4 corrected, 0 disagree, 0 open, 0 unreachable; 4 errata"
+
+
+def test_erratum_selects_corrected_claims(root: Path) -> None:
     errata = succeeds(root, "claims", "--erratum").splitlines()
     assert errata == succeeds(root, "claims", "--status", "corrected").splitlines()
     assert [line.split()[0] for line in errata[1:7]] == [
         *("A12.luck-of-snowie-21", "A12.luck-of-snowie-23", "A12.total-luck", "A12.net-skill", "A12.net-skill-mwc"),
         "A12.wins-by-errors",
     ]
+
+
+def test_status_and_kind_select_claims(root: Path) -> None:
     both = succeeds(root, "claims", "--status", "corrected", "--status", "reproduced").splitlines()
     assert both[-4] == "22 claims: 11 reproduced, 11 corrected, 0 disagree, 0 open, 0 unreachable; 11 errata"
     twice = succeeds(root, "claims", "--kind", "published_twice").splitlines()
@@ -123,7 +129,7 @@ def test_claims_are_computed_only_with_recompute(root: Path, tmp_path: Path) -> 
 
 
 def test_unknown_claims_are_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are refused before anything is computed."""
+    """The error comes before anything is computed."""
     monkeypatch.setattr(claims, "WHOLE", DATASET.smallest)
     for name in ("A14", "A12.colour", "A1", "colour", ""):
         message = error_of(run(memory_path, "claims", name), 2)

@@ -19,7 +19,7 @@ from bgdata.studies.kinds.race_rules_compute import SEARCH_PAIRS, formula, searc
 from bgdata.studies.race_rules import NAMES, RULES, Penalties
 from bgdata.studies.race_scores import is_tested
 from bgdata.studies.race_search import STARTS, FoundRule
-from tests.reference import race_rules as twin
+from tests.reference import race_rules as reference
 from tests.subtests import each
 
 CHECKERS = 6
@@ -62,7 +62,7 @@ def rows(root: Path) -> list[Row]:
         ).fetchall()
 
 
-@each("rule", list(twin.BY_LAYOUT))
+@each("rule", list(reference.BY_LAYOUT))
 @each(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
 def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighting: str, part: str) -> None:
     exact = TwoSidedTable(bgdata.open_warehouse(root).open("bearoff_two_sided", "6x6"))
@@ -77,7 +77,7 @@ def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighti
         taken = 2 * equities.opponent_owned
         margins = (min(taken, 1) - equities.centered, min(taken, 1) - equities.owned, 1 - taken)
         occurrences += count
-        for n, (margin, acts) in enumerate(zip(margins, twin.BY_LAYOUT[rule](own, other), strict=True)):
+        for n, (margin, acts) in enumerate(zip(margins, reference.BY_LAYOUT[rule](own, other), strict=True)):
             if abs(margin) > 1e-6 and acts != (margin > 0):
                 lost[n] += count * abs(margin)
                 wrong[n] += count * (abs(margin) > 1e-5)
@@ -123,7 +123,8 @@ def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
 
 
 def test_found_rules_are_the_best_of_their_family_in_training(rows: list[Row]) -> None:
-    """They are the best on the training half, for equal weights and in play."""
+    """The search used the training half of the pairs: one rule for equal weights, one for pairs as they occur in
+    play."""
     lost: defaultdict[tuple[str, str], float] = defaultdict(float)
     for rule, weighting, part, _, loss, _ in rows:
         lost[weighting, rule] += loss if part == "all" else -loss

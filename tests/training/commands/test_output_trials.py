@@ -36,12 +36,12 @@ def test_means_are_of_independent_games() -> None:
     assert value_of({"gammon_share": 0.0}, "gammon_share") == 0.0
 
 
-def test_picture(small_root: Path, tmp_path: Path) -> None:
+def test_picture_is_written(small_root: Path, tmp_path: Path) -> None:
     result = run(small_root, *SMALL, "--plot", tmp_path / "a.png")
     assert result.stderr.splitlines()[-1] == f"wrote {tmp_path / 'a.png'}"
     assert (tmp_path / "a.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_wrong_numbers(tmp_path: Path) -> None:
+def test_wrong_numbers_are_refused(tmp_path: Path) -> None:
     message = error_of(run(tmp_path, "train", "output-trials", "--test-games", "3"), 2)
     assert message == "expected an even number of test_games from 4 to 2^31 - 2, got 3"

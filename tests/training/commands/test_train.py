@@ -265,7 +265,7 @@ def test_invalid_labels_are_refused(warehouse: Warehouse, arguments: list[str], 
 
 
 def test_sl_trains_by_pytorch(warehouse: Warehouse) -> None:
-    """It is another version of the same name, whose recipe contains the platform; the same command finds it built."""
+    """The recipe of the version contains the platform, and the same command finds it built."""
     pytest.importorskip("torch", reason="PyTorch is an extra")
     from bgdata.training.supervised.torch_trainer import platform_name
 
@@ -325,7 +325,7 @@ def test_turn_input_data_equal_the_table(small_root: Path) -> None:
     assert rows == json.loads(succeeds(small_root, "query", query, "--format", "json"))
 
 
-def test_picture_of_turn_input(small_root: Path, tmp_path: Path) -> None:
+def test_picture_of_turn_input_is_written(small_root: Path, tmp_path: Path) -> None:
     pictures = [tmp_path / f"{name}.png" for name in "ab"]
     for picture in pictures:
         result = run(small_root, *TURNS, "--plot", picture)

@@ -170,7 +170,7 @@ def test_counts_that_cannot_be_kept_are_counted_again(
 
 @pytest.mark.usefixtures("reads")
 def test_rows_that_changed_since_they_were_counted_are_named(tmp_path: Path) -> None:
-    """This also holds where the rows are legal: a pool would contain too few rows, or a row of another split."""
+    """Legal rows are named too: a pool would contain too few rows, or a row of another split."""
     version = write_labels(tmp_path, CONTACT, label_boards())
     feed = small_blocks(bgdata.open_warehouse(tmp_path))
     boards = label_boards().copy()

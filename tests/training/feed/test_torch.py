@@ -25,7 +25,7 @@ def feed(tmp_path: Path) -> Feed:
     return warehouse.batches("gnubg_training", seed=1, batch_size=100, features="tesauro-196", epochs=2)
 
 
-def test_without_pytorch_there_is_one_line(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pytorch_gives_a_one_line_error(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "bgdata.training.feed.torch", raising=False)
     with pytest.raises(MissingExtraError, match=r'expected torch .*, found none; try: .*"bgdata-backgammon\[torch\]"$'):
@@ -73,7 +73,7 @@ def test_ranks_share_the_batches_out(feed: Feed) -> None:
         feed.torch(3, 3)
 
 
-def test_a_run_goes_on_from_a_batch_of_tensors(feed: Feed, tmp_path: Path) -> None:
+def test_run_goes_on_from_a_batch_of_tensors(feed: Feed, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     batches = list(feed.torch())
     state = feed.state_after(batches[4])

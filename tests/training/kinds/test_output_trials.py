@@ -21,7 +21,7 @@ SMALL = DATASET.smallest
 DIGEST = "bca8e60d9a3f6f53f14ed7e0426ae4b2985e488d37e41a2e1a2c15dcccebc2da"  # digest of SMALL on any machine
 
 
-def test_digest(small_root: Path) -> None:
+def test_digest_is_unchanged(small_root: Path) -> None:
     """The digest changes if any table changes; then raise the revision."""
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     assert table.manifest.digest == DIGEST
@@ -36,7 +36,7 @@ def test_digest_on_one_thread_and_after_a_kill(memory_path: Path, monkeypatch: p
         assert warehouse.build(DATASET.name, SMALL, progress=ReportKiller(99)).manifest.digest == DIGEST
 
 
-def test_rows_are_those_of_the_networks(small_root: Path) -> None:
+def test_rows_equal_games_of_the_networks(small_root: Path) -> None:
     """The test repeats the games of self-play and the tests of the last row, which follows fewer games; each row is
     tested with dice of its own."""
     rows = bgdata.open_warehouse(small_root).rows("from output_trials where games = 5")
@@ -79,7 +79,7 @@ def test_statistics_are_of_the_last_half(small_root: Path) -> None:
         ({"test_games": 2}, "expected an even number of test_games from 4 to 2^31 - 2, got 2"),
     ],
 )
-def test_parameters_that_cannot_be(changes: dict[str, float], error: str) -> None:
+def test_impossible_parameters_are_refused(changes: dict[str, float], error: str) -> None:
     with pytest.raises(InvalidParameterError) as caught:
         DATASET.check_parameters(SMALL.with_changes(changes))
     assert str(caught.value) == error

@@ -152,19 +152,24 @@ def test_verify_plays_test_games_again(small_root: Path) -> None:
         check_sample(DATASET, *opened(small_root), rows, np.random.default_rng(0))
 
 
-def test_damage_is_found(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("array", "place", "value"), [("tests", (1, 0), 0.5), ("weights", slice(-60, None), 30_000)])
+def test_damage_is_found(small_root: Path, array: str, place: Any, value: float) -> None:
     table, inputs = opened(small_root)
-    for name, place, value in (("tests", (1, 0), 0.5), ("weights", slice(-60, None), 30_000)):
-        values = np.array(table.array(name))
-        values[place] = value
-        with pytest.raises(CheckFailedError, match=r"points per game within 0\.0000, as in the first 20 test games"):
-            check_sample(DATASET, Corrupted(table, name, read_only(values)), inputs, 50, np.random.default_rng(0))
-    monkeypatch.setattr(network_compute, "MIN_GAMES", 10)
-    check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
+    values = np.array(table.array(array))
+    values[place] = value
+    with pytest.raises(CheckFailedError, match=r"points per game within 0\.0000, as in the first 20 test games"):
+        check_sample(DATASET, Corrupted(table, array, read_only(values)), inputs, 50, np.random.default_rng(0))
+
+
+def test_results_of_some_test_games_are_compared_with_a_margin(
+    small_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network_compute, "MIN_GAMES", 10)  # the sample repeats 10 of the 20 games
+    check_sample(DATASET, *opened(small_root), 1, np.random.default_rng(0))
 
 
 def test_named_versions_give_the_same_network(untaught: Warehouse) -> None:
-    """Named versions are not inputs; a source of several versions is one source."""
+    """Named versions are no inputs of the recipe."""
     names = {kind: "/".join(next(untaught.versions(kind)).folder.parts[-3:]) for kind in ("network", "selfplay_labels")}
     changes = {
         "start": names["network"],
@@ -175,9 +180,15 @@ def test_named_versions_give_the_same_network(untaught: Warehouse) -> None:
     assert set(DATASET.inputs(pinned)) == {"one_sided", "gammon"}
     table = untaught.build(DATASET.name, pinned)
     assert table.manifest.digest == DIGEST
-    two, one = SupervisedParameters.parse("labels", "a/b+a/c:2 d/e")
-    assert two == WeightedLabels((VersionRef("a", "b"), VersionRef("a", "c")), 2.0)
-    assert (str(two), str(one), one.weight) == ("a/b+a/c:2", "d/e:1", 1.0)
+
+
+def test_sources_of_labels_are_parsed() -> None:
+    """`+` joins versions of one source; a number after `:` is its weight."""
+    two_versions, one_version = SupervisedParameters.parse("labels", "a/b+a/c:2 d/e")
+    assert two_versions == WeightedLabels((VersionRef("a", "b"), VersionRef("a", "c")), 2.0)
+    assert str(two_versions) == "a/b+a/c:2"
+    assert one_version == WeightedLabels((VersionRef("d", "e"),), 1.0)
+    assert str(one_version) == "d/e:1"
 
 
 def test_verify_without_the_start_checks_the_rest(untaught: Warehouse) -> None:

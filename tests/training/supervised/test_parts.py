@@ -1,4 +1,4 @@
-"""Parts of the contact positions: k-means against a slow twin in fractions, and the examples of each network."""
+"""Parts of the contact positions: k-means against a reference in fractions, and the examples of each network."""
 
 from __future__ import annotations
 
@@ -84,12 +84,13 @@ def test_inputs_are_whole_numbers(labels: Labels) -> None:
 
 
 def test_nearest_centre_is_exact(labels: Labels) -> None:
-    """Of equal distances the first centre counts."""
+    """Centres 0 and 2 are equal, and ties go to the first."""
     values = integer_inputs(labels.boards[:40])
     centres = np.stack([values[3], values[11], values[3], values[20]])
     for row, part in enumerate(nearest(values, centres).tolist()):
         distances = [
-            sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(values[row], each, strict=True)) for each in centres
+            sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(values[row], centre, strict=True))
+            for centre in centres
         ]
         assert distances.index(min(distances)) == part
 
@@ -127,7 +128,9 @@ def test_k_means_reduces_distances(labels: Labels) -> None:
 def test_parts_by_hand_follow_themes(labels: Labels) -> None:
     boards, values = labels.boards, integer_inputs(labels.boards)
     one, classes, themes, *_ = arms_of((2,), Examples(labels.boards, labels.targets), SEED)
-    assert (one.size, classes.size, themes.size) == (1, 2, 12)
+    assert one.size == 1
+    assert classes.size == 2
+    assert themes.size == 12
     assert not one.parts(boards, values).any()
     assert np.array_equal(classes.parts(boards, values) == 1, position_classes(boards) == PositionClass.CONTACT)
     assert np.array_equal(themes.parts(boards, values), position_themes(boards))

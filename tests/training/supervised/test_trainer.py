@@ -76,7 +76,7 @@ def learn(
 @pytest.mark.parametrize("input_set", list(InputSet))
 @pytest.mark.parametrize("batch", [7, 64])
 def test_sparse_inputs_equal_the_input_set(input_set: InputSet, batch: int) -> None:
-    """They are equal to the last bit, by position and by input."""
+    """Sparse inputs by position and by input are equal to the last bit."""
     boards = np.ascontiguousarray(sample_boards()[:200])
     expected = encode(input_set, boards) / np.float32(64)
     found = []
@@ -115,7 +115,7 @@ def test_sparse_inputs_have_room_for_the_fullest_board(input_set: InputSet) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("number", [0, 1, 3])  # also two and three hidden layers
-def test_gradients_of_the_twin_equal_finite_differences(number: int, squared: bool) -> None:
+def test_gradients_of_the_reference_equal_finite_differences(number: int, squared: bool) -> None:
     which = 2
     layers, given = unpacked(random_floats(number, size=3), which), examples(which, 5)
     boards, targets = given.boards.tolist(), given.targets.tolist()
@@ -208,7 +208,7 @@ def test_averages_equal_plain_means_at_first(trainer: str, tolerance: float, kee
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_results_do_not_depend_on_threads(optimizer: str) -> None:
-    """They are equal to the last bit, including the state of Adam, with more units than fit in a block."""
+    """Weights and the state of Adam are equal to the last bit, with more units than fit in a block."""
     recipe = SupervisedRecipe(batch_size=16, optimizer=optimizer, learning_rate=0.01)
     results = []
     for count in (1, 2):

@@ -168,7 +168,7 @@ def test_build_of_kinds_made_by_other_commands_is_refused(tmp_path: Path, name: 
 
 @pytest.mark.parametrize("command", ["build", "rebuild", "verify"])
 def test_empty_kind_is_refused(small_root: Path, tmp_path: Path, command: str) -> None:
-    """It may come from an unset variable of a script."""
+    """An unset variable of a script gives an empty argument."""
     root = small_root if command == "verify" else tmp_path
     assert error_of(run(root, command, ""), 2).startswith("expected a kind of dataset, got ''")
 
@@ -187,7 +187,7 @@ def test_large_builds_ask_first(
 
 
 def test_notes_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """This holds even for an input of many tables."""
+    """Many tables need the same input here."""
     for _ in range(2):
         with progress_bars() as progress:
             for text in ("one: already built", "two: built", "one: already built"):

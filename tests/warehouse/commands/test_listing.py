@@ -65,7 +65,7 @@ def test_text_and_data_agree(small_root: Path, name: str) -> None:
         assert f"  {row['name']} " in shown or f"  {row['name']}\n" in shown
 
 
-def test_views_have_their_origins(small_root: Path) -> None:
+def test_explain_names_the_origins_of_a_view(small_root: Path) -> None:
     shown = succeeds(small_root, "explain", "games")
     for kind in bgdata.all_kinds().values():
         is_games = "games" in {shape.name for shape in kind.tables}

@@ -70,7 +70,8 @@ def test_output_format_by_file_ending(small_root: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_query_that_fails_late_keeps_the_old_file(small_root: Path, tmp_path: Path, form: str) -> None:
-    """The test runs in a separate process, because DuckDB sometimes hangs in such a COPY."""
+    """The error comes after thousands of rows. The query runs in a separate process, because DuckDB sometimes hangs
+    in such a COPY."""
     path = tmp_path / "x"
     path.write_text("before")
     sql = "select case when range = 9000 then error('late') else range end from range(10000)"
@@ -167,7 +168,7 @@ def test_devices_and_pipes_are_not_replaced(small_root: Path, tmp_path: Path) ->
 
 
 def test_queries_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They leave none, neither in a folder without a warehouse nor in the current folder."""
+    """There is no warehouse, and the current folder stays empty."""
     place = tmp_path / "empty"
     place.mkdir()
     monkeypatch.chdir(place)

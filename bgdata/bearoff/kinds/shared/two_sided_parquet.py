@@ -2,9 +2,10 @@
 
     DIR/on_roll_checkers=7/part-0.parquet
 
-A part contains some players on roll against all opponents, with the columns of `table.parquet`. Layouts are numbered by
-their checkers first, so a partition is a range of indexes. Each part is written aside and renamed, and names its
-version. A hidden file next to a part contains the part's SHA-256, so a stopped run can resume and report damaged parts.
+A part contains a range of players on roll against all opponents, with the columns of `table.parquet`. Layouts are
+numbered by their checkers first, so a partition is a range of indexes. Each part is written aside and renamed, and
+names its version. A hidden file next to a part contains the part's SHA-256, so a stopped run can resume and report
+damaged parts.
 """
 
 from __future__ import annotations
@@ -57,8 +58,9 @@ def parts_of(points: int, checkers: int) -> list[Part]:
 
 
 def write_parts(table: TwoSidedTable, folder: Path, progress: Progress) -> int:
-    """Write the parts that are missing in a folder; returns their number. Raises UsageError for a folder with other
-    Parquet files, TooLargeError if the disk has no room, DigestMismatchError for a damaged row, and StorageError."""
+    """Write the parts that are missing in a folder; returns their number. Raises UsageError if the folder contains
+    other Parquet files, TooLargeError if the disk has no room, DigestMismatchError if a row is damaged, and
+    StorageError if a file cannot be written."""
     parts = parts_of(table.points, table.checkers)
     with hold_lock(folder / ".lock", lambda: progress.note(f"another process is writing into {folder}; waiting")):
         missing = missing_parts(table, parts, folder)
@@ -81,7 +83,7 @@ def write_parts(table: TwoSidedTable, folder: Path, progress: Progress) -> int:
 
 
 def rows_of(table: TwoSidedTable, parts: list[Part]) -> int:
-    """Number of rows of some parts."""
+    """The number of rows in `parts`."""
     return sum(part.end - part.begin for part in parts) * len(table.stored)
 
 

@@ -92,8 +92,8 @@ class Parts:
         return 0
 
     def restore(self, window: Window, done: int, first: int) -> None:
-        """Fill the cells of a window from batches `first` to `done` that later batches depend on. `first` is the
-        number of the window's first batch. Raises CorruptFileError or DigestMismatchError."""
+        """Fill the cells of a window from batches `first` to `done` that later batches depend on. `first` is the number
+        of the window's first batch. Raises CorruptFileError or DigestMismatchError if a file is damaged."""
         batches = window.batches()
         for n in range(max(first, done - NEEDED), done):
             folder = self._folder(n + 1)
@@ -167,7 +167,7 @@ class Parts:
         return values
 
     def rows(self, window: Window, layer: int) -> Iterator[tuple[int, NDArray[Any]]]:
-        """The rows of a layer whose pairs are all solved, as `two_sided.layer_rows` yields them. Raises the same
+        """Yield the rows of a layer whose pairs are all solved, in the form of `two_sided.layer_rows`. Raises the same
         exceptions as `take`."""
         found = [(columns[0], self.take(window, group, layer)) for group, columns in enumerate(self._groups)]
         yield from two_sided.layer_rows(window, layer, found, self._scale)
@@ -202,7 +202,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def clear_parts(job: Job) -> None:
-    """Delete all that a killed build left."""
+    """Delete all files that a killed build left."""
     for folder in job.folder.glob("checkpoint*"):
         remove_folder(folder)
 

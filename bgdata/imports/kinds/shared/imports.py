@@ -1,8 +1,7 @@
-"""What imported kinds share: their source files, the quarantine, and rows with one position each.
+"""Parts that imported kinds share: their source files, the quarantine, and rows with one position each.
 
 Arrays hold everything, as in computed kinds, and the Parquet files are made from them. Each row records its file (an
-index into `sources`) and its line.
-"""
+index into `sources`) and its line."""
 
 from __future__ import annotations
 
@@ -77,7 +76,7 @@ class ImportParameters(Parameters):
     @classmethod
     def of_files(cls, files: Sequence[Path], name: str | None = None) -> Self:
         """Parameters with the given name, or with the names of all files and folders joined by `-and-`, shortened if
-        too long. Raises InvalidParameterError."""
+        too long. Raises InvalidParameterError for an invalid name."""
         if name is None:
             names = {path.name: name_of_file(path.name) for path in files}
             for file, found in names.items():
@@ -90,7 +89,7 @@ class ImportParameters(Parameters):
 
     @classmethod
     def from_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """Override `Parameters`: early imports of gnubg's files have a class instead of a name."""
+        """Override `Parameters`: early imports of gnubg's files have a class in place of a name."""
         if set(values) == {"position_class"}:
             values = {"name": values["position_class"]}
         return super().from_manifest(values)
@@ -104,7 +103,7 @@ def name_of_file(name: str) -> str:
 
 
 def shorten(name: str) -> str:
-    """The name; if too long, its beginning and a hash of the whole."""
+    """The name; if it is too long, its beginning and a hash of the whole."""
     if len(name) <= LONGEST_NAME:
         return name
     mark = hashlib.sha256(name.encode()).hexdigest()[:8]
@@ -112,8 +111,8 @@ def shorten(name: str) -> str:
 
 
 class FileImport(ImportedDataset[ImportParameters]):
-    """A kind whose files are read into arrays; lines that break a rule are quarantined. Subclasses name the reader and
-    the arrays."""
+    """Base of kinds whose files are read into arrays; lines that break a rule are quarantined. Subclasses name the
+    reader and the arrays."""
 
     address: ClassVar[str] = ""  # where the files are published
     side_tables: ClassVar[tuple[TableShape, ...]] = (QUARANTINE,)
@@ -136,12 +135,12 @@ class FileImport(ImportedDataset[ImportParameters]):
             raise UsageError(f"expected at most {MAX_FILES:,} files at once, got {len(files):,}")
 
     def estimate(self, _parameters: ImportParameters) -> Estimate:
-        """Unknown before the files are read."""
+        """None: the size is unknown before the files are read."""
         return Estimate(0, 0, 0)
 
 
 class PositionImport(FileImport):
-    """An imported kind with one position per row, with or without chances. Its items are lines."""
+    """Base of imported kinds with one position per row, with or without chances. Their items are lines."""
 
     computed_by = "positions"
     part_items = 4_000_000

@@ -1,4 +1,4 @@
-"""Turns files into arrays and rows, for every imported kind."""
+"""Reads files into arrays and rows, for every imported kind."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _REFERENCE = re.compile(r", see line \d+$")  # ends the reason of a line quarant
 
 
 class FileImportComputation(ImportedComputation[ImportParameters]):
-    """Reads files into arrays and quarantines lines that break a rule."""
+    """Base of computations that read files into arrays and quarantine lines that break a rule."""
 
     kind: FileImport
     sample: ClassVar[tuple[str, str]]  # the name and content of a small file to import in tests
@@ -46,11 +46,11 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         return Source(self.raw_file(path, facts), content)
 
     def holds(self, _path: Path) -> bool:
-        """Whether a file of a folder is of this kind, for kinds that are told by content."""
+        """Whether a file in a folder is of this kind. Only kinds that recognise their files by content say False."""
         return True
 
     def raw_file(self, path: Path, facts: FileFacts) -> RawFile:
-        """What is recorded of a file."""
+        """The record of a file for the manifest."""
         address = self.kind.address if self.is_published(facts.content_sha256) else ""
         return RawFile(path.name, **vars(facts), address=address, licence=self.kind.licence)
 
@@ -74,7 +74,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
             )
 
     def check_rows(self, parts: Sequence[Mapping[str, Array]], has_rows: Sequence[bool], job: Job) -> None:
-        """Name the files of a version in parts that have no row. Raises NoRowsError where none of them has one."""
+        """Name the files that have no row. Raises NoRowsError if no file has one."""
         names = [unpacked_name(source.file.name) for source in job.files]
         if not any(has_rows):
             raise NoRowsError(no_rows_text(names, parts))
@@ -103,7 +103,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         return ends | common_reasons(_reason_counts(computed.arrays))
 
     def joined_statistics(self, parts: Sequence[tuple[int, Mapping[str, float]]]) -> Mapping[str, float]:
-        """Sums of all figures. Reasons that are common in a part are counted one by one."""
+        """The sums of all figures of the parts. Reasons that are common in a part are counted one by one."""
         sums = Counter[str]()
         for _, figures in parts:
             sums.update({name: int(value) for name, value in figures.items()})
@@ -112,7 +112,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
 
 
 class WholeFilesComputation(FileImportComputation):
-    """Keeps all rows of all files in memory. Subclasses name the reader and the arrays."""
+    """Base of computations that keep all rows of all files in memory. Subclasses name the reader and the arrays."""
 
     @abstractmethod
     def parse(self, source: Source) -> Intake:
@@ -128,7 +128,8 @@ class WholeFilesComputation(FileImportComputation):
         """The arrays of all files, except `source`, `line` and the quarantine."""
 
     def compute(self, build: Build[ImportParameters]) -> None:
-        """Raise NoRowsError; with `strict`, CheckFailedError if a line breaks a rule."""
+        """Compute a version. Raises NoRowsError if no file has a row, and, if the build is strict, CheckFailedError if
+        a line breaks a rule."""
         job = build.job
         job.progress.start(f"{job.title}: reading", len(job.files), "files")
         intakes = []
@@ -145,7 +146,7 @@ class WholeFilesComputation(FileImportComputation):
 
 
 def _reason_counts(arrays: Mapping[str, Array]) -> Counter[str]:
-    """How often each reason is given, other lines not told apart."""
+    """How often each reason is given; reasons that differ only in the number of another line count as one."""
     found = Counter[str]()
     for rows in row_slices(len(arrays["quarantine_line"]), 1 << 16):
         for entry in text_column(arrays, "quarantine_reason", rows).value_counts():
@@ -154,7 +155,7 @@ def _reason_counts(arrays: Mapping[str, Array]) -> Counter[str]:
 
 
 def common_reasons(reasons: Counter[str]) -> dict[str, int]:
-    """The figures of the most frequent reasons, and of all others together."""
+    """The figures of the most frequent reasons, and of all other reasons together."""
     others = reasons.pop(OTHER_REASONS, 0)
     common = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:MAX_REASONS]
     others += reasons.total() - sum(count for _, count in common)
@@ -163,7 +164,8 @@ def common_reasons(reasons: Counter[str]) -> dict[str, int]:
 
 
 def set_aside(arrays: Mapping[str, Array], *, with_references: bool = False) -> Iterator[tuple[str, Quarantined]]:
-    """Files and quarantined lines, in order; without lines that refer to another line, unless these are requested."""
+    """Quarantined lines with their files, in order. Lines that refer to another line are included only if
+    `with_references` is true."""
     for row, line in enumerate(arrays["quarantine_line"]):
         reason = text_column(arrays, "quarantine_reason", slice(row, row + 1))[0].as_py()
         if with_references or not refers_to_other_line(reason):
@@ -194,7 +196,7 @@ def no_rows_text(sources: Sequence[str], parts: Sequence[Mapping[str, Array]]) -
 
 
 def row_slices(count: int, size: int) -> Iterator[slice]:
-    """All rows in slices of at most this size; one of no rows where there are none."""
+    """Slices of at most `size` rows that cover all rows; a single empty one if there are no rows."""
     for start in range(0, max(count, 1), size):
         yield slice(start, min(count, start + size))
 
@@ -217,7 +219,7 @@ def rejected_arrays(rejects: Sequence[tuple[int, Quarantined]]) -> dict[str, Arr
 
 
 def source_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
-    """The columns `source` and `line` of some rows."""
+    """The columns `source` and `line` of the rows in `rows`."""
     names = chosen_texts(text_column(arrays, "sources"), arrays["source"][rows].astype(np.int32))
     return {"source": names, "line": pa.array(arrays["line"][rows])}
 

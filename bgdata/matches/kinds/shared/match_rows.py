@@ -1,4 +1,4 @@
-"""The rows of one replayed match, and how the same match is known again in another file."""
+"""The rows of one replayed match, and how the same match is recognised in another file."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from bgdata.selfplay.kinds.shared.games_compute import OWNERS
 from bgdata.store.arrays import Array
 
 MAX_MOVES = 4
+BOARD_LENGTH = 26
 NO_MOVE = (-1, -1, -1)
 FEW_ROLLS = 10  # with fewer, matches are the same only between players of the same names
 PLAYED = (TurnKind.PLAY, TurnKind.DOUBLE)  # what every format records in the same way
 NAN = math.nan
 
 
-class Said(NamedTuple):
-    """A row of what a file says of a turn, the index of the turn in its match; `values` are the value and five chances,
-    NaN where unknown."""
+class ForeignAnalysis(NamedTuple):
+    """A row of what a file says of a turn. `turn` is the index of the turn in its match; `values` are the value and
+    five chances, NaN if unknown."""
 
     turn: int
     subject: int
@@ -43,12 +44,21 @@ class Said(NamedTuple):
     is_mwc: bool
 
 
+class Step(NamedTuple):
+    """A play or double of a game: the player, and the sorted dice and the board after it, as bytes."""
+
+    player: int
+    content: bytes
+
+
 @dataclass
 class MatchRows:
-    """The rows of one match. `match` has no games any more; `games` have no number of their match yet."""
+    """The rows of one match. The games of `match` are without their turns; `games` do not have the number of their
+    match yet; `steps` are the plays and doubles of each game."""
 
     match: Match
     played: str
+    steps: list[list[Step]] = field(default_factory=list)
     games: list[tuple[int, ...]] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)  # turns up to the end of each game
     boards: Array = field(default_factory=lambda: np.zeros((0, 26), np.int8))
@@ -56,25 +66,25 @@ class MatchRows:
     moves: Array = field(default_factory=lambda: np.zeros((0, MAX_MOVES, 3), np.int8))
     plays: list[str] = field(default_factory=list)
     notes: list[tuple[int, Note]] = field(default_factory=list)  # (game, note)
-    said: list[Said] = field(default_factory=list)
+    analyses: list[ForeignAnalysis] = field(default_factory=list)
     files: int = 1  # in which the match is
 
     def add(self, other: MatchRows, source: str) -> None:
-        """Take over what another file says of the same match."""
+        """Add what another file says of the same match."""
         self.files += 1
         self.notes.append((0, Note(1, f"the same match is in {source}")))
-        if not other.said:
+        if not other.analyses:
             return
         places = {key: turn for turn, key in enumerate(self.turn_keys())}
         moved = [places.get(key) for key in other.turn_keys()]
-        known = {(each.turn, each.subject, each.analyst, each.choice) for each in self.said}
-        for each in other.said:
+        known = {(each.turn, each.subject, each.analyst, each.choice) for each in self.analyses}
+        for each in other.analyses:
             turn = moved[each.turn]
             if turn is not None and (turn, each.subject, each.analyst, each.choice) not in known:
-                self.said.append(each._replace(turn=turn))
+                self.analyses.append(each._replace(turn=turn))
 
     def turn_keys(self) -> Iterator[tuple[object, ...]]:
-        """What tells the turns apart in every format."""
+        """Keys that distinguish the turns of the match in every format."""
         begin = 0
         for game, end in enumerate(self.ends):
             for turn in range(begin, end):
@@ -85,7 +95,7 @@ class MatchRows:
 
 @dataclass(frozen=True)
 class MatchRowsFile(Intake):
-    """The rows of the matches of a file of this name."""
+    """The rows of the matches of a file with this name."""
 
     name: str
     matches: tuple[MatchRows, ...]
@@ -103,7 +113,9 @@ def file_rows(file: ReplayedFile, name: str) -> MatchRowsFile:
 
 def match_rows(match: Match, replays: Sequence[Sequence[ReplayedTurn]]) -> MatchRows:
     """The rows of a match with the turns of its games."""
-    found = MatchRows(replace(match, games=()), played_hash(match, replays))
+    steps = [played_steps(replayed) for replayed in replays]
+    bare = tuple(replace(game, turns=()) for game in match.games)
+    found = MatchRows(replace(match, games=bare), played_hash(match, steps), steps)
     entries = [entry for replayed in replays for entry in replayed]
     for number, (game, missing, replayed) in enumerate(zip(match.games, breaks(match), replays, strict=True)):
         found.games.append(_game_row(match, game))
@@ -115,7 +127,7 @@ def match_rows(match: Match, replays: Sequence[Sequence[ReplayedTurn]]) -> Match
     padded = [[*each, *[NO_MOVE] * (MAX_MOVES - len(each))] for each in moves]
     found.moves = np.array(padded, np.int8).reshape(-1, MAX_MOVES, 3)
     found.plays = [sys.intern(str(entry.play)) if entry.play else "" for entry in entries]
-    found.said = [each for turn, entry in enumerate(entries) for each in said_of(turn, entry)]
+    found.analyses = [each for turn, entry in enumerate(entries) for each in foreign_analyses_of(turn, entry)]
     return found
 
 
@@ -132,7 +144,7 @@ def _turn_row(entry: ReplayedTurn) -> tuple[int, ...]:
 
 
 def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
-    """The checker moves of a turn as written, with hits from the board if the format lacks them."""
+    """The checker moves of a turn as written, with hits from the board if the format does not record them."""
     unhit = set(entry.play.hit_points if entry.play else ())
     moves = []
     for move in entry.turn.checker_moves:
@@ -142,27 +154,35 @@ def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
     return moves
 
 
-def played_hash(match: Match, replays: Iterable[Sequence[ReplayedTurn]]) -> str:
+def played_steps(replayed: Sequence[ReplayedTurn]) -> list[Step]:
+    """The plays and doubles of a game."""
+    found = []
+    for entry in replayed:
+        turn = entry.turn
+        if turn.kind not in PLAYED or (turn.kind is TurnKind.PLAY and entry.play is None):
+            continue
+        after = entry.play.after_play if entry.play else entry.position
+        found.append(Step(turn.player, bytes(sorted(turn.dice or ())) + np.array(after.board, np.int8).tobytes()))
+    return found
+
+
+def played_hash(match: Match, games: Iterable[Sequence[Step]]) -> str:
     """32 hexadecimal digits that depend on the rolls with their plays, the doubles and the length alone, not on names,
-    columns, or what only some formats record, such as resignations. With few rolls, on names too."""
+    columns, or what only some formats record, such as resignations. If there are few rolls, they depend on names
+    too."""
     found, rolls, first = hashlib.sha256(str(match.length).encode()), 0, None
-    for replayed in replays:
+    for steps in games:
         found.update(b"game")
-        for entry in replayed:
-            turn = entry.turn
-            if turn.kind not in PLAYED or (turn.kind is TurnKind.PLAY and entry.play is None):
-                continue
-            first = turn.player if first is None else first
-            after = entry.play.after_play if entry.play else entry.position
-            dice = sorted(turn.dice or ())
-            rolls += bool(dice)
-            found.update(bytes([turn.player ^ first, *dice]) + np.array(after.board, np.int8).tobytes())
+        for step in steps:
+            first = step.player if first is None else first
+            rolls += len(step.content) > BOARD_LENGTH
+            found.update(bytes([step.player ^ first]) + step.content)
     if rolls < FEW_ROLLS:
         found.update("\0".join(sorted(match.players)).encode(errors="replace"))
     return found.hexdigest()[:32]
 
 
-def said_of(turn: int, entry: ReplayedTurn) -> Iterator[Said]:
+def foreign_analyses_of(turn: int, entry: ReplayedTurn) -> Iterator[ForeignAnalysis]:
     """The rows of what a file says of a turn; plays get their usual notation."""
     for analysis in entry.turn.analyses:
         texts = [choice.text for choice in analysis.choices]
@@ -172,11 +192,11 @@ def said_of(turn: int, entry: ReplayedTurn) -> Iterator[Said]:
             found = (choice.equity, *(choice.chances or (None,) * 5))
             values = tuple(NAN if value is None else value for value in found)
             by = (SUBJECTS.index(analysis.subject), analysis.analyst, choice.level or analysis.level)
-            yield Said(turn, *by, number, text, choice.is_made, values, analysis.is_mwc)
+            yield ForeignAnalysis(turn, *by, number, text, choice.is_made, values, analysis.is_mwc)
 
 
 def play_texts(entry: ReplayedTurn, choices: Sequence[Choice]) -> list[str]:
-    """The plays of an analysis in the usual notation; one that is not legal as the file has it."""
+    """The plays of an analysis in the usual notation; an illegal play as the file writes it."""
     by_change: dict[tuple[tuple[int, int], ...], list[Play]] = {}
     for play in legal_plays(entry.position, roll_of(*entry.turn.dice or (1, 1))):
         by_change.setdefault(_change((move.start, move.end) for move in play.moves), []).append(play)
@@ -191,7 +211,7 @@ def play_texts(entry: ReplayedTurn, choices: Sequence[Choice]) -> list[str]:
 
 
 def _agreement(landings: set[int], play: Play) -> int:
-    """How well the hits of a play agree with the points that its moves land on."""
+    """A number that says how well the hits of a play agree with the points that its moves land on."""
     return len(play.hit_points & landings) - len(play.hit_points - landings)
 
 
@@ -204,6 +224,6 @@ def _change(moves: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 def written(moves: Sequence[RecordedMove]) -> str:
-    """Moves as text, for plays that are not legal."""
+    """Moves as a string, for plays that are not legal."""
     names = {BAR_POINT: "bar", 0: "off"}
     return " ".join("/".join(names.get(point, str(point)) for point in move[:2]) for move in moves)

@@ -30,7 +30,7 @@ class BenchmarkRows:
         return len(self["boards"])
 
     def batches(self, *columns: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        """Rows of one Parquet table, whose columns are in the given order."""
+        """Yield rows of one Parquet table, whose columns are in the given order."""
         table = pa.table({name: values for group in columns for name, values in group.items()})
         yield from table.combine_chunks().to_batches(max_chunksize=ROW_GROUP_ROWS) or [table.schema.empty_table()]
 
@@ -41,12 +41,12 @@ def nullable(values: Array, is_null: Array) -> pa.Array:
 
 
 def dice_columns(dice: Array) -> dict[str, Array]:
-    """`die1` and `die2` of int8[n, 2]."""
+    """The columns `die1` and `die2` of int8[n, 2] dice."""
     return {"die1": np.ascontiguousarray(dice[:, 0]), "die2": np.ascontiguousarray(dice[:, 1])}
 
 
 def decision_columns(rows: BenchmarkRows, seeds: pa.Array) -> dict[str, Any]:
-    """The columns of benchmark_decisions; columns that files lack are null."""
+    """The columns of `benchmark_decisions`; columns that files do not contain are null."""
     return {
         "decision": np.arange(len(rows), dtype=np.int32),
         "line": rows["lines"].astype(np.int32),
@@ -60,7 +60,7 @@ def decision_columns(rows: BenchmarkRows, seeds: pa.Array) -> dict[str, Any]:
 
 
 def play_columns(rows: BenchmarkRows) -> dict[str, Any]:
-    """The columns of benchmark_plays; columns that files lack are null."""
+    """The columns of `benchmark_plays`; columns that files do not contain are null."""
     return {
         "decision": rows["decisions"].astype(np.int32),
         "rank": rows["ranks"].astype(np.int16),

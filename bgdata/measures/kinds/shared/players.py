@@ -21,8 +21,8 @@ LONGEST_FILE = 40  # characters of a file name in the name of a variant
 
 
 def check_player_name(name: str) -> None:
-    """Raise InvalidParameterError unless the name is one that a player can have. That is letters, digits and `-`;
-    network/NAME; network/NAME/VERSION; an ONNX file; a file that starts an engine; or a Python callable module:name."""
+    """Raise InvalidParameterError unless `name` can be the name of a player: letters, digits and `-`; network/NAME;
+    network/NAME/VERSION; an ONNX file; a file that starts an engine; or a Python callable module:name."""
     named = rf"(network/)?-*[A-Za-z0-9][A-Za-z0-9-]*|network/[a-z0-9-]+/{VERSION.pattern}"
     if not (re.fullmatch(named, name) or is_callable(name) or (is_player_file(name) and name.isprintable())):
         raise InvalidParameterError(f"expected the name of a player, got {name!r}")
@@ -72,7 +72,7 @@ def luck_inputs() -> dict[str, tuple[str, Parameters]]:
 
 def source_input(place: VersionRef) -> Input:
     """A version, or the recipe of the smallest variant of a kind if `place` has no version. Raises
-    InvalidParameterError for another variant without a version."""
+    InvalidParameterError if it names another variant without a version."""
     kind = all_kinds()[place.kind]
     if not place.version and kind.slug(kind.smallest) != place.variant:
         raise InvalidParameterError(f"expected a version, such as {place}/r1-0123abcd, got {place}")

@@ -16,7 +16,8 @@ TABLES = {"turns", "training_games"}  # with a row for each turn of games
 
 
 class RowsOfGames(Dataset[P]):
-    """Base of kinds with the columns `corpus`, `pips` and `opponent_pips`, which files of older versions lack."""
+    """Base of kinds with the columns `corpus`, `pips` and `opponent_pips`, which are missing in files of older
+    versions."""
 
     def derived_columns(self, parameters: P) -> Mapping[str, str]:
         return derived_columns(self, parameters)
@@ -36,7 +37,7 @@ def has_games(kind: Dataset[Any]) -> bool:
 
 def corpus_name(kind: Dataset[P], parameters: P) -> str:
     """KIND/VARIANT of the games that the rows of a variant are from. Empty if there are none, or if the recipe of the
-    source between them is not known but only its version."""
+    source between them is unknown."""
     if has_games(kind):
         return f"{kind.name}/{kind.slug(parameters)}"
     inputs = kind.inputs(parameters)

@@ -28,11 +28,11 @@ from bgdata.selfplay.kinds.shared.games import ACTIONS, GAMES, TURNS
 from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Dataset
-from bgdata.store.handed import Settings
 from bgdata.store.job import Job
 from bgdata.store.parameters import Parameters
 from bgdata.store.shards import compute_shards, opened_once, ranges, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 P = TypeVar("P", bound=Parameters)
 TEXTS = ("network", "engine")  # arrays with one text for all rows
@@ -67,7 +67,7 @@ def turn_columns(
     games: Array, turns: Array, records: Array, boards: Array, classes: Array, plays: pa.Array
 ) -> dict[str, pa.Array]:
     """The columns of `turns` that all kinds store, without `corpus`, from turns of games, records[turns, 7] as in
-    TURN_ARRAYS, and plays as text."""
+    TURN_ARRAYS, and plays as strings."""
     player, action, on_roll, die1, die2, cube, owner = records.T
     return {
         "game": games.astype(np.int32),
@@ -88,13 +88,13 @@ def turn_columns(
 
 
 def corpus_column(kind: Dataset[P], parameters: P, count: int) -> dict[str, pa.Array]:
-    """The column `corpus` of some rows of a variant; null without games."""
+    """The column `corpus` for `count` rows of a variant; null if it has no games."""
     corpus = corpus_name(kind, parameters)
     return {"corpus": constant(corpus, "VARCHAR", count) if corpus else pa.nulls(count, pa.string())}
 
 
 def turn_places(first_turns: Array, rows: slice) -> tuple[Array, Array]:
-    """(game, number of the turn in its game) of some turns."""
+    """The games of turns, and the numbers of the turns in their games."""
     places = np.arange(rows.start, rows.stop)
     games = np.searchsorted(first_turns, places, side="right") - 1
     return games, places - first_turns[games]
@@ -132,11 +132,9 @@ class Places(NamedTuple):
 
 
 def distinct_places(source: Table, part: range) -> Places:
-    """The distinct positions of some rows of a table, each at its first row. Finished games are included; they teach
-    nothing.
-
-    Splits come from the source where it has them, else from its games and seed, else from the position.
-    """
+    """The distinct positions of the rows of a table, or of a part of it, each at its first row. Positions of finished
+    games are included, although networks learn nothing from them. Splits come from the source if it has them, else from
+    its games and seed, else from the position."""
 
     def array(name: str) -> Array | None:
         return np.asarray(source.array(name)[part.start : part.stop]) if source.has_array(name) else None
@@ -181,12 +179,12 @@ class RowsComputation(Computation[P]):
             yield pa.record_batch(columns)
 
     def own_columns(self, _found: Mapping[str, Array], _computed: Computed[P]) -> dict[str, Any]:
-        """Columns of this kind alone, from some rows of its arrays."""
+        """The columns of this kind alone, for rows of its arrays."""
         return {}
 
 
 def shared_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, Any]:
-    """Columns of these rows from the arrays that several kinds have."""
+    """The columns from arrays that several kinds have, for the rows in `rows`."""
     columns: dict[str, Any] = {
         "row": arrays.get("rows", np.arange(rows.start, rows.stop, dtype=np.int32)),
         **position_columns(arrays["boards"]),
@@ -218,11 +216,8 @@ def file_classes(classes: Array) -> Array:
 
 def sample_rows(build: Build[Any], most: int) -> Array:
     """int64[n]: ascending rows of the turns of the games that a sample is made of, each the first of its position, at
-    most `most` of each class.
-
-    If there are more, those with the lowest hashes are taken, so a larger corpus keeps the choice from a smaller one,
-    or finds lower hashes. A shard looks at some rows.
-    """
+    most `most` of each class. If there are more, those with the lowest hashes are taken, so a larger corpus keeps the
+    choice from a smaller one, or finds lower hashes. Each shard reads a range of rows."""
     games = {"games": build.inputs["games"]}
     work = work_of(build, f"{__name__}:sample_shard", games, most=most)
     parts = ranges(len(games["games"].array("turn_boards")), SAMPLED_AT_ONCE)
@@ -230,7 +225,8 @@ def sample_rows(build: Build[Any], most: int) -> Array:
 
 
 def sample_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """`hashed_rows` of the turns begin to end - 1 of games: the lowest of each class."""
+    """The rows with the lowest hashes of each class, as `hashed_rows`, among the turns of games `begin` to before
+    `end`."""
     games = opened_once(open_games, settings)
     boards, classes = (np.asarray(games.array(name)[begin:end]) for name in ("turn_boards", "turn_classes"))
     return _lowest(hashed_rows(boards, classes, begin), int(settings["most"]))
@@ -242,15 +238,15 @@ def open_games(settings: Settings) -> Table:
 
 
 def hashed_rows(boards: Array, classes: Array, first: int) -> dict[str, Array]:
-    """Hashes uint64[n], rows int64[n] from the first one on, and classes of files uint8[n] of int8[n, 26] boards."""
+    """The hashes uint64[n], rows int64[n] from `first` on, and classes of files uint8[n] of int8[n, 26] boards."""
     return {
         "hashes": board_hashes(boards), "rows": np.arange(first, first + len(boards)), "classes": file_classes(classes)
     }  # fmt: skip
 
 
 def lowest_of(shards: Iterable[Mapping[str, Array]], most: int) -> Array:
-    """int64[n]: ascending rows of `hashed_rows`, those with the lowest hashes of each class; of equal positions the
-    first."""
+    """int64[n]: ascending rows of `hashed_rows` with the lowest hashes of each class; ties between equal positions go
+    to the first."""
     found: Mapping[str, Array] = {}
     for shard in shards:
         found = _lowest({name: np.concatenate([found.get(name, shard[name][:0]), shard[name]]) for name in shard}, most)

@@ -1,4 +1,4 @@
-"""What several kinds of rollouts share: the network, the settings, and the source of the positions."""
+"""Parts that several kinds of rollouts share: the network, the settings, and the source of the positions."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ SAMPLE = ", which holds turns of games; try: a position_sample of it, or --engin
 
 def source_input(source: VersionRef, recipe: Given, *, turns: bool = True) -> Input:
     """The input for a source of positions: its version, or a variant, whose parameters `recipe` contains unless it is
-    imported or a default. Raises InvalidParameterError for a source without positions; turns of games count unless
-    `turns` is false."""
+    imported or a default. Raises InvalidParameterError if the source has no positions; turns of games count as
+    positions unless `turns` is false."""
     kind = all_kinds().get(source.kind)
     arrays = [array.name for array in kind.arrays] if kind else []
     if kind is None or not has_positions(arrays, turns=turns):
@@ -59,15 +59,15 @@ def source_input(source: VersionRef, recipe: Given, *, turns: bool = True) -> In
 
 
 def check_splits(source: VersionRef) -> None:
-    """Raise InvalidParameterError for rollouts as a source of labels. Rollouts record no splits, and splits by position
-    would separate positions of one game."""
+    """Raise InvalidParameterError if the source of labels is a table of rollouts. Rollouts record no splits, and splits
+    by position would separate positions of one game."""
     if source.kind == "rollout_labels":
         raise InvalidParameterError(f"expected the table whose positions {source} rolled out, got {source} itself")
 
 
 def variant_input(kind: Dataset[Any], variant: str, recipe: Given) -> tuple[str, Parameters]:
-    """(kind, parameters) of a variant; `recipe` contains the parameters unless the variant is imported or a default.
-    Raises InvalidParameterError."""
+    """The kind and parameters of a variant; `recipe` contains the parameters unless the variant is imported or a
+    default. Raises InvalidParameterError if `recipe` does not lead to the variant."""
     if recipe.values:
         try:
             parameters: Parameters = kind.parameters.from_manifest(to_json(recipe))
@@ -87,7 +87,8 @@ def variant_input(kind: Dataset[Any], variant: str, recipe: Given) -> tuple[str,
 
 
 def has_positions(arrays: list[str], *, turns: bool) -> bool:
-    """Whether a kind with these arrays has positions: one for each row, or with `turns` one for each turn of games."""
+    """Whether a kind with these arrays has positions: one for each row, or, if `turns` is true, one for each turn of
+    games."""
     return "boards" in arrays or (turns and {"turn_boards", "first_turns"} <= set(arrays))
 
 
@@ -95,8 +96,8 @@ PART_POSITIONS = 4_000_000  # positions of a part of labels: 0.5 GB of memory
 
 
 def position_count(source: Table) -> int:
-    """The number of positions of a table: one for each row, or one for each turn of games. Raises TooLargeError for
-    more positions than rows can be numbered."""
+    """The number of positions of a table: one for each row, or one for each turn of games. Raises TooLargeError if
+    there are more than row numbers."""
     found = len(source.array("turn_boards" if source.has_array("turn_boards") else "boards"))
     if found >= MAX_ROWS:
         raise TooLargeError(f"expected a source of less than {MAX_ROWS:,} positions, got {found:,} in {source.name}")
@@ -105,8 +106,8 @@ def position_count(source: Table) -> int:
 
 def find_source(warehouse: Versions, source: str) -> tuple[VersionRef, Given]:
     """The arguments of `source_input` for `kind/variant/version` or the current version of `kind/variant`: the variant
-    and its recipe, or the version itself if the recipe now leads to another version. Raises MissingTableError, and
-    InvalidParameterError for a name that is not a table of positions."""
+    and its recipe, or the version itself if the recipe now leads to another version. Raises MissingTableError if there
+    is no such version, and InvalidParameterError if it is not a table of positions."""
     name, _, rest = source.partition("/")
     if name not in warehouse.kinds or not re.fullmatch(rf"[a-z0-9-]+(/{VERSION.pattern})?", rest):
         raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}")
@@ -117,8 +118,8 @@ def find_source(warehouse: Versions, source: str) -> tuple[VersionRef, Given]:
 
 
 def variant_recipe(warehouse: Versions, table: Table) -> Given:
-    """The recipe of an existing variant for `variant_input`. Raises MissingTableError for a version whose own inputs
-    are missing."""
+    """The recipe of an existing variant for `variant_input`. Raises MissingTableError if inputs of the version are
+    missing."""
     if not leads_to(warehouse, table):
         kind = table.manifest.dataset
         raise MissingTableError(
@@ -177,8 +178,8 @@ class NetworkChoice(Parameters):
             raise InvalidParameterError(f"expected the name of a network, got {self.network!r}")
 
     def check_determined(self) -> None:
-        """Raise InvalidParameterError if the version of a network that is not part of bgdata is missing: the network
-        may be trained again."""
+        """Raise InvalidParameterError if the version of a network that is not part of bgdata is missing: it may be
+        trained again."""
         comes_along = known_network(self.network) is not None or (SHIPPED / self.network).is_dir()
         if not (self.network_version or comes_along):
             raise InvalidParameterError(
@@ -187,7 +188,7 @@ class NetworkChoice(Parameters):
             )
 
     def usual_network(self, network: str) -> str:
-        """The default network, where `network` plays as `network`."""
+        """The name of the default network if `network` is the network called `network`, else `network`."""
         return network
 
     def network_inputs(self) -> dict[str, tuple[str, Parameters]]:
@@ -204,11 +205,9 @@ class NetworkChoice(Parameters):
 
 @dataclass(frozen=True)
 class RollerParameters(NetworkChoice):
-    """The network that plays both sides, and the settings of rollouts: see `selfplay.rollout`.
-
-    `until` is the wanted standard error in points; with `turns` 0 games are played to the end. `play_ply` is the ply at
-    which both sides choose plays, 0 or 1.
-    """
+    """The network that plays both sides, and the settings of rollouts: see `selfplay.rollout`. `until` is the wanted
+    standard error in points; if `turns` is 0, games are played to the end. `play_ply` is the ply at which both sides
+    choose plays, 0 or 1."""
 
     later: ClassVar[tuple[str, ...]] = ("play_ply",)
 
@@ -222,7 +221,7 @@ class RollerParameters(NetworkChoice):
 
     @property
     def how_text(self) -> str:
-        """The suffix of variants for plays chosen ahead."""
+        """The suffix of a variant's name if plays are chosen by looking ahead."""
         return f"-{self.play_ply}ply" if self.play_ply else ""
 
     def how(self) -> RolloutSettings:

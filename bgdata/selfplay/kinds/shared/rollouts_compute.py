@@ -17,27 +17,27 @@ from bgdata.evaluation.players import NETWORK, PLAIN_PLAYERS
 from bgdata.selfplay.kinds.cubeful_selfplay import MET
 from bgdata.selfplay.kinds.selfplay import TABLES
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, RollerParameters
-from bgdata.selfplay.rollout import Through, roll_out
+from bgdata.selfplay.rollout import Wrapper, roll_out
 from bgdata.selfplay.series import CubefulRules
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Context
-from bgdata.store.handed import Settings
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
+from bgdata.store.worker_inputs import Settings
 
 
 def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
-    """The folders of the network and the tables, by role. Raises MissingTableError."""
+    """The folders of the network and the tables, by role. Raises MissingTableError if one is missing."""
     return {role: str(table.folder.resolve()) for role, table in played_tables(context).items()}
 
 
 def played_tables(context: Context[NetworkChoice]) -> dict[str, Table]:
-    """The network and the tables, by role. Raises MissingTableError."""
+    """The network and the tables, by role. Raises MissingTableError if one is missing."""
     return {**context.inputs, "network": network_table(context)}
 
 
 def player_tables(name: str, warehouse: Versions, *, has_tables: bool = True) -> list[Table]:
-    """The versions that a player by name plays by, which are those that `open_named_player` opens."""
+    """The versions by which a player given by name plays: the same that `open_named_player` opens."""
     if name.partition("/")[0] != NETWORK:
         return []
     found = [find_network(name, warehouse)]
@@ -49,14 +49,14 @@ def player_tables(name: str, warehouse: Versions, *, has_tables: bool = True) ->
 
 
 def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
-    """The network and the rules in a worker, from settings with folders by role, `length` and `jacoby`."""
+    """Open the network and the rules in a worker, from settings with folders by role, `length` and `jacoby`."""
     *_, chooser = open_seat("network", settings)
     met = first_met(Table(Path(str(settings[MET]))).arrays()) if MET in settings else None
     return chooser, CubefulRules(int(settings["length"]), bool(settings["jacoby"]), met)
 
 
 def open_seat(name: str, folders: Mapping[str, object]) -> tuple[str, str, Chooser]:
-    """(label, version, chooser) of a player. Raises CorruptFileError."""
+    """The label, version and chooser of a player. Raises CorruptFileError if a file is damaged."""
     if name in PLAIN_PLAYERS:
         player: Any = open_named_player(name)
         return player.label, player.version, player.chooser
@@ -65,7 +65,8 @@ def open_seat(name: str, folders: Mapping[str, object]) -> tuple[str, str, Choos
 
 
 def open_network(folders: Mapping[str, object]) -> MappedNetwork:
-    """A player from the folders of a network and its bearoff tables by role. Raises CorruptFileError."""
+    """A player from the folders of a network and its bearoff tables by role. Raises CorruptFileError if a file is
+    damaged."""
     tables = {role: Table(Path(str(folders[role]))) for role in ("network", *TABLES) if role in folders}
     return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
 
@@ -88,7 +89,7 @@ ROLLED = {  # arrays of rollouts: dtype, and number of values in a row
 
 
 def network_table(context: Context[NetworkChoice]) -> Table:
-    """The version of the chosen network. Raises MissingTableError."""
+    """The version of the chosen network. Raises MissingTableError if it is missing."""
     parameters, table = context.parameters, context.inputs.get("network")
     if table is not None:
         return table
@@ -96,7 +97,7 @@ def network_table(context: Context[NetworkChoice]) -> Table:
 
 
 def open_roller(context: Context[NetworkChoice]) -> NetworkPlayer:
-    """The chosen network as a player. Raises MissingTableError for a missing version."""
+    """The chosen network as a player. Raises MissingTableError if a version is missing."""
     return MappedNetwork(network_table(context), BearoffEvaluator(*(context.inputs[role] for role in BEAROFF_ROLES)))
 
 
@@ -118,11 +119,11 @@ def rollout_arrays(
     boards: Array,
     items: Array,
     names: Iterable[str],
-    through: Through = lambda rolled: rolled,
+    wrap: Wrapper = lambda rolled: rolled,
 ) -> dict[str, Array]:
     """The arrays of ROLLED with these names, for int8[n, 26] boards with the dice of int64[n] items of a seed. A row
     depends on its board and item alone."""
     boards = np.ascontiguousarray(boards)
-    result = roll_out(boards, chooser, parameters.limits(), seed, parameters.how(), items=items, through=through)
+    result = roll_out(boards, chooser, parameters.limits(), seed, parameters.how(), items=items, wrap=wrap)
     values = {**result._asdict(), "chances": result.legal_chances()}
     return {name: values[name].astype(ROLLED[name][0]) for name in names}

@@ -102,7 +102,7 @@ NAMES = {  # title of each study
 
 
 def arms_of(name: str) -> tuple[Arm, ...]:
-    """The arms of a study, in the order of its rows. Raises InvalidParameterError."""
+    """The arms of a study, in the order of its rows. Raises InvalidParameterError if there is no such study."""
     kind = name.removeprefix(FIRST)
     model = "first:" if kind != name else ""
     if kind == "statistics":
@@ -135,10 +135,10 @@ def arms_of(name: str) -> tuple[Arm, ...]:
 
 
 def player_of(study: str, network: str = DEFAULT_NETWORK) -> str:
-    """The default network of a study; `network` names the one that is used for `network`."""
+    """The default network of a study. `network` names the network that is used in place of `network`."""
     return FIRST_PLAYER if study.startswith(FIRST) else network
 
 
 def at(figures: Mapping[str, Sequence[float]], place: int) -> dict[str, float]:
-    """One column of published figures, shares from 0 to 1."""
+    """The column `place` of published figures, as shares from 0 to 1."""
     return {name: row[place] / (100 if name.endswith("_share") else 1) for name, row in figures.items()}

@@ -1,10 +1,9 @@
-"""A store between machines without a shared disk: it holds the versions that work needs, and returns finished shards.
+"""A store between machines that share no disk: it holds the versions that work needs, and returns finished shards.
 
-    given/<SHA-256 of a manifest>/...    a version, as in a warehouse; the manifest is written last
-    shards/<hash of a key>/<name>        a shard, until the process that requested it has fetched it
+    given/<SHA-256 of a manifest>/...   a version, as in a warehouse; the manifest is written last
+    shards/<hash of a key>/<name>       a shard, until the process that requested it has fetched it
 
-A version that `bgdata push` wrote into the store is taken from there.
-"""
+A version that `bgdata push` wrote into the store is used from there."""
 
 from __future__ import annotations
 
@@ -22,13 +21,14 @@ from bgdata.store.table import Table
 from bgdata.store.transfer import fetch_file
 
 
-def put(address: str, name: str, data: bytes) -> None:
-    """Write a file. Raises StorageError."""
+def write(address: str, name: str, data: bytes) -> None:
+    """Write a file. Raises StorageError if it cannot be written."""
     open_writable(address).write(name, data)
 
 
-def take(address: str, name: str) -> bytes:
-    """The bytes of a file, which is then deleted. Raises DownloadError, MissingFileError or StorageError."""
+def read_and_delete(address: str, name: str) -> bytes:
+    """The bytes of a file, which is then deleted. Raises MissingFileError if it does not exist, and DownloadError or
+    StorageError if the store does not respond."""
     place = open_writable(address)
     data = place.read(name)
     place.remove(name)
@@ -36,7 +36,7 @@ def take(address: str, name: str) -> bytes:
 
 
 def names_in(address: str, folder: str) -> list[str]:
-    """The names of the files in a folder. Raises DownloadError."""
+    """The names of the files in a folder. Raises DownloadError if the store does not respond."""
     return [name.rpartition("/")[2] for name in open_writable(address).entries(folder)]
 
 
@@ -45,7 +45,7 @@ def _places_of(name: str, digest: str) -> tuple[str, str]:
 
 
 def _has(place: Place, folder: str, digest: str) -> bytes | None:
-    """The manifest of a folder if it is the one with this SHA-256."""
+    """The manifest of a folder if it has this SHA-256, else None."""
     with suppress(MissingFileError):
         data = place.part(f"{folder}/{MANIFEST}", 0, MAX_BYTES).data
         if hashlib.sha256(data).hexdigest() == digest:
@@ -53,8 +53,9 @@ def _has(place: Place, folder: str, digest: str) -> bytes | None:
     return None
 
 
-def give(address: str, name: str, digest: str, folder: Path) -> int:
-    """Put a version into the store for workers; returns the number of bytes sent. Raises StorageError."""
+def send_version(address: str, name: str, digest: str, folder: Path) -> int:
+    """Copy a version into the store for workers; returns the number of bytes sent. Raises StorageError if it cannot be
+    written."""
     place = open_writable(address)
     _, given = _places_of(name, digest)
     if any(_has(place, each, digest) for each in _places_of(name, digest)):
@@ -67,9 +68,9 @@ def give(address: str, name: str, digest: str, folder: Path) -> int:
 
 
 def fetch_version(address: str, name: str, digest: str) -> Path:
-    """The folder of a version in the cache of this user, fetched from a store if missing. One process fetches while the
-    others of this machine wait. Raises MissingFileError for a version that the store lacks, DownloadError,
-    DigestMismatchError or StorageError."""
+    """The folder of a version in the cache of this user, fetched from a store if missing. One process fetches it while
+    other processes of this machine wait. Raises MissingFileError if the store does not contain it, DownloadError if the
+    store does not respond, DigestMismatchError if a file has another hash, and StorageError if it cannot be written."""
     root = cache_folder() / "versions"
     target = root / digest[:32] / name
     if _is_whole(target, digest):

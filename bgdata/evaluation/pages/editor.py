@@ -1,0 +1,123 @@
+"""The form that sets positions up. It stays on the page, with what was typed, if its position cannot be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from bgdata.equity.pages import names_of
+from bgdata.errors import BgdataError, UsageError
+from bgdata.game.board_svg import format_board_svg
+from bgdata.game.identifiers import parse_identifier
+from bgdata.game.position import START, Position
+from bgdata.web.answer import Page, address, position_path, status_of
+from bgdata.web.position_request import LONGEST, SHORT, PositionRequest
+from bgdata.web.site import Site
+
+EMPTY = Position([0] * 26)
+FIELDS = ("roll", "own", "theirs", *SHORT, "ply")
+BOARDS = {"clear": EMPTY, "start": START}  # by the value of a button
+
+
+def go(site: Site, request: Request) -> Page | Response:
+    """Redirect a form to the address of its position, which is given by a notation or by counts of checkers by point.
+    If there is none, the form is shown again with the reason. Raises TooBusyError if too many pages are being
+    computed."""
+    typed = dict(request.query_params)
+    try:
+        return RedirectResponse(target_of(typed), 303)
+    except BgdataError as error:
+        return refusal(site, error, typed.get("q", ""), typed)
+
+
+def target_of(fields: Mapping[str, str]) -> str:
+    """The address of the position of a form. Raises UsageError if both notation and checkers were changed, and the
+    errors of `PositionRequest`."""
+    given = dict(fields)
+    text, is_ticked = given.pop("q", "").strip(), bool(given.pop("edit", ""))
+    filled = dict(parse_qsl(given.pop("filled", "")))
+    counts = [given.pop(f"p{point}", "").strip() for point in range(26)]
+    is_edited = is_ticked and any(counts)
+    if not is_ticked and any(counts) and filled.get("q"):  # the checkers of the form no longer match its notation
+        before = [str(count) for count in parse_identifier(filled["q"])[0].board]
+        is_edited = [count or "0" for count in counts] != before
+        if is_edited and text != filled["q"]:
+            raise UsageError("expected another notation or other checkers, got both; tick the box to use the checkers")
+    if is_edited:
+        text = ",".join(count or "0" for count in counts)
+    elif filled and text == filled.get("q"):  # the fields have the parts of this notation, perhaps edited
+        text = parse_identifier(text)[0].id
+    elif filled and parse_identifier(text or "start")[1] is not None:  # a new notation overrides untouched fields
+        own_names = ("roll", "own", "theirs", *SHORT)
+        given = {
+            name: value for name, value in given.items()
+            if name not in own_names or name == "met" or value != filled.get(name, "")
+        }  # fmt: skip
+    settings = settings_of(given)
+    if board := BOARDS.get(given.get("set", "")):
+        text = board.id
+        settings.pop("roll", "")
+    if text and (found := parse_identifier(text))[0] == EMPTY:  # an editor may clear the board
+        return address(position_path(found[0]), settings)
+    asked = PositionRequest(text or "start", settings)
+    if given.get("flip"):
+        return asked.flip_address
+    return address(position_path(asked.text.strip() if asked.match else asked.position), settings)
+
+
+def settings_of(fields: Mapping[str, str]) -> dict[str, str]:
+    """The query parameters of an address, from the fields of a form about roll, score and cube."""
+    given = dict(fields)
+    own, theirs = given.get("own", ""), given.get("theirs", "")
+    if own or theirs:
+        given["away"] = f"{own or theirs}-{theirs or own}"
+        given.pop("jacoby", None)  # left from money play
+    if "own" in given and (own == "1") == (theirs == "1"):
+        given.pop("crawford", None)  # left from another score
+    if "rolled" in given:  # a button
+        given["roll"] = given["rolled"]
+    return {name: given[name] for name in ("roll", *SHORT, "ply", "setup") if name in given}
+
+
+def form_of(
+    site: Site, text: str, position: Position, values: Mapping[str, str], *, is_setup: bool, is_known: bool = True
+) -> dict[str, Any]:
+    """The values that the template of the form shows: the notation `text`, the checkers of a position, and the values
+    of the other fields. If `is_known` is false, no notation belongs to these checkers."""
+    own, _, theirs = values.get("away", "").partition("-")
+    filled = dict.fromkeys(FIELDS, "") | {"q": text, "own": own, "theirs": theirs}
+    filled |= {name: values[name] for name in FIELDS if name in values}
+    mets: list[str] = []
+    with suppress(BgdataError):  # without a warehouse
+        mets = names_of(site)
+    return {
+        "filled": filled,
+        "filled_text": urlencode(filled) if is_known else "",
+        "counts": [str(count) for count in position.board],
+        "is_setup": is_setup,
+        "mets": mets,
+    }
+
+
+def refusal(site: Site, error: BgdataError, text: str, values: Mapping[str, str]) -> Page:
+    """The page for a position that cannot be answered: the reason, and the form with what was typed. Raises `error` if
+    it is not about the position."""
+    status = status_of(error)
+    if status not in (400, 404):
+        raise error
+    position, is_known = EMPTY, False
+    with suppress(BgdataError):
+        position, is_known = parse_identifier(text[:LONGEST])[0], True
+    form = form_of(site, text, position, values, is_setup=True, is_known=is_known)
+    typed = [values.get(f"p{point}", "").strip() for point in range(26)]
+    if any(typed):
+        form["counts"] = typed
+    is_empty = is_known and position == EMPTY
+    message = site.public(error)
+    shown = {"message": message, "is_empty": is_empty, "board": format_board_svg(position), "status": status}
+    return Page("refusal.html", shown | form, {"error": message}, status)

@@ -1,0 +1,246 @@
+"""The page of a position: its best play or cube action, and everything known about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bgdata.equity.cube import CubeRules
+from bgdata.errors import BgdataError, UsageError
+from bgdata.evaluation.chances import AnswerSource, cubeless_equities
+from bgdata.evaluation.lookahead_player import LookaheadPlayer, RankedPlay
+from bgdata.evaluation.pages.answers import exact_cubes, rules_of, side_by_side, table_rows
+from bgdata.evaluation.pages.editor import form_of, refusal
+from bgdata.evaluation.probe import probe_rows
+from bgdata.evaluation.rows import (
+    best_words,
+    check_offer,
+    cube_row,
+    evaluation_row,
+    position_facts,
+    position_rows,
+    ranked_rows,
+    source_words,
+)
+from bgdata.game.board_svg import format_board_svg
+from bgdata.game.codec import flip_boards
+from bgdata.game.dice import ROLLS, Roll
+from bgdata.game.identifiers import omission_note
+from bgdata.game.match import Cube, CubeOwner, Stakes
+from bgdata.game.play_kernels import batch_plays
+from bgdata.game.plays import Play, Verdict, legal_plays
+from bgdata.game.position import Position
+from bgdata.game.rolls import CHANCES, DICE
+from bgdata.kernel import threads
+from bgdata.rows import whole_rows
+from bgdata.selfplay.pages.choices import kept_estimates
+from bgdata.web.answer import Page, address, position_path, shade
+from bgdata.web.position_request import PositionRequest, stakes_query
+from bgdata.web.site import Row, Site
+
+STEPS = ((0.005, "best"), (0.02, "good"), (0.04, "doubtful"), (0.08, "mistake"), (9.0, "blunder"))  # points lost
+LUCKY = 0.6  # points: the strongest color of a roll
+
+
+def page(site: Site, request: Request) -> Page:
+    """The page of a position. Its JSON has what the commands `show`, `eval`, `cube`, `probe` and `hint` print, under
+    their names. If `play` is illegal, page and JSON contain the reason and all legal plays."""
+    text, given = request.path_params["text"], request.query_params
+    try:
+        return answer_of(site, text, given)
+    except BgdataError as error:
+        own, _, theirs = given.get("away", "").partition("-")
+        return refusal(site, error, text, {**given, "own": own, "theirs": theirs})
+
+
+def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
+    """The page of a position with the parameters of its address. Raises the errors of `PositionRequest` and the player,
+    and TooBusyError if too many pages are being computed."""
+    asked = PositionRequest(text, given)
+    if not 1 <= asked.plays <= site.limits.plays:
+        raise UsageError(f"expected 1 to {site.limits.plays} plays, got {asked.plays}")
+    position, roll = asked.position, asked.roll
+    if (verdict := asked.verdict) and verdict.play is None:
+        drawing = format_board_svg(position, roll=roll, stakes=asked.stakes)
+        shown_ = {"asked": asked, "verdict": verdict, "position": position, "board": drawing}
+        return Page("illegal.html", shown_, {"error": verdict.error, **verdict_of(verdict, verdict.legal_plays)}, 400)
+    with site.player(asked.ply) as player:
+        found = position_answers(site, player, asked)
+    more = {
+        "asked": asked,
+        "position": position,
+        "board": format_board_svg(position, roll=roll, play=asked.play, stakes=asked.stakes),
+        "facts": position_facts(position, asked.state),  # with roll and stakes, in the identifiers that can hold them
+        "unsaid": omission_note(asked.state),
+        "source": source_words(found["evaluation"]),
+        "answers": side_by_side(found["evaluation"], found["probed"], found["bare"], found["exact"]),
+        "ranked": list(play_rows(asked, found["ranked"])),
+        "n_plays": len(found["ranked"]),
+        "mean": sum(row["equity"] * row["weight"] for row in found["rolls"]) / 36 if found["rolls"] else None,
+        "headline": headline(asked, found),
+        "rolled": {} if found["is_over"] else kept_estimates(site, asked),
+        **form_of(site, asked.text if asked.match else position.id, position, asked.fields, is_setup=asked.is_setup),
+    }
+    return Page("position.html", found | more, page_data(asked, found))
+
+
+def headline(asked: PositionRequest, found: Mapping[str, Any]) -> str:
+    """The answer to the question of the board, in a few words: the best play of a roll, or the cube action."""
+    ranked, standing = found["ranked"], found["standing"]
+    if found["is_over"]:
+        return "The game is over"
+    if asked.roll:
+        return f"{asked.roll} to play: {ranked[0].play}"
+    if standing is None:
+        return "Before the roll"
+    words = best_words(standing, asked.own_stakes) if standing.may_double else standing.why_not
+    return f"Before the roll: {words}"
+
+
+def verdict_of(verdict: Verdict | None, plays: Sequence[Play]) -> dict[str, object]:
+    """The JSON of a play's verdict, and of all legal plays."""
+    return {"verdict": str(verdict) if verdict else None, "legal_plays": [str(play) for play in plays]}
+
+
+def warm_up(site: Site) -> None:
+    """Load the kernels that pages need, so that the first page is as quick as others."""
+    for text, roll in (("4HPwATDgc/ABMA", "31"), ("CgAAEAEAAAAAAA", "")):
+        try:
+            answer_of(site, text, {"roll": roll} if roll else {})
+        except BgdataError:
+            return  # pages will report it
+
+
+def position_answers(site: Site, player: LookaheadPlayer, asked: PositionRequest) -> dict[str, Any]:
+    """The answers of a player and the tables for a position, by their names in the template. Raises the player's
+    errors."""
+    position, roll = asked.position, asked.roll
+    evaluation, bare = player.evaluate(position), site.bare_player().evaluate(position)
+    found: dict[str, Any] = {
+        "evaluation": evaluation,
+        "bare": bare,  # without tables
+        "is_over": evaluation.source is AnswerSource.OVER,
+        "standing": None,  # the decision at the current cube
+        "failed": "",  # why there is no cube decision
+        **{name: [] for name in ("probed", "cubes", "exact", "ranked", "rolls", "beside")},
+    }
+    if found["is_over"]:
+        return found
+    try:
+        check_offer(asked.match, asked.text)
+        rules = rules_of(site, asked)
+        found["standing"] = player.decide_cube(position, asked.own_stakes, rules)
+        found["cubes"] = list(cube_states(player, asked, rules))
+        found["exact"] = list(exact_cubes(site, asked, rules))
+        if roll:
+            given = (asked.stakes, rules) if asked.stakes else ()
+            found["ranked"] = player.rank_plays(position, roll, *given)
+            found["beside"] = [values_at(player, ply, position, roll, given) for ply in reversed(range(asked.ply))]
+    except BgdataError as error:
+        found["failed"] = site.public(error)
+        found["ranked"] = player.rank_plays(position, roll) if roll else []
+    return found | {"probed": list(table_rows(site, position)), "rolls": roll_rows(player, position)}
+
+
+def values_at(
+    player: LookaheadPlayer, ply: int, position: Position, roll: Roll, given: tuple[Stakes, CubeRules] | tuple[()]
+) -> dict[str, float]:
+    """The value of each play by the same player at another ply, by the name of the play."""
+    ranked = LookaheadPlayer(player.evaluator, ply, player.filters, player.cubes).rank_plays(position, roll, *given)
+    return {str(row.play): value_of(row) for row in ranked if row.evaluation.ply == ply}
+
+
+def value_of(row: RankedPlay) -> float:
+    """The equity by which a play is ranked: with the cube if the stakes are known."""
+    return row.evaluation.cubeless_equity if row.cubeful_equity is None else row.cubeful_equity
+
+
+def page_data(asked: PositionRequest, found: Mapping[str, Any]) -> dict[str, object]:
+    """The JSON of the page."""
+    position, roll, evaluation = asked.position, asked.roll, found["evaluation"]
+    legal = asked.verdict.legal_plays if asked.verdict else legal_plays(position, roll) if roll else []
+    plays = [asked.play] if asked.play else [] if found["is_over"] else legal
+    standing = found["standing"]
+    smallest: dict[str, Row] = {}  # the first answer of each method is from its smallest table
+    for row in found["probed"]:
+        smallest.setdefault(row["method"], row)
+    return {
+        **verdict_of(asked.verdict, legal),
+        "show": whole_rows(position_rows(position, asked.match, roll, plays)),
+        "eval": whole_rows([evaluation_row(position, evaluation)]),
+        "cube": whole_rows([cube_row(position, standing, asked.own_stakes, evaluation)] if standing else []),
+        "probe": whole_rows(probe_rows(position, smallest.values())),
+        "hint": whole_rows(ranked_rows(position, roll, found["ranked"][: asked.plays])) if roll else [],
+        "rolls": whole_rows(found["rolls"]),
+        "errors": {"cube": found["failed"]} if found["failed"] else {},
+    }
+
+
+def cube_states(player: LookaheadPlayer, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
+    """The decision for each position of the cube. Raises the errors of `decide_cube` of the player."""
+    own = asked.own_stakes
+    value = max(2, own.cube.value)
+    for name, cube in (
+        ("centered", Cube()),
+        ("owned by the player on roll", Cube(value, CubeOwner.ON_ROLL)),
+        ("owned by the opponent", Cube(value, CubeOwner.OPPONENT)),
+    ):
+        if own.is_crawford and cube != Cube():
+            continue
+        stakes = Stakes(own.score, cube)
+        found = player.decide_cube(asked.position, stakes, rules)
+        words = best_words(found, stakes) if found.may_double else f"no decision: {found.why_not}"
+        yield {"name": name, "decision": found, "words": words, "is_standing": cube == own.cube}
+
+
+def loss_step(loss: float) -> str:
+    """The word for a loss in points, which is also its color."""
+    return next(word for most, word in STEPS if loss < most or most == STEPS[-1][0])
+
+
+def play_rows(asked: PositionRequest, ranked: list[RankedPlay]) -> Iterator[Row]:
+    """The plays of a page, each with its address and color."""
+    for rank, row in enumerate(ranked[: asked.plays], start=1):
+        yield {
+            "rank": rank,
+            "play": str(row.play),
+            "address": asked.after(row.play),
+            "picture": address(f"/board{position_path(asked.position)[9:]}",
+                               {"roll": asked.roll, "play": str(row.play), **stakes_query(asked.stakes)}),
+            "equity": value_of(row),
+            "mwc": row.mwc,
+            "loss": row.loss,
+            "step": loss_step(row.loss),
+            "evaluation": row.evaluation,
+        }  # fmt: skip
+
+
+def roll_rows(player: LookaheadPlayer, position: Position) -> list[Row]:
+    """The cubeless value of each of the 21 rolls after its best play at 0-ply, and its luck."""
+    board = np.array([position.board], np.int8).repeat(len(DICE), axis=0)
+    with threads(1):  # so little work is slower with several threads
+        offsets, after = batch_plays(board, DICE)
+        found = player.evaluator.evaluate_many(flip_boards(after))
+    values = np.maximum.reduceat(-cubeless_equities(found.chances).astype(np.float64), offsets[:-1])
+    mean = float(values @ CHANCES)
+    return [
+        {
+            "roll": str(roll),
+            "weight": roll.weight,
+            "equity": float(value),
+            "luck": float(value) - mean,
+            "shade": shade(float(value) - mean, LUCKY),
+        }
+        for roll, value in zip(ROLLS, values, strict=True)
+    ]
+
+
+def board(_: Site, request: Request) -> Response:
+    """The picture of a position with a roll, and with a play as arrows."""
+    asked = PositionRequest(request.path_params["text"].removesuffix(".svg"), request.query_params)
+    text = format_board_svg(asked.position, roll=asked.roll, play=asked.play, stakes=asked.stakes)
+    return Response(text, media_type="image/svg+xml", headers={"cache-control": "public, max-age=3600"})

@@ -1,0 +1,219 @@
+"""`bgdata quiz`: questions about decisions, in the terminal, as Anki deck, as page or as list."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from bgdata.cli.defaults import open_player
+from bgdata.cli.options import OUTPUT, met_option, network_option, ply_option, seed_option
+from bgdata.errors import UsageError
+from bgdata.game.board_text import format_board_text
+from bgdata.matches.commands.analyze import page_option
+from bgdata.matches.commands.library import analysis_option, chosen_analysis
+from bgdata.matches.commands.quiz_questions import (
+    SOURCES,
+    book_questions,
+    check_source,
+    check_theme,
+    error_questions,
+    evaluated,
+    met_of,
+)
+from bgdata.matches.quiz import (
+    ANSWER,
+    PHASES,
+    PLAY,
+    RIGHT,
+    Answer,
+    Question,
+    Results,
+    answer_of,
+    choose_questions,
+    format_results,
+    keep,
+    read_results,
+)
+from bgdata.rows import EQUITY, LOSS, Column, table_lines
+from bgdata.store.storage import write_file
+from bgdata.warehouse import Warehouse
+
+RESULTS = "quiz.json"
+COLUMNS = (
+    Column("number", heading="", width=3, is_right=True),
+    Column("text", heading="", width=26),
+    Column("equity", EQUITY),
+    Column("loss", LOSS),
+)
+
+
+@click.command()
+@click.argument("player", required=False)
+@click.option(
+    "--from", "source", type=click.Choice(SOURCES),
+    help="Ask rolled-out decisions, or the opening book.  [default: errors of PLAYER]",
+)  # fmt: skip
+@click.option(
+    "--questions", default=10, show_default=True, type=click.IntRange(1), metavar="N",
+    help="Maximum number of questions.",
+)  # fmt: skip
+@click.option("--theme", metavar="NAME", help="Only positions of this theme, such as blitz.  [default: all]")
+@click.option("--phase", type=click.Choice(PHASES), help="Only positions of this class.  [default: all]")
+@click.option(
+    "--about", type=click.Choice(["plays", "cube"]), help="Only plays, or only cube actions.  [default: both]"
+)
+@click.option(
+    "--least-loss", default=0.0, type=click.FloatRange(0), metavar="POINTS",
+    help="Only decisions that lost at least so much.  [default: all]",
+)  # fmt: skip
+@analysis_option
+@network_option
+@ply_option(3, default=1)
+@met_option
+@seed_option(0)
+@click.option(
+    "--results", type=OUTPUT, metavar="FILE", help=f"File of your results.  [default: {RESULTS} of the warehouse]"
+)
+@page_option
+@click.option("--anki", type=OUTPUT, metavar="FILE", help="Write a deck for Anki, as .apkg.")
+@click.option("--xgid", type=OUTPUT, metavar="FILE", help="Write a list of XGIDs, as text.")
+@click.pass_obj
+def quiz(
+    warehouse: Warehouse, /, player: str | None, source: str | None, questions: int, theme: str | None,
+    phase: str | None, about: str | None, least_loss: float, analysis: str | None, network: str, ply: int,
+    met: str | None, seed: int, results: Path | None, page: Path | None, anki: Path | None, xgid: Path | None,
+) -> None:  # fmt: skip
+    """Ask decisions that you erred in, or that others rolled out.
+
+    PLAYER is a name in the analysed matches: the questions are the errors of that player. Instead, --from asks
+    decisions of the tables rollout_decisions or openings. Answers that lose less than 0.02 points are right. Questions
+    answered wrongly come again in the next session, others after 1, 2, 4, 8 or 16 sessions; new ones come last, those
+    with the greatest loss first. With --page, --anki or --xgid the same questions are written, and none is asked.
+
+    \b
+      bgdata quiz ann
+      bgdata quiz ann --about cube --least-loss 0.08
+      bgdata quiz --from openings --questions 20 --anki openings.apkg
+    """
+    check_source(player, source)
+    check_theme(theme)
+    path = results or warehouse.root / RESULTS
+    kept = read_results(path)
+    kept.sessions += 1
+    if player is not None:
+        variant = chosen_analysis(warehouse, analysis)
+        found, met = error_questions(warehouse, player, variant), met or met_of(warehouse, variant)
+    else:
+        assert source is not None
+        found = book_questions(warehouse, source)
+    is_cube = None if about is None else about == "cube"
+    found = keep(found, theme=theme, phase=phase, is_cube=is_cube, least_loss=least_loss)
+    if not found:
+        raise UsageError("expected decisions that the options leave, got none")
+    chosen = choose_questions(found, kept, questions)
+    answered = evaluated(chosen, warehouse, open_player(warehouse, network, ply), met or "")
+    if page or anki or xgid:
+        write_files([*answered], player or str(source), seed, page=page, anki=anki, xgid=xgid)
+        return
+    if not chosen:
+        click.echo("no question is due; try again tomorrow, or with other options")
+    session(answered, len(chosen), kept, seed, ask, lambda: write_file(path, format_results(kept).encode()))
+
+
+def write_files(
+    questions: Sequence[Question], title: str, seed: int, *, page: Path | None, anki: Path | None, xgid: Path | None
+) -> None:
+    """Write the questions in the formats that have a file."""
+    from bgdata.matches.commands.quiz_files import format_quiz, write_deck
+
+    if page:
+        write_file(page, format_quiz(questions, title, seed).encode())
+    if anki:
+        write_deck(questions, title, seed, anki)
+    if xgid:
+        write_file(xgid, "".join(f"{question.xgid}\n" for question in questions).encode())
+    for path in (page, anki, xgid):
+        if path:
+            click.echo(f"wrote {path}: {len(questions)} question{'s' * (len(questions) != 1)}")
+
+
+def session(
+    questions: Iterator[Question], count: int, results: Results, seed: int, ask: Callable[[str], str],
+    save: Callable[[], None],
+) -> None:  # fmt: skip
+    """Ask the questions one by one, until the user leaves."""
+    n_right = n_asked = 0
+    for number, question in enumerate(questions, 1):
+        shown = question.shuffled(seed)
+        click.echo(f"question {number} of {count}: {question.origin if question.made == '' else question.theme}\n")
+        click.echo(board(question) + "\n")
+        for place, answer in enumerate(shown, 1):
+            click.echo(f"{place:>3}  {answer.text}")
+        click.echo(f"\n{question.words}")
+        given = read_answer(shown, ask)
+        if given is None:
+            break
+        n_asked, is_right = n_asked + 1, given.loss < RIGHT
+        n_right += is_right
+        found = results.add(question.key, is_right=is_right)
+        save()
+        click.echo("\n" + "\n".join(verdict(question, given, shown)) + f"\nbox {found.box}\n")
+    if n_asked:
+        click.echo(f"{n_right} of {n_asked} right")
+
+
+def board(question: Question) -> str:
+    """The board as the player who decides sees it."""
+    place = question.place
+    stakes = place.match.stakes
+    if question.subject == ANSWER:
+        text = format_board_text(place.position.flip(), stakes=stakes.flip(), with_id=False)
+        return text.replace("X on roll", "X to answer")
+    roll = place.match.roll if question.subject == PLAY else None
+    return format_board_text(place.position, roll=roll, stakes=stakes, with_id=False)
+
+
+def read_answer(shown: Sequence[Answer], ask: Callable[[str], str]) -> Answer | None:
+    """The answer of the user; None to leave."""
+    while True:
+        text = ask(f"1 to {len(shown)}, or quit: ").strip()
+        if text.lower() in ("quit", "q", "exit"):
+            return None
+        if found := answer_of(text, shown):
+            return found
+        click.echo(f"expected a number from 1 to {len(shown)}, or quit")
+
+
+def verdict(question: Question, given: Answer, shown: Sequence[Answer]) -> Iterator[str]:
+    """Whether an answer is right, and the values of all answers."""
+    best = question.answers[0]
+    if given.loss >= RIGHT:
+        yield f"wrong: {given.text} loses {given.loss:.3f}; best is {best.text}"
+    else:
+        yield f"right: {given.text}" + ("" if given is best else f", which loses {given.loss:.3f}")
+    numbers = {answer: number for number, answer in enumerate(shown, 1)}
+    rows = [
+        {"number": numbers[each], "text": each.text, "equity": each.equity, "loss": each.loss or None}
+        for each in question.answers
+    ]
+    yield from table_lines(COLUMNS, rows)
+    if question.detail:
+        yield question.detail
+    yield f"by {question.judge}" + (f"; in {question.origin}, you chose {question.made}" if question.made else "")
+    yield question.xgid
+
+
+def ask(prompt: str) -> str:
+    """The answer of the user; `quit` at the end of the input."""
+    if sys.stdin.isatty():
+        try:
+            return input(prompt)
+        except EOFError:
+            click.echo()
+            return "quit"
+    answer = sys.stdin.readline()
+    click.echo(prompt + (answer.rstrip("\n") if answer else "quit"))
+    return answer or "quit"

@@ -1,0 +1,467 @@
+// The page of a position at work: boards that are set up by pointer and by key, changes that are shown without leaving
+// the page, and arrows of plays. Nothing here is needed: the page reads, and its form works, without it.
+"use strict";
+
+const WIDTH = 660, HEIGHT = 548, CAPTION = 30, POINT = 40, LEFT = 68, RIGHT = 356;  // of the picture, as in board_svg.py
+const MIDDLE = 274, BAR = 332, DICE = RIGHT + 120;
+const SVG = "http://www.w3.org/2000/svg";
+const UPPER = [13, 14, 15, 16, 17, 18, 25, 19, 20, 21, 22, 23, 24, "opponent off"];  // places in their order on the board
+const LOWER = [12, 11, 10, 9, 8, 7, 0, 6, 5, 4, 3, 2, 1, "own off"];
+const DIGIT_SECONDS = 2;  // between the two digits of a roll
+
+// The place of a board under a pointer: a point from 1 to 24, 25 for the own bar, 0 for the opponent's, a tray, a place
+// of the cube by its owner, a die, a score; null outside.
+function placeAt(svg, event) {
+  const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+  const upper = at.y < MIDDLE;
+  if (at.x < 0 || at.x > WIDTH || at.y < 0 || at.y > HEIGHT) return null;
+  if (at.y < CAPTION || at.y > HEIGHT - CAPTION) return upper ? "theirs" : "own";
+  if (at.x < LEFT) return at.y < 200 ? "cube opponent" : at.y > HEIGHT - 200 ? "cube on_roll" : "cube centered";
+  if (at.x > RIGHT + 6 * POINT) return upper ? "opponent off" : "own off";
+  if (Math.abs(at.x - BAR) < 24) return upper ? 25 : 0;
+  if (Math.abs(at.y - MIDDLE) < 24 && Math.abs(at.x - DICE) < 56) return at.x < DICE ? "die 0" : "die 1";
+  for (const [left, first] of [[LEFT, 0], [RIGHT, 6]]) {
+    const column = Math.floor((at.x - left) / POINT);
+    if (column >= 0 && column < 6) return upper ? 13 + first + column : 12 - first - column;
+  }
+  return null;
+}
+
+// What encloses a place: x, y, width, height of the picture.
+function boxOf(place) {
+  const rows = (upper, x, width) => [x, upper ? 54 : 284, width, 210];
+  if (place === 25 || place === 0) return rows(place === 25, BAR - 24, 48);
+  if (typeof place === "string") return rows(place === "opponent off", 604, 48);
+  const column = place > 12 ? place - 13 : 12 - place;
+  return rows(place > 12, (column < 6 ? LEFT : RIGHT - 6 * POINT) + column * POINT, POINT);
+}
+
+// The name of a place for people who hear it.
+function nameOf(place) {
+  return { 25: "own bar", 0: "opponent's bar" }[place] ?? (typeof place === "string" ? place : `point ${place}`);
+}
+
+// Addresses that are shown without leaving the page. The browser's history has one entry for each.
+const pages = {
+  loading: null,  // aborts what is being fetched
+  shown: location.pathname + location.search,
+
+  async show(address, { isNew = true, stays = false } = {}) {
+    this.loading?.abort();
+    const loading = this.loading = new AbortController();
+    let answer, text;
+    try {
+      answer = await fetch(address, { headers: { accept: "text/html" }, signal: loading.signal });
+      text = await answer.text();
+    } catch {
+      if (!loading.signal.aborted) location.assign(address);  // the browser says what is wrong
+      return;
+    }
+    if (loading.signal.aborted) return;
+    const page = new DOMParser().parseFromString(text, "text/html");
+    if (!page.querySelector("#board")) return location.assign(address);
+    const focused = this.focused();
+    document.querySelector("main").replaceWith(document.adoptNode(page.querySelector("main")));
+    document.title = page.title;
+    const isPage = !answer.url.includes("/position?");  // not the fields of a form that was refused
+    if (isNew && isPage && new URL(answer.url).pathname + new URL(answer.url).search !== this.shown)
+      history.pushState({ step: (history.state?.step ?? 0) + 1 }, "", answer.url);
+    if (isPage) this.shown = location.pathname + location.search;
+    begin();
+    copyNames();
+    if (focused) document.querySelector(focused)?.focus({ preventScroll: true });
+    if (!stays) scrollTo(0, 0);
+    this.say(document.querySelector("h1").textContent);
+  },
+
+  // A selector of the element that has the focus, which its successor gets.
+  focused() {
+    const has = document.activeElement;
+    if (!has || !has.closest("main")) return "";
+    if (has.id) return `#${has.id}`;
+    if (has.name) return `main [name="${has.name}"]` + (has.type === "submit" ? `[value="${has.value}"]` : "");
+    return has.matches("summary") ? "#editor summary" : has.matches("[data-stays]") ? "[data-stays][aria-current]" : "";
+  },
+
+  say(text) {
+    let place = document.getElementById("said");
+    if (!place) {
+      place = document.createElement("p");
+      place.id = "said";
+      place.className = "unseen";
+      place.setAttribute("role", "status");
+      document.body.append(place);
+    }
+    place.textContent = text;
+  },
+};
+
+// The board of the page with its form. Every change is one of the form's fields, and the form is sent.
+class Editor {
+  constructor(board) {
+    this.board = board;
+    this.form = document.getElementById(board.dataset.editor);
+    this.fields = this.form.elements;
+    this.details = this.form.querySelector("details");
+    this.note = this.form.querySelector(".by-pointer");
+    this.from = this.hand = this.dragged = null;  // where a pointer went down, where a checker was picked up, its picture
+    this.cursor = Editor.cursor;
+    const back = this.form.querySelector(".take-back");
+    back.hidden = !(history.state?.step > 0);
+    back.addEventListener("click", () => history.back());
+    this.note.hidden = this.form.querySelector(".by-key").hidden = false;
+    board.tabIndex = 0;
+    board.setAttribute("role", "group");
+    board.setAttribute("aria-label", "Board: arrows choose a place while it is set up");
+    board.addEventListener("focus", () => this.draw());
+    board.addEventListener("blur", () => this.draw());
+    board.addEventListener("redrawn", () => this.draw());
+    board.addEventListener("pointerdown", (event) => this.pointerDown(event));
+    this.details.addEventListener("toggle", () => this.turn());
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.send(event.submitter);
+    });
+    this.turn();
+  }
+
+  get isOpen() { return this.details.open; }
+  get svg() { return this.board.querySelector("svg"); }
+
+  turn() {
+    this.board.classList.toggle("edited", this.isOpen);
+    this.hand = null;
+    this.draw();
+  }
+
+  send(submitter = null) {
+    const given = new URLSearchParams(new FormData(this.form));
+    if (!this.isOpen) given.delete("setup");
+    if (submitter?.name) given.set(submitter.name, submitter.value);
+    return pages.show(`${this.form.getAttribute("action")}?${given}`, { stays: true });
+  }
+
+  say(text) { this.note.textContent = text; }
+
+  field(place) { return this.fields["p" + place]; }
+  // Positive for own checkers; the field of the opponent's bar has a number without a sign.
+  count(place) { return Number(this.field(place).value) * (place === 0 ? -1 : 1); }
+  add(place, number) { this.field(place).value = (this.count(place) + number) * (place === 0 ? -1 : 1); }
+  numberOf(side) {
+    return Array.from({ length: 26 }, (_, each) => Math.max(0, side * this.count(each))).reduce((sum, each) => sum + each, 0);
+  }
+
+  mark(kind, [x, y, width, height]) {
+    const found = document.createElementNS(SVG, "rect");
+    for (const [name, value] of Object.entries({ class: kind, x, y, width, height, rx: 6 })) found.setAttribute(name, value);
+    this.svg.append(found);
+  }
+  // Outlines of what is held, of the cursor of the keyboard, and of dice and cube that are not there.
+  draw() {
+    for (const each of this.board.querySelectorAll(".held, .ghost, .cursor")) each.remove();
+    if (!this.isOpen) return;
+    if (this.hand !== null) this.mark("held", boxOf(this.hand));
+    if (document.activeElement === this.board) this.mark("cursor", boxOf(this.cursor));
+    if (!this.fields.roll.value) for (const x of [DICE - 48, DICE + 8]) this.mark("ghost", [x, MIDDLE - 20, 40, 40]);
+    if (!this.fields.owner.value && !this.fields.cube.value && !this.fields.own.value) this.mark("ghost", [12, MIDDLE - 22, 44, 44]);
+  }
+  hold(place) { this.hand = place; this.draw(); }
+
+  // 1 for an own checker that a place gives, -1 for one of the opponent's, 0 for none.
+  sideAt(place) {
+    if (typeof place === "number") return Math.sign(this.count(place));
+    const side = place === "own off" ? 1 : -1;
+    return this.numberOf(side) < 15 ? side : 0;
+  }
+  pick(place) {
+    if (this.sideAt(place)) return this.hold(place);
+    this.say(typeof place === "number" ? "No checker is there. Trays beside the points give back what is borne off." : "All 15 checkers are on the board.");
+  }
+  // One checker from a place to another. A single one of the other side is hit; off and bar are those of its side.
+  // Whether it moved.
+  move(start, end) {
+    const side = this.sideAt(start);
+    const to = typeof end === "string" ? "off" : end === 25 || end === 0 ? (side > 0 ? 25 : 0) : end;
+    if (!side || to === start || (to === "off" && typeof start === "string")) return false;
+    if (to !== "off" && side * this.count(to) < -1) {
+      this.say(`The other side holds ${to}.`);
+      return false;
+    }
+    if (to !== "off" && side * this.count(to) < 0) { this.add(to, side); this.add(side > 0 ? 0 : 25, -side); }
+    if (to !== "off") this.add(to, side);
+    if (typeof start === "number") this.add(start, -side);
+    this.change();
+    return true;
+  }
+  // One own checker more, or one of the opponent's, at a place; each side first takes away what the other has there.
+  put(place, side) {
+    if (typeof place === "string") return this.say("Arrows choose a point or a bar first.");
+    if ((place === 25 && side < 0 && !this.count(25)) || (place === 0 && side > 0 && !this.count(0))) return this.say("That bar is the other side's.");
+    if (side * this.count(place) >= 0 && this.numberOf(side) >= 15) return this.say("All 15 checkers are on the board.");
+    this.add(place, side);
+    this.change();
+  }
+  change() {
+    this.fields.edit.checked = true;
+    this.send();
+  }
+  // To its owner's edge or the middle; where it is already, it is turned.
+  moveCube(owner) {
+    if (this.fields.crawford.checked && owner !== "centered") return this.say("Nobody doubles in the Crawford game.");
+    const value = Number(this.fields.cube.value) || 1;
+    const turned = owner !== this.fields.owner.value ? Math.max(2, value) : value < 64 ? 2 * value : 2;
+    this.fields.cube.value = owner === "centered" ? 1 : turned;
+    this.fields.owner.value = owner;
+    this.send();
+  }
+  chooseRoll(roll) {
+    this.fields.roll.value = roll;
+    this.send();
+  }
+  turnDie(which) {
+    const dice = [...(this.fields.roll.value || "66")].map(Number);
+    if (this.fields.roll.value) dice[which] = dice[which] % 6 + 1; else dice.fill(1);
+    this.chooseRoll(dice.sort().reverse().join(""));
+  }
+  chooseScore(name) {
+    this.fields[name].focus();
+    this.fields[name].addEventListener("change", () => this.send(), { once: true });
+    try { this.fields[name].showPicker(); } catch { /* its focus is enough */ }
+  }
+
+  isChecker(place) { return typeof place === "number" || /off$/.test(place); }
+  // Whether a checker moved.
+  tap(start, end) {
+    const [kind, which] = String(end).split(" ");
+    if (kind === "cube" && String(start).startsWith("cube")) return this.moveCube(which);
+    if (start === end && kind === "die") return this.turnDie(Number(which));
+    if (start === end && (kind === "own" || kind === "theirs") && !which) return this.chooseScore(kind);
+    if (!this.isChecker(start) || !this.isChecker(end)) return this.hold(null);
+    if (start !== end) return this.move(start, end);
+    if (this.hand === null) return this.pick(end);
+    const held = this.hand;
+    this.hold(null);
+    return this.move(held, end);
+  }
+
+  pointerDown(event) {
+    const svg = event.target.closest("svg");
+    if (!svg || !this.isOpen || event.button) return;
+    this.from = placeAt(svg, event);
+    if (event.target.hasPointerCapture(event.pointerId)) event.target.releasePointerCapture(event.pointerId);
+    event.preventDefault();
+    this.board.focus({ preventScroll: true });
+  }
+  // The picture of the checker that is dragged: the outermost of its pile, or a new one from a tray.
+  lift() {
+    const side = this.sideAt(this.from);
+    if (!this.isChecker(this.from) || !side) return null;
+    const [x, y, width, height] = boxOf(this.from);
+    const pile = [...this.svg.querySelectorAll("circle[r='18']")].filter((each) => {
+      const [cx, cy] = [Number(each.getAttribute("cx")), Number(each.getAttribute("cy"))];
+      return cx > x && cx < x + width && cy > y - 60 && cy < y + height + 60 && (cy < MIDDLE) === (y < MIDDLE);
+    });
+    const found = typeof this.from === "number" ? pile.at(-1) : null;
+    const lifted = found ?? document.createElementNS(SVG, "circle");
+    lifted.setAttribute("r", 18);
+    lifted.setAttribute("fill", side > 0 ? "#fffdf8" : "#33302e");
+    lifted.setAttribute("stroke", "#1d1814");
+    lifted.setAttribute("class", "dragged");
+    this.svg.append(lifted);
+    return lifted;
+  }
+  drag(event) {
+    if (this.from === null || !this.isOpen) return;
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(this.svg.getScreenCTM().inverse());
+    if (!this.dragged) {
+      if (placeAt(this.svg, event) === this.from) return;  // a tap so far
+      this.kept = this.svg.cloneNode(true);
+      this.dragged = this.lift();
+    }
+    this.dragged?.setAttribute("cx", at.x);
+    this.dragged?.setAttribute("cy", at.y);
+  }
+  drop(event) {
+    if (!this.isOpen || (this.from === null && this.hand === null) || this.form.contains(event.target)) return;
+    const to = placeAt(this.svg, event), start = this.from, dragged = this.dragged;
+    this.from = this.dragged = null;
+    let moved = false;
+    if (to === null || start === null) this.hold(null);
+    else moved = this.tap(start, to);
+    if (!dragged) return;
+    if (moved !== true) return this.putBack();
+    const [x, , width] = boxOf(to);
+    dragged.setAttribute("cx", x + width / 2);  // until the new board is here
+  }
+  putBack() {
+    this.svg.replaceWith(this.kept);
+    this.draw();
+  }
+  cancel() {
+    if (this.dragged) this.putBack();
+    this.from = this.dragged = null;
+  }
+
+  // A key on the board while it is set up. Whether it means something.
+  key(key) {
+    const row = UPPER.includes(this.cursor) ? UPPER : LOWER, column = row.indexOf(this.cursor);
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    if (step) this.cursor = row[(column + step + row.length) % row.length];
+    else if (key === "ArrowUp" || key === "ArrowDown") this.cursor = (row === UPPER ? LOWER : UPPER)[column];
+    else if (key === "+" || key === "=") this.put(this.cursor, 1);
+    else if (key === "-") this.put(this.cursor, -1);
+    else if (key === " " || key === "Enter") this.tap(this.cursor, this.cursor);
+    else if (key === "Escape") this.hand = null;
+    else return false;
+    Editor.cursor = this.cursor;
+    this.draw();
+    if (key.startsWith("Arrow")) pages.say(`${nameOf(this.cursor)}${typeof this.cursor === "number" ? `: ${this.count(this.cursor)}` : ""}`);
+    return true;
+  }
+}
+Editor.cursor = 24;  // of the keyboard; it stays from one change to the next
+
+// Arrows on the board: of the play under the pointer or with the focus, else of the play that was tapped.
+class Plays {
+  constructor(table, board) {
+    this.board = board;
+    this.kept = board.innerHTML;
+    this.pictures = new Map();  // by address
+    this.chosen = this.wanted = null;  // rows
+    for (const row of table.querySelectorAll("tr[data-board]")) {
+      const leave = () => { if (this.wanted === row) this.show(this.chosen); };
+      row.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse") this.show(row); });
+      row.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") leave(); });
+      row.addEventListener("focusin", () => this.show(row));
+      row.addEventListener("focusout", leave);
+      row.addEventListener("click", (event) => { if (!event.target.closest("a")) this.choose(row); });
+      row.addEventListener("keydown", (event) => {
+        const next = { ArrowDown: row.nextElementSibling, ArrowUp: row.previousElementSibling }[event.key];
+        if (next === undefined) return;
+        event.preventDefault();
+        next?.querySelector("a").focus({ preventScroll: false });
+      });
+    }
+  }
+  choose(row) {
+    this.chosen?.classList.remove("chosen");
+    this.chosen = this.chosen === row ? null : row;
+    this.chosen?.classList.add("chosen");
+    this.show(this.chosen);
+  }
+  async show(row) {
+    this.wanted = row;
+    if (!row) return this.draw(this.kept);
+    const address = row.dataset.board;
+    if (!this.pictures.has(address)) this.pictures.set(address, fetch(address).then((answer) => answer.ok ? answer.text() : this.kept));
+    const picture = await this.pictures.get(address);
+    if (this.wanted === row) this.draw(picture);
+  }
+  draw(picture) {
+    this.board.innerHTML = picture;
+    this.board.dispatchEvent(new Event("redrawn"));
+  }
+}
+
+// A rollout of the plays or cube actions of the page, which goes on until it is stopped or the page is left. The server
+// keeps it; a reloaded page goes on from there.
+class Rollout {
+  constructor(bar) {
+    this.bar = bar;
+    this.button = bar.querySelector("button");
+    this.said = bar.querySelector("[role=status]");
+    this.source = null;
+    bar.querySelector("a").hidden = true;
+    this.button.hidden = false;
+    this.button.addEventListener("click", () => this.source ? this.stop() : this.run());
+    if (sessionStorage.getItem("rollout") === bar.dataset.rollout) this.run();
+  }
+  run() {
+    sessionStorage.setItem("rollout", this.bar.dataset.rollout);
+    this.button.textContent = "Stop";
+    this.said.textContent = "rolling out…";
+    this.source = new EventSource(this.bar.dataset.rollout);
+    this.source.addEventListener("message", (event) => this.show(JSON.parse(event.data).rows));
+    this.source.addEventListener("done", () => this.stop());
+    this.source.addEventListener("refused", (event) => this.stop(JSON.parse(event.data).error));
+    this.source.addEventListener("error", () => {  // also where the page is being left
+      this.close();
+      this.button.textContent = "Go on rolling out";
+      whyRefused(this.bar.dataset.rollout).then((why) => { this.said.textContent = why; });
+    });
+  }
+  // Without a click, as when the page is left, it goes on when the page is back.
+  close() {
+    this.source?.close();
+    this.source = null;
+  }
+  stop(why = "") {
+    this.close();
+    sessionStorage.removeItem("rollout");
+    this.button.textContent = "Go on rolling out";
+    if (why) this.said.textContent = why;
+  }
+  show(rows) {
+    for (const cell of document.querySelectorAll(".rolled")) cell.hidden = false;
+    const isMatch = rows[0].unit === "mwc";
+    const number = (value) => isMatch ? `${(100 * value).toFixed(2)} %` : value.toFixed(4);
+    const signed = (value) => isMatch ? number(value) : (value < 0 ? "−" : "+") + number(Math.abs(value));
+    const within = (error) => error === null ? "" : ` ± ${number(error)}`;
+    for (const row of rows) {
+      const line = document.querySelector(`tr[data-choice="${row.choice}"]`);
+      if (!line) continue;
+      const put = (name, text) => { const cell = line.querySelector(`[data-${name}]`); if (cell) cell.textContent = text; };
+      put("value", signed(row.value) + within(row.standard_error));
+      put("lost", row.loss ? number(row.loss) + within(row.loss_standard_error) : "");
+      put("trials", row.trials.toLocaleString("en"));
+    }
+    this.said.textContent = `${Math.min(...rows.map((row) => row.trials)).toLocaleString("en")} games each`;
+  }
+}
+
+let editor = null, rollout = null, digit = { first: "", time: 0 };
+
+function begin() {
+  const board = document.getElementById("board"), plays = document.querySelector(".plays");
+  editor = board?.dataset.editor ? new Editor(board) : null;
+  if (board && plays) new Plays(plays, board);
+  rollout?.close();
+  const bar = document.querySelector("[data-rollout]");
+  rollout = bar ? new Rollout(bar) : null;
+}
+
+// Two digits choose a roll, 0 takes it away.
+function typeDigit(key) {
+  if (key === "0") return editor.chooseRoll("");
+  if (!/^[1-6]$/.test(key)) return;
+  const now = performance.now() / 1000;
+  if (digit.first && now - digit.time < DIGIT_SECONDS) {
+    editor.chooseRoll([digit.first, key].sort().reverse().join(""));
+    digit.first = "";
+  } else {
+    digit = { first: key, time: now };
+    pages.say(`${key}, and the other die?`);
+  }
+}
+
+document.addEventListener("keydown", (event) => {
+  if (!editor || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, select, textarea")) return;
+  if (/^\d$/.test(event.key)) return typeDigit(event.key);
+  if (event.target === editor.board && editor.isOpen && editor.key(event.key)) event.preventDefault();
+  else if (event.key === "Escape") editor.hold(null);
+});
+document.addEventListener("pointermove", (event) => editor?.drag(event));
+document.addEventListener("pointerup", (event) => editor?.drop(event));
+document.addEventListener("pointercancel", () => editor?.cancel());
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("main a[href^='/position/']");
+  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  pages.show(link.href, { stays: "stays" in link.dataset });
+});
+addEventListener("pagehide", () => rollout?.close());
+addEventListener("popstate", () => {
+  if (location.pathname + location.search !== pages.shown) pages.show(location.href, { isNew: false, stays: true });
+});
+begin();
