@@ -309,8 +309,8 @@ def test_edited_checkers_count_without_the_box(client: TestClient) -> None:
 
 @each("change", list(CHANGES))
 def test_every_part_of_an_identifier_is_used_by_the_page(client: TestClient, change: str) -> None:
-    """Two identifiers that differ in one part have different cubeful answers; the page of a rollout, which is cubeless,
-    names unused parts."""
+    """Two identifiers that differ in one part have different cubeful answers. The page of a rollout, which is
+    cubeless, names unused parts."""
     first, second, words = CHANGES[change]
     asked = [quote(format_xgid(Position(CONTACT), state), safe="/") for state in (first, second)]
     pages = [client.get(f"/position/{text}.json?met=published-12").json() for text in asked]

@@ -1,4 +1,4 @@
-"""The cube at every score."""
+"""The page of the right cube action at every score."""
 
 from __future__ import annotations
 
