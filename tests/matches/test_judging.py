@@ -317,7 +317,10 @@ def test_rolls_without_a_cube_decision() -> None:
     for given in stakes:
         roll = Act(ActKind.ROLL, 0, 0, board, given, (3, 1), None)
         first, second = judge_game(analyst(), RecordedGame(Stakes(given.score), [roll, roll], None))
-        assert (first.cube, second.cube, second.cube_loss, second.is_cube_decision) == (None, None, 0, False)
+        assert first.cube is None
+        assert second.cube is None
+        assert second.cube_loss == 0
+        assert not second.is_cube_decision
     trailing = Stakes(MatchScore(3, 1))  # post-Crawford: not doubling is an error, even behind
     roll = Act(ActKind.ROLL, 0, 0, np.array(START.board, np.int8), trailing, (3, 1), None)
     first, second = judge_game(analyst(), RecordedGame(trailing, [roll, roll], None))

@@ -107,15 +107,13 @@ def analyze(
 def analyse(
     warehouse: Warehouse, source: str, options: Mapping[str, Any], player: LookaheadPlayer
 ) -> list[MatchAnalysis]:
-    """The matches of a file, or of an imported version, judged by a player.
-
-    Raises InvalidGameError if a game breaks a rule, UsageError or InvalidScoreError if options do not fit the score,
-    MissingTableError if the version is missing, and StorageError if the file cannot be read.
-    """
+    """The matches of a file, or of an imported version, judged by a player. Raises InvalidGameError if a game breaks a
+    rule, UsageError or InvalidScoreError if options do not fit the score, MissingTableError if the version is missing,
+    and StorageError if the file cannot be read."""
     from bgdata.equity.cube import CubeRules
     from bgdata.matches.acts import ActKind
     from bgdata.matches.commands.analysis_rows import analysed_matches
-    from bgdata.matches.situations import situations
+    from bgdata.matches.situations import replayed_situations
     from bgdata.matches.steps import judge_all, matches_at
 
     matches = matches_at(warehouse, source)
@@ -125,7 +123,7 @@ def analyse(
     for name in ("jacoby", "beavers"):
         if options[name] and lengths and all(lengths):
             raise UsageError(f"expected money play with --{name}, got a match to {lengths[0]}")
-    found = situations(matches, source, is_jacoby=options["jacoby"])
+    found = replayed_situations(matches, source, is_jacoby=options["jacoby"])
     has_beavers = options["beavers"]
     if has_beavers is None:
         has_beavers = any(act.kind is ActKind.BEAVER for each in found for act in each.record.acts)

@@ -34,14 +34,14 @@ from bgdata.matches.acts import NO_DOUBLE, ActKind, Judged
 from bgdata.matches.judging import Analyst, judge_game
 from bgdata.matches.kinds.match_analysis import NUMBERS, SUBJECTS, VALUES, MatchAnalysisParameters
 from bgdata.matches.kinds.matches_compute import matches_of
-from bgdata.matches.situations import Situation, situations
+from bgdata.matches.situations import Situation, replayed_situations
 from bgdata.selfplay.kinds.shared.games_compute import OWNERS
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller, played_tables
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings
 from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 STEP = 4  # games in a shard: some seconds at 1-ply
 SAMPLE_GAMES = 2
@@ -117,7 +117,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
 def situations_of(context: Context[MatchAnalysisParameters]) -> list[Situation]:
     """The games of the source."""
     source = context.inputs["source"]
-    return situations(list(matches_of(source.arrays())), source.name)
+    return replayed_situations(list(matches_of(source.arrays())), source.name)
 
 
 def key_of(found: Situation) -> bytes:

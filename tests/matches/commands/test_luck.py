@@ -36,8 +36,8 @@ def file(root: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_session_in_every_format(root: Path) -> None:
-    """Text and rows agree on a session with cubes, beavers and resignations."""
+def test_luck_and_skill_of_turns_sum_to_games(root: Path) -> None:
+    """The session has cubes, beavers and resignations."""
     path = file(root, "session.mat", MAT)
     turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
     games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
@@ -54,6 +54,12 @@ def test_session_in_every_format(root: Path) -> None:
         assert own[0]["equity_before"] == 0
     assert all(row["skill"] <= 0 for row in turns)
     assert any(row["skill"] < 0 for row in turns)
+
+
+def test_csv_and_text_have_the_values_of_json(root: Path) -> None:
+    path = file(root, "session.mat", MAT)
+    turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
+    games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
     shown = csv.DictReader(succeeds(root, "luck", path, "--format", "csv").splitlines())
     assert [row["luck"] for row in shown] == [str(row["luck"]) for row in turns]
     table = succeeds(root, "luck", path)

@@ -17,7 +17,7 @@ from bgdata.matches.acts import ActKind, CubeValues, Judged, totals_of
 from bgdata.matches.kinds.match_analysis import DATASET, MatchAnalysisParameters
 from bgdata.matches.kinds.match_analysis_compute import ANSWER, DOUBLE, counts_for_pr, error_of
 from bgdata.matches.kinds.matches_compute import matches_of
-from bgdata.matches.situations import situations
+from bgdata.matches.situations import replayed_situations
 from bgdata.matches.steps import judge_all
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller
 from bgdata.store.dataset import Context
@@ -86,7 +86,7 @@ def test_sums_equal_those_of_judge_all(imports: Imports) -> None:
     player = LookaheadPlayer(open_roller(context), 0)
     source = imports.warehouse.open("matches", "both")
     met = first_met(imports.warehouse.build("match_equity", PUBLISHED).arrays())
-    games = situations(list(matches_of(source.arrays())), "both")
+    games = replayed_situations(list(matches_of(source.arrays())), "both")
     judged = judge_all(player, CubeRules(met=met, by_model=True), games, Progress())
     found = rows(table)
     for number, game in enumerate(judged):
@@ -112,7 +112,7 @@ class Notes(Progress):
 
 
 def test_games_are_judged_once(imports: Imports) -> None:
-    """What another version has is taken from there, with the same digest."""
+    """Games that another version contains are copied from it, with the same digest."""
     notes, judged = Notes(), "games were judged before"
     analysed(imports, "old", SESSION, progress=notes)
     assert not [text for text in notes.notes if judged in text]

@@ -166,7 +166,10 @@ def test_only_play_is_made_without_asking(player: LookaheadPlayer, capsys: pytes
         assert f"You roll {roll_of_turn(5, 1)}: " in shown
         assert text in shown.splitlines()[-1]
         now = talked.session.now
-        assert (now.rolls, now.side, talked.session.is_left, talked.session.decisions) == (2, 1, False, [])
+        assert now.rolls == 2
+        assert now.side == 1
+        assert not talked.session.is_left
+        assert talked.session.decisions == []
 
 
 def test_interrupted_game_is_left(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:

@@ -133,11 +133,9 @@ def test_failures_after_a_repair_are_reported(memory_path: Path, capsys: pytest.
     assert f"FAILED {table.name}: lock: " in capsys.readouterr().err.partition("repaired")[2]
 
 
-def test_repair_of_one_kind_checks_only_that_kind(memory_path: Path) -> None:
+def test_repair_of_one_kind_does_not_check_the_catalog(memory_path: Path) -> None:
     powers = open_toys(memory_path / "warehouse")
-    table, other = powers.build("powers", Seeded(10, 1)), powers.build("powers", Seeded(11, 1))
-    own(table.parquet).write_bytes(b"junk")
-    assert other.folder.parts[-3] == "powers"
+    own(powers.build("powers", Seeded(10, 1)).parquet).write_bytes(b"junk")
     powers.catalog.write_bytes(b"junk")
     assert verify_warehouse(powers, "powers", 0, 0, repair=True)
 
@@ -217,7 +215,8 @@ def test_rebuild_in_place_prints_rows(warehouse: Warehouse) -> None:
     assert shown.splitlines()[0] == ",".join(row)
     assert succeeds(warehouse.root, "rebuild", "bearoff_gammon", "--threads", "1") == ""
     after = warehouse.open("bearoff_gammon", "3x15").manifest
-    assert (after.digest, after.created > before.created) == (before.digest, True)
+    assert after.digest == before.digest
+    assert after.created > before.created
 
 
 @pytest.mark.slow
@@ -283,5 +282,6 @@ def test_diff_of_one_variant_with_the_lock(warehouse: Warehouse) -> None:
     assert succeeds(warehouse.root, "diff", "bearoff_gammon/3x15").endswith(", same\n")
     for scope in ("bearoff_gammon", "bearoff_gammon/6x15"):
         result = run(warehouse.root, "diff", scope)
-        assert (result.exit_code, "DIFFERS" in result.stdout) == (1, True)
+        assert result.exit_code == 1
+        assert "DIFFERS" in result.stdout
     assert "expected bearoff_error in" in error_of(run(warehouse.root, "diff", "bearoff_error"), 1)
