@@ -47,7 +47,8 @@ def open_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> Lookah
 
 
 def build_small_tables(warehouse: Warehouse) -> None:
-    """Build the bearoff tables of 6 points that the user's own warehouse lacks. Raises StorageError."""
+    """Build the bearoff tables of 6 points that are missing in the user's own warehouse. Raises StorageError if they
+    cannot be written."""
     if not is_own(warehouse):
         return
     from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
@@ -59,8 +60,8 @@ def build_small_tables(warehouse: Warehouse) -> None:
 
 
 def build_default_met(warehouse: Warehouse) -> None:
-    """Build the match equity table of the shipped network if the user's own warehouse lacks it. Raises
-    StorageError."""
+    """Build the match equity table of the shipped network if it is missing in the user's own warehouse. Raises
+    StorageError if it cannot be written."""
     if not is_own(warehouse):
         return
     from bgdata.equity.kinds.match_equity import DATASET
@@ -74,7 +75,7 @@ def is_own(warehouse: Warehouse) -> bool:
 
 
 def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]) -> None:
-    """Build the wanted versions that are missing, with a message. Raises StorageError."""
+    """Build the wanted versions that are missing, with a message. Raises StorageError if one cannot be written."""
     missing = [
         (kind, parameters, slug)
         for kind, parameters in wanted

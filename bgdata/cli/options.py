@@ -249,7 +249,8 @@ def given_options(names: Collection[str]) -> Iterator[str]:
 
 
 def limits_of(options: Mapping[str, Any]) -> Limits:
-    """The limits of a rollout from `rollout_options`, without a default standard error. Raises UsageError."""
+    """The limits of a rollout from `rollout_options`, which have no default standard error. Raises UsageError if they
+    contradict each other."""
     from bgdata.selfplay.rollout import Limits
 
     if options["until"] is None:

@@ -415,11 +415,9 @@ def keep_equities(
 def fill_equities(
     bounds: Bounds, equities: NDArray[np.float32], columns: Sequence[int], lost: NDArray[np.int8]
 ) -> None:
-    """Fill equities[on roll, opponent, column], sides by layout, with the values of the given columns.
-
-    They are NaN where two sides share a point or neither has checkers. Where one side has borne off it has won the
-    points that the other one has lost.
-    """
+    """Fill equities[on roll, opponent, column], sides by layout, with the values of the given columns. They are NaN
+    where two sides share a point or neither has checkers. Where one side has borne off it has won the points that the
+    other one has lost."""
     steps, chosen, lefts = bounds.steps, np.array(columns), scratch_of(bounds)
     equities[...] = np.nan
     points = np.where(chosen == JACOBY, 1, lost[1:, None])

@@ -238,9 +238,7 @@ def collect_files(
 ) -> list[Path]:
     """The given files, and the files of the kind in given folders and their subfolders. Hidden files and files of the
     warehouse are skipped. For kinds that recognise their files by content, archives are unpacked into `unpacked`.
-
-    Raises MissingFileError if a folder or archive contains no such file, and the errors of `unpack_archive`.
-    """
+    Raises MissingFileError if a folder or archive contains no such file, and the errors of `unpack_archive`."""
     declared: Any = warehouse.kind(kind)
     found: list[Path] = []
     for path in map(input_path, paths):

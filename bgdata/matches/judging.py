@@ -80,9 +80,7 @@ class RollValues(NamedTuple):
 
 class Analyst:
     """Computes values of positions from a player's chances, `player.ply` rolls ahead, and the cube model of `rules`.
-
-    Exact tables with the cube are used if the player has any.
-    """
+    Exact tables with the cube are used if the player has any."""
 
     def __init__(self, player: LookaheadPlayer, rules: CubeRules) -> None:
         self.player, self.rules = player, rules
@@ -242,11 +240,9 @@ def _judge_play(analyst: Analyst, act: Act, rolls: RollValues, before: float, po
 def _candidates(
     analyst: Analyst, act: Act, static: Values, rows: NDArray[np.int64], made: int, point: float
 ) -> tuple[NDArray[np.int64], Values]:
-    """The rows of the candidate plays, and their values at the last ply.
-
-    Candidates are the plays that pass the filters of each ply, the play that was made, and the best one at 0-ply. Equal
-    plays, as before a cash of the opponent, are in order of cubeless equity at 0-ply.
-    """
+    """The rows of the candidate plays, and their values at the last ply. Candidates are the plays that pass the filters
+    of each ply, the play that was made, and the best one at 0-ply. Equal plays, as before a cash of the opponent, are
+    in order of cubeless equity at 0-ply."""
     theirs = cubeless_equities(analyst.plays(act.board).chances)
     always, values = rows[[made, int(np.lexsort((theirs[rows], -static))[0])]], static
     for ply in range(1, analyst.player.ply + 1):

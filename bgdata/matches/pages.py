@@ -129,11 +129,9 @@ class CubeVerdict:
 def cube_verdicts(
     player: LookaheadPlayer, rules: CubeRules, game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]
 ) -> list[CubeVerdict | None]:
-    """The verdict on each double, take, pass, and roll of a player who could double; None for other turns.
-
-    `turns` are the turns of one game with the cube, in order; the player evaluates all positions at once. Raises
-    InvalidScoreError if a score cannot occur, and the errors of the player's `decide_cube`.
-    """
+    """The verdict on each double, take, pass, and roll of a player who could double; None for other turns. `turns` are
+    the turns of one game with the cube, in order; the player evaluates all positions at once. Raises InvalidScoreError
+    if a score cannot occur, and the errors of the player's `decide_cube`."""
     from bgdata.kernel import threads
 
     verdicts: list[CubeVerdict | None] = [None] * len(turns)

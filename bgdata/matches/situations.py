@@ -33,11 +33,9 @@ class Situation:
 
 
 def replayed_situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None = None) -> list[Situation]:
-    """The replayed games of matches.
-
-    `is_jacoby` sets the Jacoby rule of money games; None takes it from each record. Raises InvalidGameError if a game
-    breaks a rule or has an invalid score, or if there are no games; the message names the game and `source`.
-    """
+    """The replayed games of matches. `is_jacoby` sets the Jacoby rule of money games; None takes it from each record.
+    Raises InvalidGameError if a game breaks a rule or has an invalid score, or if there are no games; the message names
+    the game and `source`."""
     found = [
         replayed_situation(match, game, source, is_jacoby=match.is_jacoby if is_jacoby is None else is_jacoby)
         for match in matches

@@ -87,10 +87,7 @@ def build(
     with_catalog: bool = True,
 ) -> Table:
     """Build a version and, first, its inputs; returns an existing version if nothing needs to be built. See
-    Warehouse.build.
-
-    The version becomes current, as do inputs that were built; existing inputs stay as they are.
-    """
+    Warehouse.build. The version becomes current, as do inputs that were built; existing inputs stay as they are."""
     parameters.check_types()
     kind.check_parameters(parameters)
     if inputs is None:

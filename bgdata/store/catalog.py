@@ -425,11 +425,9 @@ def is_stale(warehouse: Versions, state: str = "") -> bool:
 
 
 def check_catalog(warehouse: Versions) -> None:
-    """Check that catalog.duckdb, which other clients open, agrees with the manifests.
-
-    Raises CheckFailedError, which names the differences, CorruptFileError if the file is not a catalog, and
-    CheckSkippedError if it is missing or old. In a copy its views still name the folder where it was written.
-    """
+    """Check that catalog.duckdb, which other clients open, agrees with the manifests. Raises CheckFailedError, which
+    names the differences, CorruptFileError if the file is not a catalog, and CheckSkippedError if it is missing or old.
+    In a copy its views still name the folder where it was written."""
     if not warehouse.catalog.is_symlink() and is_stale(warehouse):
         raise CheckSkippedError("there is none that is up to date; the next query writes it")
     with storage_errors("read", warehouse.catalog), open_regular(warehouse.catalog):

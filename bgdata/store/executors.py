@@ -77,9 +77,9 @@ def worker_name() -> str:
 @contextmanager
 def open_executor(name: str, store: str = "") -> Iterator[Executor]:
     """The executor `local`, `processes:N` or `dask://host:8786`, shut down at the end; parts that have not begun are
-    cancelled. Machines of a cluster without a shared disk use a store at the address `store`. Raises UsageError for
-    any other name, or if a store is given without a cluster; MissingExtraError if Dask is not installed; and
-    WorkerError if the cluster does not respond."""
+    cancelled. Machines of a cluster without a shared disk use a store at the address `store`. Raises UsageError for any
+    other name, or if a store is given and no cluster; MissingExtraError if Dask is not installed; and WorkerError if
+    the cluster does not respond."""
     if store and not name.startswith("dask://"):
         raise UsageError(f"expected the executor dask://HOST:PORT with a store between machines, got {cite(name)}")
     if name == LOCAL:

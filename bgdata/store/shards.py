@@ -129,10 +129,7 @@ def ranges(items: range | int, size: int) -> list[range]:
 
 def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:
     """The arrays of each range, in order. Ranges that a killed build finished are read; `job.executor` computes the
-    others.
-
-    Raises WorkerError if workers are lost, and the errors of the function; finished shards are kept.
-    """
+    rest. Raises WorkerError if workers are lost, and the errors of the function; finished shards are kept."""
     folder, store = job.folder / SHARDS, job.executor.store if isinstance(job.executor, Cluster) else ""
     with storage_errors("create", folder):
         folder.mkdir(exist_ok=True)

@@ -194,10 +194,8 @@ def check_room(
 
 @contextmanager
 def hold_lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold an exclusive lock on a file, which is deleted afterwards; calls `waiting` if another process holds it.
-
-    The system drops the lock when its holder dies, so a killed build never blocks the next one.
-    """
+    """Hold an exclusive lock on a file, which is deleted afterwards; calls `waiting` if another process holds it. The
+    system drops the lock when its holder dies, so a killed build never blocks the next one."""
     handle = _open_locked(path, waiting)
     try:
         with when_cut_off(lambda: path.unlink(missing_ok=True)):

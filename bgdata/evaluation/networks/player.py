@@ -210,10 +210,8 @@ _NETWORKS = {
 
 
 class NetworkPlayer:
-    """Chooses the play after which the opponent's cubeless equity is lowest; ties go to the first.
-
-    Looking ahead, it evaluates the `likely` plays of each roll, or all of them if that is 0.
-    """
+    """Chooses the play after which the opponent's cubeless equity is lowest; ties go to the first. Looking ahead, it
+    evaluates the `likely` plays of each roll, or all of them if that is 0."""
 
     likely = LIKELY
 
@@ -276,10 +274,8 @@ class NetworkPlayer:
 
 def version_by(folders: Iterable[Path]) -> str:
     """Eight hex digits that change with the values of the versions in these folders, but not with their revisions.
-
     Every revision counts as 1, the revision of the first recorded players, because later revisions may only differ in
-    Parquet.
-    """
+    Parquet."""
     names = (f"{folder.parent.name}/r1-{folder.name.partition('-')[2]}" for folder in folders)
     return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
 

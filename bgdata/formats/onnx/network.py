@@ -47,10 +47,8 @@ _LIMIT, _FRACTION = 4.97, (135135, 17325, 378, 62370, 3150, 28)  # constants of 
 
 
 def chances_of(networks: Networks, boards: Value, *, by_all: bool = False) -> Value:
-    """float32[n, 5]: the chances of int8[n, 26] boards, from the rules or from the network of their class.
-
-    If `by_all` is true, every network evaluates all boards, for programs with a fixed number of rows.
-    """
+    """float32[n, 5]: the chances of int8[n, 26] boards, from the rules or from the network of their class. If `by_all`
+    is true, every network evaluates all boards, for programs with a fixed number of rows."""
     side = side_on_roll(boards)
     classes, found = network_class(side), outcome_chances(side)
     for which in range(len(networks.shapes)):

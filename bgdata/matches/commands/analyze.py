@@ -107,11 +107,9 @@ def analyze(
 def analyse(
     warehouse: Warehouse, source: str, options: Mapping[str, Any], player: LookaheadPlayer
 ) -> list[MatchAnalysis]:
-    """The matches of a file, or of an imported version, judged by a player.
-
-    Raises InvalidGameError if a game breaks a rule, UsageError or InvalidScoreError if options do not fit the score,
-    MissingTableError if the version is missing, and StorageError if the file cannot be read.
-    """
+    """The matches of a file, or of an imported version, judged by a player. Raises InvalidGameError if a game breaks a
+    rule, UsageError or InvalidScoreError if options do not fit the score, MissingTableError if the version is missing,
+    and StorageError if the file cannot be read."""
     from bgdata.equity.cube import CubeRules
     from bgdata.matches.acts import ActKind
     from bgdata.matches.commands.analysis_rows import analysed_matches

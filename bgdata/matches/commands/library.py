@@ -147,7 +147,7 @@ def part_rows(warehouse: Warehouse, decisions: str, part: str) -> Sequence[Row]:
 
 
 def report_lines(player: str, figures: Sequence[Row], worst: Sequence[Row]) -> Iterator[str]:
-    """The report as lines of text."""
+    """The report on a player as lines of text."""
     yield f"decisions of {player}"
     for part in PARTS:
         if rows := [row for row in figures if row["part"] == part]:

@@ -127,11 +127,9 @@ class Analysed:
 
 
 def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> list[Analysed]:
-    """Every game of a .mat or .sgf file, or of an imported `matches/VARIANT`, evaluated by a player.
-
-    Raises InvalidGameError if a game breaks a rule, UsageError if the player only chooses plays, UnknownPlayerError or
-    MissingTableError if there is no such player or version, and StorageError if the file cannot be read.
-    """
+    """Every game of a .mat or .sgf file, or of an imported `matches/VARIANT`, evaluated by a player. Raises
+    InvalidGameError if a game breaks a rule, UsageError if the player only chooses plays, UnknownPlayerError or
+    MissingTableError if there is no such player or version, and StorageError if the file cannot be read."""
     from bgdata.evaluation.player import open_named_player
     from bgdata.matches.steps import matches_at, notes_on
 

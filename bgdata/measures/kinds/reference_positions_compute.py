@@ -402,10 +402,8 @@ def perturb(stream: np.uint64, counter: Counter, board: Boards) -> None:
 
 @kernel(borrows=True)
 def nth_checker(board: Boards, sign: int, number: int) -> int:
-    """The slot of a side's checker (1: on roll, -1: the opponent) on board[slot], counted from its ace point.
-
-    Counting starts over if there are fewer checkers than `number`.
-    """
+    """The slot of a side's checker (1: on roll, -1: the opponent) on board[slot], counted from its ace point. Counting
+    starts over if there are fewer checkers than `number`."""
     while True:
         for step in range(1, BAR + 1):
             slot = step if sign > 0 else BAR - step

@@ -65,8 +65,8 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
             )
 
     def statistics(self, computed: Computed[ReferenceScoreParameters]) -> Mapping[str, float]:
-        """Errors of the equity by split and theme. A theme without positions has no figures; one with positions of a
-        single game has no standard error."""
+        """Errors of the equity by split and theme. A theme that has no positions has no figures; one with positions of
+        a single game has no standard error."""
         arrays = {name: np.asarray(values) for name, values in computed.arrays.items()}
         found: dict[str, float] = {}
         for split in HALVES:

@@ -64,7 +64,7 @@ class SampledTurns(NamedTuple):
 
     @classmethod
     def from_text(cls, text: str) -> SampledTurns:
-        """The turns of a string that `as_text` returned."""
+        """The turns that a string of `as_text` describes."""
         types = np.int64, np.int8, np.int8, np.int32, np.int32
         values = [np.frombuffer(bytes.fromhex(word), kind) for word, kind in zip(text.split(), types, strict=True)]
         return cls(values[0], values[1].reshape(-1, 26), values[2].reshape(-1, 2), values[3], values[4])

@@ -306,8 +306,8 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[BearoffParameters]) -> str:
-        """Draw the pairs again, look up a sample of them again, and recompute the combined ones of the sample from
-        distributions."""
+        """Draw the pairs again. For a sample of them, look up the chances in the tables, or combine the distributions,
+        again."""
         table, boards = recheck.table, boards_of(recheck.parameters)
         if len(boards) != len(table.array("boards")):
             raise CheckFailedError(f"expected {len(boards)} pairs in {table.name}, found {len(table.array('boards'))}")

@@ -1,5 +1,5 @@
 """Rollouts of the choices in a position: the better plays of its roll, or the cube actions before the roll. They are
-kept while the warehouse stays the same, so a reader who comes back finds them and goes on from there."""
+kept while the warehouse does not change, so a reader who comes back continues from them."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ FIRST_SECONDS = 0.25  # of games for a page that nobody has asked for before
 
 
 def page(site: Site, request: Request) -> Page:
-    """The values of the plays of a roll, or of the cube actions, by a rollout with the cube, score and rules of the
-    address; without any, plays are rolled out without a cube. JSON has `trials` games of each choice, the page those
-    that are there. Raises UsageError for too many trials."""
+    """The page of the values of the plays of a roll, or of the cube actions, by a rollout with the cube, score and
+    rules of the address; if it has none, plays are rolled out without a cube. Its JSON is from `trials` games of each
+    choice, the page from the games so far. Raises UsageError if there are too many trials."""
     asked = asked_of(request)
     trials = whole(request.query_params, "trials", ROUND)
     if trials > site.limits.trials:
@@ -61,14 +61,15 @@ def page(site: Site, request: Request) -> Page:
 
 
 def stream(site: Site, request: Request) -> Response:
-    """The estimates of `page` as server-sent events, one for each round of games of a choice. Raises
-    TooMuchAskedError."""
+    """The estimates of `page` as server-sent events, one for each round of games of a choice. Raises TooMuchAskedError
+    if the client already has as many streams as allowed."""
     asked, client = asked_of(request), client_of(request)
     return watched_stream(site, client, estimates(site, asked, client))
 
 
 def asked_of(request: Request) -> PositionRequest:
-    """What is rolled out. Raises the errors of `PositionRequest`, InvalidPositionError and UsageError."""
+    """The rollout that an address requests. Raises the errors of `PositionRequest`, InvalidPositionError if the game is
+    over, and UsageError if options do not fit."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     check_in_progress(asked.position)
     check_offer(asked.match, asked.text)
@@ -76,15 +77,15 @@ def asked_of(request: Request) -> PositionRequest:
 
 
 def key_of(asked: PositionRequest) -> object:
-    """The name under which a site keeps the rollout."""
+    """The name under which a site keeps a rollout."""
     stakes = asked.stakes if asked.roll else asked.own_stakes
     rules = asked.options["met"], asked.has_beavers, asked.ply if asked.roll else 0
     return "choices", tuple(asked.position.board), str(asked.roll), stakes, rules
 
 
 def rollout_for(site: Site, asked: PositionRequest, player: LookaheadPlayer) -> GrowingRollout:
-    """The rollout of a position, kept or new. Raises UsageError for a player without networks, the errors of
-    `roll_out_with_cube`, and MissingTableError."""
+    """The rollout of a position, kept or new. Raises UsageError if the player has no networks, MissingTableError if
+    there is no match equity table, and the errors of `roll_out_with_cube`."""
 
     def make() -> GrowingRollout:
         rules, chooser = rules_of(site, asked), network_of(player).chooser
@@ -97,7 +98,8 @@ def rollout_for(site: Site, asked: PositionRequest, player: LookaheadPlayer) -> 
 
 
 def warm_up(site: Site) -> None:
-    """Load the kernels of rollouts, so that the first one is as quick as others. The player stays free meanwhile."""
+    """Load the kernels of rollouts, so that the first rollout is as quick as others. Other requests can use the player
+    meanwhile."""
     with suppress(BgdataError):
         with site.player() as player:
             chooser, rules = network_of(player).chooser, CubeRules()
@@ -107,9 +109,9 @@ def warm_up(site: Site) -> None:
 
 
 def grown(site: Site, asked: PositionRequest, client: str | None, trials: int) -> Iterator[GrowingRollout]:
-    """The rollout as it is, and after each round of games, which goes to the choice with the fewest, until all have
-    `trials`. Others may use the player between rounds. Each round is charged to the client, if any. Raises
-    TooBusyError."""
+    """Yield the rollout as it is, and after each round of games, until all choices have `trials`; a round goes to the
+    choice with the fewest games. Other requests may use the player between rounds. Each round is charged to the client,
+    if any. Raises TooBusyError if the player stays busy."""
     while True:
         with site.player(asked.ply) as player:
             rollout = rollout_for(site, asked, player)
@@ -123,7 +125,7 @@ def grown(site: Site, asked: PositionRequest, client: str | None, trials: int) -
 
 
 def estimates(site: Site, asked: PositionRequest, client: str = "") -> Iterator[Row]:
-    """The estimates of all choices after each round of games. Raises TooBusyError."""
+    """Yield the estimates of all choices after each round of games. Raises TooBusyError if the player stays busy."""
     for rollout in grown(site, asked, client, site.limits.stream_trials):
         if rows := rollout.estimates():
             yield {"rows": [row._asdict() for row in rows]}

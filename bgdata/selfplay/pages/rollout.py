@@ -42,8 +42,8 @@ def result_row(player: NetworkPlayer, asked: PositionRequest, result: RolloutRes
 
 
 def page(site: Site, request: Request) -> Page:
-    """The page of a cubeless rollout; its JSON is that of `bgdata rollout`. Without `trials` the page has the estimate
-    that is kept, or the static one, and the stream goes on from there. Raises UsageError if there are
+    """The page of a cubeless rollout; its JSON is what `bgdata rollout` prints. If `trials` is not given, the page
+    shows the estimate that is kept, or the static one, and the stream continues from it. Raises UsageError if there are
     too many trials."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     check_in_progress(asked.position)
@@ -73,7 +73,7 @@ def page(site: Site, request: Request) -> Page:
 
 
 def static_row(player: LookaheadPlayer, network: NetworkPlayer, asked: PositionRequest) -> Row:
-    """The static evaluation as a row of a rollout without games."""
+    """The static evaluation as a row of a rollout that has no games."""
     chances = {name: getattr(player.evaluate(asked.position), name) for name in (*CHANCES, "cubeless_equity")}
     errors = dict.fromkeys([f"{name}_standard_error" for name in CHANCES])
     return {**player_columns(network), **chances, **errors, "standard_error": None, "trials": 0}
@@ -87,7 +87,7 @@ class KeptRounds:
         self.last: RolloutResult | None = None
 
     def grow(self) -> bool:
-        """Roll out one more round. Whether there was one."""
+        """Roll out one more round. Returns False if there is none left."""
         found = next(self._rounds, None)
         self.last = found or self.last
         return found is not None
@@ -125,7 +125,8 @@ def stream(site: Site, request: Request) -> Response:
 
 
 def watched_stream(site: Site, client: str, rows: Iterator[Mapping[str, object]]) -> Response:
-    """Rows as server-sent events while a client watches. Raises TooMuchAskedError."""
+    """Rows as server-sent events while a client watches. Raises TooMuchAskedError if the client already has as many
+    streams as allowed."""
     if site.budget:
         site.budget.watch(client)
     return EventStream(estimate_events(site, rows), lambda: site.budget.leave(client) if site.budget else None)
@@ -153,9 +154,9 @@ def estimate_events(site: Site, rows: Iterator[Mapping[str, object]]) -> Generat
 
 
 def round_rows(site: Site, asked: PositionRequest, client: str = "") -> Iterator[Row]:
-    """The row of the estimate that is kept, if any, and of the one after each more round of games. Each round is
-    charged to the client, and releases the player between rounds, so that other requests can use it. Raises
-    TooBusyError."""
+    """Yield the row of the estimate that is kept, if any, and of the estimate after each further round of games. Each
+    round is charged to the client, and releases the player between rounds, so that other requests can use it. Raises
+    TooBusyError if the player stays busy."""
     board, most = np.array(asked.position.board, np.int8), site.limits.stream_trials
     is_begun = False
     while True:

@@ -39,9 +39,7 @@ BAR = 220  # units of the longest bar
 
 
 def page(site: Site, request: Request) -> Page:
-    """The page of rules of thumb by their loss, and of errors of combined one-sided tables. Its JSON contains rows of
-    `race_rule_losses` and of `race_error`. Raises UsageError for an unknown parameter, and MissingTableError if a
-    variant is missing."""
+    """The page about races: losses of cube rules of thumb, and errors of combined one-sided tables."""
     given = request.query_params
     by = given.get("by", "played")
     if by not in WEIGHTINGS:

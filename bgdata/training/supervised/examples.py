@@ -61,11 +61,9 @@ def by_network(batch: Any) -> list[Examples]:
 
 
 def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False) -> list[Examples]:
-    """The first batches of an epoch with at least `most` positions, or all, by network.
-
-    If `of_each` is true, a network without examples in these batches also gets those of its first batch, because files
-    of one class may come later.
-    """
+    """The first batches of an epoch with at least `most` positions, or all, by network. If `of_each` is true, a network
+    without examples in these batches also gets the examples of its first batch, because files of one class may come
+    later."""
     parts: list[list[Examples]] = [[] for _ in range(NETWORKS)]
     missing = set(_NETWORK_OF[np.flatnonzero(batches.class_counts)].tolist()) - {NETWORKS} if of_each else set()
     rows = 0

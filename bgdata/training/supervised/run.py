@@ -39,11 +39,8 @@ RISES = 3  # epochs in a row with a larger error, after which a learning rate in
 
 class Cycles:
     """The learning rate of each network in cycles. After three epochs in a row with a larger error, the rate is divided
-    by the root of 10. Below a thirtieth of the first rate it starts again, to leave a poor local minimum.
-
-    Source: the training of gnubg by Joseph Heled, and its repetition of 2012 with learning rates about ten times
-    smaller.
-    """
+    by the root of 10. Below a thirtieth of the first rate it starts again, to leave a poor local minimum. Source: the
+    training of gnubg by Joseph Heled, and its repetition of 2012 with learning rates about ten times smaller."""
 
     def __init__(self, networks: int) -> None:
         self.state: NDArray[np.float64] = np.zeros((networks, 3))  # level, rises in a row, last error
@@ -143,11 +140,9 @@ class SupervisedRun:
         return np.array(rows, np.float64)
 
     def learn_epoch(self, epoch: int) -> list[int]:
-        """Train on the batches of an epoch, numbered from 0; returns how many positions each network saw.
-
-        On two threads, one trains the largest network while the other prepares the next batch. Raises CheckFailedError
-        if weights are no longer finite.
-        """
+        """Train on the batches of an epoch, numbered from 0; returns how many positions each network saw. On two
+        threads, one trains the largest network while the other prepares the next batch. Raises CheckFailedError if
+        weights are no longer finite."""
         trainers = self._trainers
         is_shared = trainers[0].shares_threads and thread_count() > 2
         self._threads = None if is_shared else 1

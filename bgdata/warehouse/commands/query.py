@@ -203,11 +203,9 @@ UNIONS = {"labelled_boards", "benchmark_boards"}  # unions of tables that may be
 def notes_on_empty(
     warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
 ) -> Iterator[str]:
-    """Lines of text that explain an empty result, with the commands that fill the tables.
-
-    There is a line for each empty table in the query, and, if the query has no rows, for each view of such tables.
-    Joins by variant of tables that have no variant in common are named whatever the result, because a count of no rows
-    is a row."""
+    """Lines of text that explain an empty result, with the commands that fill the tables. There is a line for each
+    empty table in the query, and, if the query has no rows, for each view of such tables. Joins by variant of tables
+    that have no variant in common are named whatever the result, because a count of no rows is a row."""
     if not (sources := SOURCE.findall(text)):
         return
     views = dict(connection.execute(VIEWS).fetchall())

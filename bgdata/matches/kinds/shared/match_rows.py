@@ -45,7 +45,7 @@ class ForeignAnalysis(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A play or double: its player, and the sorted dice and the board after it as bytes."""
+    """A play or double of a game: the player, and the sorted dice and the board after it, as bytes."""
 
     player: int
     content: bytes
