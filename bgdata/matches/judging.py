@@ -334,7 +334,8 @@ def _candidate_rows(analyst: Analyst, act: Act, ply: int) -> NDArray[np.int64]:
     keep, window = FILTERS[min(ply, len(FILTERS)) - 1]
     order = np.lexsort((theirs[rows], -values))[:keep]
     passing = values[order] >= values.max() - window * analyst.point(act.stakes)
-    return np.unique(np.concatenate([rows[order[passing]], always, made[:1]]))
+    found: NDArray[np.int64] = np.unique(np.concatenate([rows[order[passing]], always, made[:1]]))
+    return found
 
 
 def _rows_of_roll(plays: Plays, act: Act) -> NDArray[np.int64]:

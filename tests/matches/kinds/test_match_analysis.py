@@ -113,7 +113,7 @@ def test_rows_equal_those_of_analyze(imports: Imports) -> None:
     for table in bgdata.open_warehouse(other).versions("cubeful_selfplay"):
         succeeds(other, "export", "text", table.name, "--format", "mat", "-o", imports.folder / "made.mat")
         texts.append((imports.folder / "made.mat").read_text())
-    largest = {"table_points": 6, "table_checkers": 6}  # which `bgdata analyze` chooses
+    largest: dict[str, Any] = {"table_points": 6, "table_checkers": 6}  # which `bgdata analyze` chooses
     found = rows(analysed(imports, "all", MATCH, SESSION, *texts, **largest))
     options = ("--network", "tiny", "--ply", "0", "--met", "published-12", "--format", "json")
     turns = {(row["match"], row["game_number"], row["turn"]): row for row in turns_of(root, *options)}
