@@ -349,7 +349,8 @@ def _made_rows(plays: Plays, act: Act) -> NDArray[np.int64]:
     """Rows of the play that was made: none if it is not a play of the roll."""
     rows = _rows_of_roll(plays, act)
     made = act.board if act.after_play is None else act.after_play
-    return rows[(plays.after[rows] == made).all(axis=1)]
+    is_made = (plays.after[rows] == made).all(axis=1)
+    return rows[np.flatnonzero(is_made)]
 
 
 def _has_double(act: Act, *, is_first: bool) -> bool:
