@@ -235,15 +235,11 @@ def _analysts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The pair (program, level) of each analysis in a document."""
     one = document.get("analysis_info")
     found = document.get("analyses_info") or ([one] if one else [])
+    unnamed = f"program {document.get('source', '')}".strip()
     return [
-        (str(info.get("model_name") or info.get("model_id") or form_name(document)), str(info.get("eval_level") or ""))
+        (str(info.get("model_name") or info.get("model_id") or unnamed), str(info.get("eval_level") or ""))
         for info in found
     ]
-
-
-def form_name(document: Mapping[str, Any]) -> str:
-    """A description of the format of a document, for a program that is not named."""
-    return f"program {document.get('source', '')}".strip()
 
 
 def _info(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
