@@ -212,14 +212,14 @@ def join_files(files: Sequence[MatchFile]) -> MatchFile:
         texts += [lines[index] for index in range(len(lines))]
         rejects += [(first + bad.line - 1, bad.reason) for bad in file.rejects]
         for match in file.matches:
-            matches.append(replace(match, games=tuple(_moved(game, first) for game in match.games)))
+            matches.append(replace(match, games=tuple(_shift_lines(game, first) for game in match.games)))
     ledger = Ledger(split_lines(b"".join(line + b"\n" for line in texts)))
     for line, reason in rejects:
         ledger.reject([line], reason)
     return MatchFile(ledger, tuple(matches))
 
 
-def _moved(game: Game, by: int) -> Game:
+def _shift_lines(game: Game, by: int) -> Game:
     """A game whose lines are further down."""
     return replace(
         game,
