@@ -26,6 +26,7 @@ TABLE = "/table/bearoff_two_sided/3x3"
 OVER = position_id([0, 2], []).replace("/", "%2F")
 EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
     "/.json": ("/.json",),
+    "/search.json": ("/search.json?q=start", "/search.json?q=31", "/search.json?q=bearoff", "/search.json"),
     "/position/{text}.json": (
         f"/position/{START}.json",
         f"/position/4HPwATDgc/ABMA.json?roll=31&ply=1&plays=60&{MET}&away=3-5",
@@ -71,7 +72,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
     "/openapi.json": ("/openapi.json",),
 }
 WITHOUT_JSON = {
-    "/search": "/search.json?q=start",
     "/position": "/position.json?q=start",
     "/board/{text:path}": f"/board/{START}.json",
     "/rollout-stream/{text:path}": f"/rollout-stream/{POSITION}.json",
