@@ -97,7 +97,7 @@ def test_order_of_answers_depends_on_the_seed_alone() -> None:
     asked = Question(START.format("31"), "play", 0.1, "here", answers=plays)
     orders = {tuple(each.text for each in asked.shuffled_answers(seed)) for seed in range(20)}
     assert len(orders) > 10
-    assert asked.shuffled_answers(3) == asked.shuffled(3)
+    assert asked.shuffled_answers(3) == asked.shuffled_answers(3)
     assert sorted(asked.shuffled_answers(3), key=lambda each: each.text) == list(plays)
 
 
