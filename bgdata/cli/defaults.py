@@ -37,13 +37,13 @@ def own_folder() -> Path:
     return Path(named if Path(named).is_absolute() else OWN).expanduser() / "bgdata" / HERE
 
 
-def open_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> LookaheadPlayer:
-    """A player. If the warehouse is the user's own, small tables are built first. Raises StorageError if they cannot be
-    written, and the errors of `map_player`."""
+def open_player(warehouse: Warehouse, network: str = "", ply: int = 0, *, endgames: bool = True) -> LookaheadPlayer:
+    """A player, without contact endgames unless `endgames`; in the user's own warehouse, small tables are built first.
+    Raises StorageError and the errors of `map_player`."""
     from bgdata.evaluation.networks.player import map_player
 
     build_small_tables(warehouse)
-    return map_player(warehouse, network, ply)
+    return map_player(warehouse, network, ply, endgames=endgames)
 
 
 def build_small_tables(warehouse: Warehouse) -> None:

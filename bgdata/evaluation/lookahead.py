@@ -107,8 +107,10 @@ class EvaluationCache:
         keys = [bytes([ply]) + board.tobytes() for board in boards]
         known = [self._answers.get(key) for key in keys]
         missing = {key: row for row, (key, answer) in enumerate(zip(keys, known, strict=True)) if answer is None}
-        found = evaluate_ahead(self.evaluator, boards[list(missing.values())], ply)
-        new = dict(zip(missing, zip(found.chances, found.sources.tolist(), strict=True), strict=True))
+        new: dict[bytes, tuple[NDArray[np.float32], int]] = {}
+        if missing:
+            found = evaluate_ahead(self.evaluator, boards[list(missing.values())], ply)
+            new = dict(zip(missing, zip(found.chances, found.sources.tolist(), strict=True), strict=True))
         if len(self._answers) + len(new) > self.most:
             self._answers.clear()
         self._answers.update(islice(new.items(), self.most))

@@ -31,6 +31,11 @@ class Situation:
     game: Game
     record: RecordedGame
 
+    @property
+    def has_beavers(self) -> bool:
+        """Whether somebody beavers in the match or session."""
+        return any(turn.kind is TurnKind.BEAVER for game in self.match.games for turn in game.turns)
+
 
 def replayed_situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None = None) -> list[Situation]:
     """The replayed games of matches. `is_jacoby` sets the Jacoby rule of money games; None takes it from each record.

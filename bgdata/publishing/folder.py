@@ -74,6 +74,8 @@ def publish_folder(
 ) -> Contents:
     """Publish versions of a warehouse into a folder; see `bgdata.publishing.publish`."""
     warehouse.require()
+    if not (title.strip() and title.isprintable()):
+        raise UsageError(f"expected a title of one line, got {cite(title)}")
     tables = chosen_versions(warehouse, scopes)
     check_folder(folder)
     with storage_errors("create", folder, HINT):

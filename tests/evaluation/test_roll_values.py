@@ -186,7 +186,7 @@ def test_kernel_with_tables_equals_lookahead(player_root: object) -> None:
 
 @pytest.mark.parametrize("most", [1, 3, 21])
 def test_one_ply_with_likely_plays(most: int) -> None:
-    """The best play by the network among those with the highest PubEval scores of the reference."""
+    """A 1-ply value is the mean after the network's best plays among the `most` plays that PubEval scores highest."""
     boards = game_boards()[::40]
     found = evaluations_ahead(random_player(0).networks, NO_TABLES, boards, 1, likely_plays(most)).chances
     expected = random_player(0).seeing_all().evaluate_ahead(boards, 1).chances
@@ -197,7 +197,8 @@ def test_one_ply_with_likely_plays(most: int) -> None:
         assert (
             found[row].tolist() == mean_after(random_player(0).evaluate_many(np.concatenate(replies)).chances).tolist()
         )
-    assert (np.abs(found - expected).max(axis=1) > 0.001).sum() > (5 if most < 21 else -1)
+    if most < 21:
+        assert (np.abs(found - expected).max(axis=1) > 0.001).sum() > 5  # all plays give other values
 
 
 @pytest.mark.parametrize("most", [0, 4])

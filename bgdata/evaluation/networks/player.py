@@ -385,15 +385,17 @@ def open_network_player(
     return LookaheadPlayer(player, ply) if ply else player
 
 
-def map_player(warehouse: Versions, network: str | os.PathLike[str] = "", ply: int = 0) -> LookaheadPlayer:
-    """A player with the best bearoff tables and contact endgames of a warehouse, and one of its networks or the default
-    network of the package. If `network` is an ONNX file, exact tables answer only cube decisions.
+def map_player(
+    warehouse: Versions, network: str | os.PathLike[str] = "", ply: int = 0, *, endgames: bool = True
+) -> LookaheadPlayer:
+    """A player with the best bearoff tables of a warehouse, its contact endgames unless `endgames` is false, and one of
+    its networks or the default one of the package; or an ONNX file, for which exact tables only answer cube decisions.
 
     Maps files instead of copying them, and reads only what is needed. Raises MissingWarehouseError if the folder does
     not exist, MissingTableError if the network is missing, CorruptFileError if a file is damaged, UsageError for a ply
     outside 0 to MAX_PLY, and the errors of `OnnxEvaluator`."""
     warehouse.require()
-    bearoff = open_bearoff(warehouse, with_endgames=True)
+    bearoff = open_bearoff(warehouse, with_endgames=endgames)
     matches = [*warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
     cubes = partial(_exact_cubes, bearoff, matches)
     if (network := os.fspath(network)).endswith(ONNX):

@@ -84,7 +84,9 @@ def analyze(
 
     if options["by_game"] and options["by_player"]:
         raise UsageError("expected one of --by-game and --by-player, got both")
-    found = analyse(warehouse, match, options, open_player(warehouse, options["network"], options["ply"]))
+    found = analyse(
+        warehouse, match, options, open_player(warehouse, options["network"], options["ply"], endgames=False)
+    )
     if plot:
         draw_analysis(found, plot)
     if page:
@@ -111,7 +113,6 @@ def analyse(
     rule, UsageError or InvalidScoreError if options do not fit the score, MissingTableError if the version is missing,
     and StorageError if the file cannot be read."""
     from bgdata.equity.cube import CubeRules
-    from bgdata.matches.acts import ActKind
     from bgdata.matches.commands.analysis_rows import analysed_matches
     from bgdata.matches.situations import replayed_situations
     from bgdata.matches.steps import judge_all, matches_at
@@ -124,12 +125,10 @@ def analyse(
         if options[name] and lengths and all(lengths):
             raise UsageError(f"expected money play with --{name}, got a match to {lengths[0]}")
     found = replayed_situations(matches, source, is_jacoby=options["jacoby"])
-    has_beavers = options["beavers"]
-    if has_beavers is None:
-        has_beavers = any(act.kind is ActKind.BEAVER for each in found for act in each.record.acts)
     met = find_met_or_file(warehouse, options["met"]) if any(match.length for match in matches) else None
     with progress_bars() as progress:
-        judged = judge_all(player, CubeRules(met=met, has_beavers=has_beavers), found, progress)
+        rules, as_played = CubeRules(met=met, has_beavers=bool(options["beavers"])), options["beavers"] is None
+        judged = judge_all(player, rules, found, progress, beavers_as_played=as_played)
     analysed = analysed_matches(judged, player.label)
     for each in analysed:
         print_notes(each.players, each.notes)

@@ -188,6 +188,7 @@ def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
             "match": analysed.number,
             "game_number": analysed.game.number,
             "turn": analysed.turns[turn],
+            "turn_number": analysed.turns[turn] + 1,
             "player": analysed.match.players[player],
             "position_id": Position(boards[turn]).id,
             "roll": "".join(map(str, dice)),
@@ -227,7 +228,7 @@ def turn_lines(analysed: Analysed) -> Iterator[str]:
     """Lines of text for the turns of one game."""
     players = analysed.match.players
     columns = (
-        Column("turn", COUNT),
+        Column("turn_number", COUNT, "turn"),
         Column("player", heading="", width=max(map(len, players))),
         Column("roll", is_right=True),
         Column("play", width=26),
@@ -288,8 +289,8 @@ def draw_luck(games: Sequence[Analysed], path: Path) -> None:
 
 # columns of `bgdata analyze`
 OF_TURN = (
-    *("match", "game_number", "turn", "player", "act", "position_id", "away", "opponent_away", "is_crawford"),
-    *("is_jacoby", "cube_value", "cube_owner", "roll", "play", "unit"),
+    *("match", "game_number", "turn", "turn_number", "player", "act", "position_id", "away", "opponent_away"),
+    *("is_crawford", "is_jacoby", "cube_value", "cube_owner", "roll", "play", "unit"),
     *("worth_before", "worth_after", "luck"),
 )
 OF_GAME = ("match", "game_number", "player_0", "player_1", "turns", "unit", "result")
@@ -310,7 +311,7 @@ def print_cubeful_luck(
     kind, _, network = options["player"].partition("/")
     if kind != NETWORK:
         raise UsageError(f"expected {NETWORK} or {NETWORK}/NAME with --cubeful, got {options['player']}")
-    found = analyse(warehouse, source, options, open_player(warehouse, network, options["ply"]))
+    found = analyse(warehouse, source, options, open_player(warehouse, network, options["ply"], endgames=False))
     if plot:
         from bgdata.matches.commands.analysis_page import draw_analysis
 
@@ -362,7 +363,7 @@ def cubeful_turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[
     """Lines of text for the turns of one game, each from the point of view of the player who acts."""
     worth, change = worth_quantity(analysis, is_change=False), worth_quantity(analysis)
     columns = (
-        Column("turn", COUNT),
+        Column("turn_number", COUNT, "turn"),
         Column("player", heading="", width=max(map(len, analysis.players))),
         Column("act", heading="", width=6),
         Column("play", width=26),

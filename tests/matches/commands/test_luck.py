@@ -63,7 +63,7 @@ def test_csv_and_text_have_the_values_of_json(root: Path) -> None:
     shown = csv.DictReader(succeeds(root, "luck", path, "--format", "csv").splitlines())
     assert [row["luck"] for row in shown] == [str(row["luck"]) for row in turns]
     table = succeeds(root, "luck", path)
-    assert re.search(r"^   0  root +21  24/23 13/11 +\+0\.000 ", table, re.MULTILINE)
+    assert re.search(r"^   1  root +21  24/23 13/11 +\+0\.000 ", table, re.MULTILINE)
     assert re.search(r"^mean +-0\.125", table, re.MULTILINE)
     assert "cube actions are not valued" in table
     rows = re.findall(r"^ +\d+ +\d+ +\d+((?: +[+-]\d\.\d{3}){5})$", table, re.MULTILINE)
@@ -265,7 +265,7 @@ def test_cubeful_text_has_the_rows(met_root: Path) -> None:
     assert re.search(
         r"^left: 3 rolls, luck [+-]\d+\.\d\d %, skill [+-]\d+\.\d\d %, of it the cube ", shown, re.MULTILINE
     )
-    assert re.search(r"^   3  right  double  ", shown, re.MULTILINE)
+    assert re.search(r"^   4  right  double  ", shown, re.MULTILINE)
     assert shown.endswith(succeeds(met_root, "luck", path, "--cubeful", *MET, "--by-game").partition("\n\n")[2])
     table = csv.DictReader(succeeds(met_root, "luck", path, "--cubeful", *MET, "--format", "csv").splitlines())
     assert [row["act"] for row in table][:4] == ["roll", "roll", "roll", "double"]
