@@ -24,7 +24,7 @@ from bgdata.kernel import kernel
 
 BLANKS = 32  # the separator that is any run of spaces and tabs
 COMMA = 44
-NO_NUMBER = -128  # form of a text that is not a finite number
+NO_NUMBER = -128  # form of a field that is not a finite number
 PLAIN = 127  # form of a number with its shortest text
 _MAX_DIGITS, _MAX_POWER, _MAX_DECIMALS = 15, 22, 100
 _POWERS = np.array([float(10**power) for power in range(_MAX_POWER + 1)])

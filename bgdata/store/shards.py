@@ -190,7 +190,7 @@ def _fetch_left(progress: Progress, folder: Path, key: str, store: str) -> None:
 
     for name in names_in(store, _store_folder(key)):
         data = read_and_delete(store, f"{_store_folder(key)}/{name}")
-        if _NAME.fullmatch(name):  # its bytes are checked with those of all shards
+        if _NAME.fullmatch(name):  # its bytes are checked later, as for all shards
             write_file(folder / name, data, is_durable=False)
         else:
             progress.note(f"deleted {name} in {_store_folder(key)}, which is not a shard")

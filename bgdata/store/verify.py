@@ -83,7 +83,7 @@ class Origin(StrEnum):
 
 
 def origin(warehouse: Versions, finding: Finding) -> Origin:
-    """The origin of the version in a finding, which is the finding about recomputing its rows."""
+    """The origin of a version, from the finding about recomputing its rows."""
     assert finding.table
     manifest = finding.table.manifest
     if manifest.software.get("sources") == sources_here(warehouse.kind(manifest.dataset)):
