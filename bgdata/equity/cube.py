@@ -42,7 +42,7 @@ class Unit(StrEnum):
 
 
 class Method(StrEnum):
-    """How the equities of a decision were computed."""
+    """The method by which the equities of a decision were computed."""
 
     EXACT = "exact"
     JANOWSKI, JUMP, JANOWSKI_FIRST = MODEL_NAMES
@@ -50,7 +50,8 @@ class Method(StrEnum):
 
 @dataclass(frozen=True)
 class CubeRules:
-    """How the cube is valued without an exact table: the model, and the match equity table for matches.
+    """The rules by which the cube is valued if no exact table covers the position: the model, and the match equity
+    table for matches.
 
     `has_beavers`: the taker may double at once and keep the cube (money play only). `as_money`: decide a match as money
     play, for comparison, but with the rules of the match. `by_model`: use the model even if an exact table covers the
@@ -113,12 +114,14 @@ class CubeDecision:
 
     @property
     def double_gain(self) -> float:
-        """What doubling gains (negative: costs) against the opponent's best answer; 0 if the player may not double."""
+        """The equity that doubling gains (negative: costs) against the opponent's best answer; 0 if the player may not
+        double."""
         return doubling.best_answer(self.equities) - self.no_double if self.may_double else 0.0
 
     @property
     def take_gain(self) -> float:
-        """What the opponent gains (negative: loses) by taking rather than passing; 0 if the player may not double."""
+        """The equity that the opponent gains (negative: loses) by taking rather than passing; 0 if the player may not
+        double."""
         if self.double_pass is None:
             return 0.0
         return self.double_pass - min(self.equities.double_take, self.equities.double_beaver)

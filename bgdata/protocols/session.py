@@ -153,7 +153,7 @@ class Moment:
 
 
 class Ending(NamedTuple):
-    """How a game ended."""
+    """The way in which a game ended."""
 
     winner: int
     size: int  # 1 to 3: single game, gammon, backgammon; 0 for a passed double

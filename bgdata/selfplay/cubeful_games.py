@@ -206,8 +206,8 @@ def takes(terms: Terms, moment: Moment, chances: Chances) -> bool:
 
 @kernel(borrows=True)
 def way_of(terms: Terms, owner: int, outcome: int) -> int:
-    """How a game counts that was won as a single game, gammon or backgammon (1 to 3): as a single game if the Jacoby
-    rule applies and nobody has doubled."""
+    """The way in which a game counts that was won as a single game, gammon or backgammon (1 to 3): as a single game if
+    the Jacoby rule applies and nobody has doubled."""
     return 1 if terms.length == 0 and terms.is_jacoby and owner == NOBODY else outcome
 
 

@@ -52,8 +52,8 @@ _EQUITY = np.array([2.0, 1.0, 1.0, -1.0, -1.0])
 
 
 class RolloutResult(NamedTuple):
-    """One row for each position, for the player on roll before the roll. Chances are unbiased means, so a chance near 0
-    may be slightly negative; `legal_chances` are limited to 0 to 1."""
+    """The result of a rollout: one row for each position, for the player on roll before the roll. Chances are unbiased
+    means, so a chance near 0 may be slightly negative; `legal_chances` are limited to 0 to 1."""
 
     chances: Values  # [n, 5]
     standard_errors: Values  # [n, 5]

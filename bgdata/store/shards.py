@@ -197,8 +197,8 @@ def _fetch_left(progress: Progress, folder: Path, key: str, store: str) -> None:
 
 
 class ShardReturn(NamedTuple):
-    """How a shard of a cluster returns: through its folder, if the worker sees the mark file in it; else through a
-    store; else as the result of its task."""
+    """The way in which a shard of a cluster returns: through its folder, if the worker sees the mark file in it; else
+    through a store; else as the result of its task."""
 
     folder: str
     key: str

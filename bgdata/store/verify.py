@@ -75,7 +75,7 @@ class Finding:
 
 
 class Origin(StrEnum):
-    """What is known about the code that made a version, besides its hashes."""
+    """The facts about the code that made a version, besides its hashes."""
 
     THIS_CODE = "made by this code"
     RECOMPUTED = "by other code, recomputed here"  # as a whole or in part, see the finding
