@@ -268,7 +268,7 @@ def calls_of(window: Window, totals: range) -> Iterator[Solved]:
 
 
 def tasks_of(window: Window, blocks: list[Block]) -> NDArray[np.int64]:
-    """The tasks of `solve_tasks` for these blocks: the opponents of one tile against all of a layer."""
+    """The tasks of `solve_tasks` for these blocks: the opponents in one tile against all players on roll of a layer."""
     start, columns = window.slots.layer_start.tolist(), len(window.columns)
     tasks = []
     for opponent, same in groupby(blocks, lambda block: block.opponent):

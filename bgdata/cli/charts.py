@@ -59,7 +59,7 @@ def look_of(place: int) -> dict[str, Any]:
 
 
 def draw_marks(axes: Axes, series: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> None:
-    """Draw the (figures, standard errors) of every series at the heights 0, 1, 2,..., side by side. NaN is not
+    """Draw the (figures, standard errors) of every series at the heights 0, 1, 2, ..., side by side. NaN is not
     drawn."""
     step = min(0.18, 0.7 / len(series))
     for n, (label, (figures, errors)) in enumerate(series.items()):

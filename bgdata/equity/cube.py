@@ -144,9 +144,9 @@ def decide_cube(
 ) -> CubeDecision:
     """The cube decision of the player on roll from its five cumulative chances before the roll.
 
-    `exact` equities replace the equities of the model, and `accuracy` its description. Raises InvalidParameterError for
-    chances out of order, rules that do not fit the stakes, or a match if there is no match equity table, and
-    InvalidScoreError for a score that the table does not have.
+    `exact` equities replace the equities of the model, and `accuracy` its description. Raises InvalidParameterError if
+    chances are out of order, rules do not fit the stakes, or a match has no match equity table; and InvalidScoreError
+    if the table does not contain the score.
     """
     try:
         given = np.array([chances], np.float64)
@@ -207,8 +207,7 @@ def check_scores(met: MatchEquity, score: MatchScore, cube_value: int) -> None:
 
 
 def check_rules(stakes: Stakes, rules: CubeRules) -> None:
-    """Raise InvalidParameterError if there is no match equity table for a match, or if rules of money play are given
-    for a match."""
+    """Raise InvalidParameterError if a match has no match equity table, or is given rules of money play."""
     if isinstance(stakes.score, Money):
         return
     if rules.has_beavers:
@@ -271,9 +270,8 @@ Value = TypeVar("Value", float, Values)
 
 def position_values(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> Values:
     """float64[n]: the values of positions to the player on roll before the roll, as mwc or points, from float[n, 5]
-    chances. Raises InvalidParameterError for chances out of order, a match if there is no match equity table, or a
-    model that does not support the Jacoby rule when it holds; and InvalidScoreError for a score that the table does not
-    contain."""
+    chances. Raises InvalidParameterError if chances are out of order, a match has no match equity table, or the Jacoby
+    rule holds and the model does not support it; and InvalidScoreError if the table does not contain the score."""
     rows, score, owner = doubling.check_chances(chances), stakes.score, OWNER_CODES[stakes.cube.owner]
     equities = np.empty(len(rows))
     if isinstance(score, MatchScore):
