@@ -168,15 +168,10 @@ def set_aside(arrays: Mapping[str, Array], *, with_references: bool = False) -> 
     `with_references` is true."""
     for row, line in enumerate(arrays["quarantine_line"]):
         reason = text_column(arrays, "quarantine_reason", slice(row, row + 1))[0].as_py()
-        if with_references or not refers_to_other_line(reason):
+        if with_references or not _REFERENCE.search(reason):
             source = text_column(arrays, "sources")[int(arrays["quarantine_source"][row])].as_py()
             text = text_column(arrays, "quarantine_text", slice(row, row + 1))[0].as_py()
             yield source, Quarantined(int(line), text, reason)
-
-
-def refers_to_other_line(reason: str) -> bool:
-    """Whether a line is quarantined because of another one, as all lines of a game with one bad line are."""
-    return _REFERENCE.search(reason) is not None
 
 
 def no_rows_text(sources: Sequence[str], parts: Sequence[Mapping[str, Array]]) -> str:
