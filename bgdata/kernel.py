@@ -67,7 +67,8 @@ def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mappin
 
 
 def read_only(values: Array) -> Array:
-    """The array itself, made read-only like mapped arrays, because kernels are compiled for one or the other."""
+    """The array itself, made read-only like mapped arrays, because kernels are compiled separately for read-only and
+    writable arrays."""
     values.setflags(write=False)
     return values
 
@@ -78,10 +79,8 @@ def thread_count() -> int:
 
 
 def in_threads(work: Callable[..., None], count: int, *arguments: object, least: int = 1) -> None:
-    """Call the kernel work(begin, end, *arguments) for ranges that cover range(count), on `thread_count` threads.
-
-    Rows must be independent. A range has at least `least` rows, so that its work takes longer than starting a thread.
-    """
+    """Call the kernel work(begin, end, *arguments) for ranges that cover range(count), on `thread_count` threads. Rows
+    must be independent. A range has at least `least` rows, so that its work takes longer than starting a thread."""
     n_threads = thread_count()
     size = max(least, -(-count // (PARTS * n_threads)))
     if n_threads == 1 or count <= size:

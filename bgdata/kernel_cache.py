@@ -236,11 +236,9 @@ class KernelCache(FunctionCache):
         return Path(self._cache_path) / f"{self._py_func.__qualname__}-{digest}.nbc"
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """The kernel compiled earlier or by another process just now; None if this process has to compile it.
-
-        Numba's own method first initializes the compiler, which takes longer than all kernels of a command. Cached code
-        only needs the runtime, and the compiler initializes itself when needed.
-        """
+        """The kernel compiled earlier or by another process just now; None if this process has to compile it. Numba's
+        own method first initializes the compiler, which takes longer than all kernels of a command. Cached code only
+        needs the runtime, and the compiler initializes itself when needed."""
         runtime.initialize(target)
         file = self._file(signature, target.codegen())
         if not file.exists():

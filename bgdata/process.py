@@ -148,7 +148,7 @@ def continue_after_signal() -> None:
 
 
 def print_stop_line() -> int:
-    """Print the line about a stop, once; returns the exit code."""
+    """Print once that the process was stopped, and what is kept; returns the exit code."""
     number = _stop.number or signal.SIGINT
     if not _stop.number or _stop.printing.acquire(blocking=False):
         print_line(stop_line(number))

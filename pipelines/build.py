@@ -30,7 +30,7 @@ from prefect.futures import PrefectFuture, as_completed
 from bgdata import open_warehouse
 from bgdata.kernel_cache import kernel_cache
 from bgdata.store.build import mend_catalog
-from bgdata.store.lockfile import advice, left_out, lock_verdicts
+from bgdata.store.lockfile import advice, lock_verdicts, missing_extra_variants
 from bgdata.store.parameters import Parameters
 from bgdata.warehouse import Warehouse
 
@@ -175,7 +175,7 @@ def main(root: str = "warehouse", *, is_all: bool = False) -> int:
             if verdict.is_same or not verdict.is_right:
                 print(verdict)
         print(summary(warehouse))
-        if missing := left_out(warehouse):
+        if missing := missing_extra_variants(warehouse):
             print(f"\n{advice(missing)}")
         print(f"\n{Path(root)}: built" + (" and equal to its lock" if verdicts and is_right else ""))
         return 0 if is_right else 1

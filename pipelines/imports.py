@@ -5,7 +5,7 @@
     check     files, values, SQL checks and rows, as `bgdata verify` does
     leakage   which labels share positions with a benchmark, and are left out of training
 
-A word without a colon is the name of a file that gnubg publishes, such as contact.bm.bz2; no word means all of them.
+A word that has no colon is the name of a file that gnubg publishes, such as contact.bm.bz2; no word means all of them.
 Files run side by side. A flow that is run again keeps files that are fetched or imported.
 """
 

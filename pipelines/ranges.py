@@ -27,8 +27,8 @@ def compute_range(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
 class RangeTasks(Cluster):
     """Computes each range as a task of the flow that this process runs, on the workers of its task runner."""
 
-    def __init__(self, through: str = "") -> None:
-        super().__init__(InProcess(), through)
+    def __init__(self, store: str = "") -> None:
+        super().__init__(InProcess(), store)
 
     def submit(self, function: Callable[..., Any], /, *given: Any, **_: Any) -> Future[Any]:
         """A future for the result of the task."""

@@ -28,7 +28,7 @@ from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Match
 from bgdata.formats.sgf import parse_sgf
 from bgdata.matches.acts import Score, rating, totals_of
-from bgdata.matches.situations import situations
+from bgdata.matches.situations import replayed_situations
 from bgdata.matches.steps import judge_all
 from bgdata.store.progress import Silence
 from tests.oracles import ask_gnubg
@@ -106,7 +106,7 @@ def our_scores(player: LookaheadPlayer, matches: Iterable[Match], warehouse: bgd
     rules = CubeRules(met=find_met_or_file(warehouse, MET))
     found: list[Score] = []
     for match in matches:
-        judged = judge_all(player, rules, situations([match], "a match"), Silence())
+        judged = judge_all(player, rules, replayed_situations([match], "a match"), Silence())
         found += totals_of([game.judged for game in judged]).scores
     return found
 

@@ -19,8 +19,8 @@ pytestmark = [
 
 
 def test_luck_and_errors_equal_gnubgs(tmp_path: Path, network_root: Path) -> None:
-    """The test analyses six matches, both at 0-ply, with different evaluations but the same definitions. The bounds
-    come from more matches, in docs/how_to/measure_luck.md."""
+    """Both programs analyse six matches at 0-ply: by the same definitions, but with different evaluations. The bounds
+    come from the 24 matches of docs/how_to/analyze_a_match.md."""
     matches = noisy_matches(6, 5, tmp_path)
     player = map_player(bgdata.open_warehouse(network_root))
     found = compare_figures(

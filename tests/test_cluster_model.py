@@ -12,9 +12,9 @@ PAGE = Path(__file__).parents[1] / "docs" / "how_to" / "run_on_a_cluster.md"
 COSTS = Costs(1000, 2.0, 0.5, 1.0, 0)
 
 
-def test_one_worker_and_many() -> None:
-    """One worker computes its shards one after the other. With many, each computes one shard, then all shards are taken
-    in, then the part is written."""
+def test_time_of_one_worker_and_many() -> None:
+    """One worker computes its shards one after the other. With many, each computes one shard, then all shards are
+    received, then the part is written."""
     assert part_seconds(COSTS, 1, 4000) == 4 * 2.0 + 0.5 + 4 * 1.0
     assert part_seconds(COSTS, 2, 4000) == 2 * 2.0 + 2 * 0.5 + 4 * 1.0
     assert part_seconds(COSTS, 1000, 4000) == 2.0 + 4 * 0.5 + 4 * 1.0
@@ -29,5 +29,5 @@ def test_more_workers_never_take_longer() -> None:
         assert hours(costs, 100, 3, games=300_000) == pytest.approx(hours(costs, 34, games=100_000))
 
 
-def test_the_page_shows_it() -> None:
+def test_page_shows_the_simulated_times() -> None:
     assert "\n".join(rows(PLAIN, LUCKY)) in PAGE.read_text()

@@ -103,7 +103,7 @@ def one_roll_ahead(
 
 
 def wastages_of(one_sided: RaceTable, layouts: NDArray[np.int8]) -> NDArray[np.float64]:
-    """float64[N]: wastage (effective minus plain pip count) of `layouts`, the first N of the table."""
+    """float64[N]: the wastage (effective minus plain pip count) of `layouts`, the first N of the table."""
     effective_pips: NDArray[np.float64] = one_sided.table.array("mean_rolls")[: len(layouts)] * PIPS_PER_ROLL
     return effective_pips - pip_counts(layouts)
 
@@ -190,10 +190,8 @@ def start_sums(*shape: int) -> GroupSums:
 def add_pairs(
     sums: GroupSums, sizes: NDArray[np.int64], groups: NDArray[np.int64], first: int, differences: NDArray[np.float64]
 ) -> None:
-    """Add differences float64[rows, N] of the players on roll from number `first` against all N layouts.
-
-    `groups` int64[N, groupings] are below `sizes`. Players on roll must be added in order.
-    """
+    """Add differences float64[rows, N] of the players on roll from number `first` against all N layouts. `groups`
+    int64[N, groupings] are below `sizes`. Players on roll must be added in order."""
     ends = np.cumsum(sizes)
     found = start_sums(len(differences), int(ends[-1]))
     fill_row_sums(differences, groups + (ends - sizes), *found)

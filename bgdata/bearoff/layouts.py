@@ -60,10 +60,8 @@ def pip_counts(layouts: NDArray[np.int8]) -> NDArray[np.int16]:
 
 
 def pip_layers(pips: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Positions grouped by pip count: (order int32[count], start int64[max pips + 2]).
-
-    `order[start[n]:start[n + 1]]` are the positions of n pips in index order.
-    """
+    """Positions grouped by pip count: (order int32[count], start int64[max pips + 2]). `order[start[n]:start[n + 1]]`
+    are the positions of n pips in index order."""
     order = np.argsort(pips, kind="stable").astype(np.int32)
     start = np.concatenate([[0], np.cumsum(np.bincount(pips))]).astype(np.int64)
     return order, start
@@ -75,10 +73,8 @@ _MAX_RESULTS = 8192  # scratch: results of three moves times six or more points,
 
 class Plays(NamedTuple):
     """Results of all rolls: `results[start[index * 21 + roll] : start[index * 21 + roll + 1]]` are position indexes,
-    ascending.
-
-    Rolls are in the order 21 31 32 41 ... 65, then doubles 11 to 66. The only result of the empty layout is itself.
-    """
+    ascending. Rolls are in the order 21 31 32 41 ... 65, then doubles 11 to 66. The only result of the empty layout is
+    itself."""
 
     start: NDArray[np.int64]  # [positions * 21 + 1]
     results: NDArray[np.int32]

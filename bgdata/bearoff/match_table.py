@@ -225,10 +225,7 @@ def after_take(state: CubeState) -> CubeState:
 
 def start_states(score: MatchScore, cube_value: int) -> tuple[CubeState, ...]:
     """The states that a table for this cube value covers: one for each possible owner, and the one after a double and
-    take.
-
-    Raises InvalidScoreError for an impossible cube.
-    """
+    take. Raises InvalidScoreError for an impossible cube."""
     if score.is_crawford and cube_value != 1:
         raise InvalidScoreError(f"expected a cube of 1 in the crawford game, got {cube_value}")
     owners = (CubeOwner.CENTERED,) if cube_value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)

@@ -96,10 +96,8 @@ def solve_match_tasks(
     cells: Array, no_double: Array,
 ) -> None:  # fmt: skip
     """Fill cells[opponent, tile, column, lane] and no_double[opponent, on roll] for the blocks of pairs in `tasks`.
-    Cells of smaller totals must be filled.
-
-    A task is (first slot on roll, one past the last, first slot of the opponent, one past the last).
-    """
+    Cells of smaller totals must be filled. A task is (first slot on roll, one past the last, first slot of the
+    opponent, one past the last)."""
     columns = after_play.shape[0]
     for task in prange(tasks.shape[0]):
         first, end, opponent, opponent_end = tasks[task]
@@ -274,8 +272,8 @@ class SolvedRace:
 
 
 def solve_position(on_roll: Layout, opponent: Layout, states: States, most_cells: int = MAX_CELLS) -> SolvedRace | None:
-    """Solve all pairs that two layouts lead to. Returns None if a gammon can be lost, or for more than
-    `most_cells`."""
+    """Solve all pairs that two layouts lead to. Returns None if a gammon can be lost, or if there are more than
+    `most_cells` cells."""
     layouts = [on_roll, opponent]
     points = max(6, *(highest(layout) for layout in layouts))
     checkers = max(sum(layout) for layout in layouts)

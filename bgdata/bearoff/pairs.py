@@ -27,10 +27,8 @@ class LayoutPairs(NamedTuple):
 
 def random_pairs(layouts: NDArray[np.int8], count: int, seed: int) -> LayoutPairs:
     """`count` pairs of int8[n, points] layouts in index order, without the empty layout. Repeated pairs are dropped, so
-    there may be fewer; this is rare unless `count` is close to the number of all pairs.
-
-    Raises ValueError if the only layout is the empty one.
-    """
+    there may be fewer; this is rare unless `count` is close to the number of all pairs. Raises ValueError if the only
+    layout is the empty one."""
     if len(layouts) < 2:
         raise ValueError(f"expected layouts beside the empty one, got {len(layouts)} in all")
     n = len(layouts) - 1

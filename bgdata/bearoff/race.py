@@ -46,12 +46,9 @@ _RECIPROCAL = np.float32(1) / np.float32(36)
 
 
 class Race(NamedTuple):
-    """State of a race by slot, filled up to the last solved pip layer.
-
-    All arrays except `order`, `layer_start`, `slot_of` and `layouts` are indexed by slot. `half` has 18 columns: the
-    best key after one (0-5), two (6-11) and three (12-17) more moves of die 1 to 6. A key is expected rolls * scale,
-    shifted, plus the slot.
-    """
+    """State of a race by slot, filled up to the last solved pip layer. All arrays except `order`, `layer_start`,
+    `slot_of` and `layouts` are indexed by slot. `half` has 18 columns: the best key after one (0-5), two (6-11) and
+    three (12-17) more moves of die 1 to 6. A key is expected rolls * scale, shifted, plus the slot."""
 
     scale: int
     order: NDArray[np.int32]  # [slots - 1] position index of slot n + 1
@@ -218,10 +215,8 @@ class Distributions(NamedTuple):
 def fill_distributions(
     slots: Array, race: Race, offsets: Array, first_roll: Array, chances: Array, mean: Array, sd: Array
 ) -> None:
-    """Fill first_roll, chances, mean and sd by row from the integer distributions at slots[row].
-
-    Output arrays are separate arguments: parallel loops lose writes to the arrays of a tuple.
-    """
+    """Fill first_roll, chances, mean and sd by row from the integer distributions at slots[row]. Output arrays are
+    separate arguments: parallel loops lose writes to the arrays of a tuple."""
     scale = float(race.scale)
     for row in prange(slots.shape[0]):
         slot = slots[row]

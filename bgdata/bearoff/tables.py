@@ -79,7 +79,8 @@ class MappedTable(ABC):
 
 
 class RaceTable(MappedTable):
-    """A one-sided table: the number of rolls until all checkers are off, or the first one in a gammon table."""
+    """A one-sided table: the number of rolls until all checkers are off, or, in a gammon table, until the first one is
+    off."""
 
     rows_are = "layouts"
 

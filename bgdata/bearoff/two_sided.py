@@ -104,11 +104,9 @@ def halve(value: int) -> int:
 def fill_cube_values(
     values: Array, place: int, columns: int, count: int, cells: Array, cell: int, width: int, integer: bool | None
 ) -> None:
-    """Fill the cells of one player on roll with the cube values of its values against `count` opponents. Cells start
-    at `cell`, a row per opponent; values are [opponent, column] from `place` on.
-
-    `integer` is None for floating point, anything else for gnubg's rule, whose comparisons truncate.
-    """
+    """Fill the cells of one player on roll with the cube values of its values against `count` opponents. Cells start at
+    `cell`, a row per opponent; values are [opponent, column] from `place` on. `integer` is None for floating point,
+    anything else for gnubg's rule, whose comparisons truncate."""
     for opponent in range(count):
         here, there = place + opponent * columns, cell + opponent * width
         if columns != 3:
@@ -137,7 +135,7 @@ def solve_tasks(
     Pairs whose layouts are not in is_wanted[slot] are skipped.
 
     A task is (tile, first opponent, one past the last, first player on roll, one past the last, place of the first pair
-    in `values`, values from one player on roll to the next); the tile is that of the opponents.
+    in `values`, values from one player on roll to the next); the tile is the tile of the opponents.
     """
     width = columns * TILE
     totals = np.empty(width, weights.dtype)
@@ -182,11 +180,8 @@ def start_window(
     arithmetic: DTypeLike = np.float32,
     slots: Slots | None = None,
 ) -> Window:
-    """A two-sided table with only finished games solved.
-
-    `arithmetic` int16 is gnubg's, which ignores gammons as its files do; other types are floating point. `slots` are
-    the slots of this size, if known.
-    """
+    """A two-sided table with only finished games solved. `arithmetic` int16 is gnubg's, which ignores gammons as its
+    files do; other types are floating point. `slots` are the slots of this size, if known."""
     slots = slots or all_slots(points, checkers)
     sizes = np.diff(slots.layer_start)
     tile_start = np.concatenate([[0], np.cumsum(-(-sizes // TILE))])
@@ -335,10 +330,8 @@ def fill_rows(
 
 
 class Scale:
-    """How equities are stored: as float32, or as uint16 codes.
-
-    A code is round((equity / limit + 1) * 32767.5), or gnubg's integer shifted to start at 0.
-    """
+    """How equities are stored: as float32, or as uint16 codes. A code is round((equity / limit + 1) * 32767.5), or
+    gnubg's integer shifted to start at 0."""
 
     def __init__(self, dtype: DTypeLike, limit: float, *, integer: bool = False) -> None:
         self.dtype = np.dtype(dtype)
@@ -354,8 +347,8 @@ class Scale:
         return found
 
     def encode_finished(self, is_full: NDArray[np.bool_], *, is_won: bool) -> NDArray[Any]:
-        """Stored values of a player who has finished (`is_won`) or whose opponent has; `is_full` if the loser loses a
-        gammon."""
+        """Stored values of a player who has finished (`is_won`) or whose opponent has; `is_full` says that the loser
+        loses a gammon."""
         if self.integer:
             return self.encode(np.full(len(is_full), float(WON if is_won else LOST)))
         return self.encode(np.where(is_full, 2.0, 1.0) * (1.0 if is_won else -1.0))
@@ -409,11 +402,9 @@ def equity_rows(
     arithmetic: DTypeLike = np.float32,
     advance: Callable[[int], object] = lambda _: None,
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Solve a table in memory, and yield (on-roll index, [positions, 4] by opponent index) for every position.
-
-    Rows stored as uint16 are codes, see `Scale`. A player without checkers has won; against an opponent without
-    checkers the game is lost. A row is overwritten by the next one. `advance` is called with numbers of solved pairs.
-    """
+    """Solve a table in memory, and yield (on-roll index, [positions, 4] by opponent index) for every position. Rows
+    stored as uint16 are codes, see `Scale`. A player without checkers has won; against an opponent without checkers the
+    game is lost. A row is overwritten by the next one. `advance` is called with numbers of solved pairs."""
     window = start_window(points, checkers, arithmetic=arithmetic)
     slots, scale = window.slots, Scale(dtype, limit, integer=window.cells.dtype == np.int16)
     layers: dict[int, NDArray[Any]] = {}  # stored values of layers with unsolved pairs

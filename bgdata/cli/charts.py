@@ -91,7 +91,8 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Write a figure, as SVG if the name ends in .svg, else as PNG, and report it. Raises StorageError."""
+    """Write a figure, as SVG if the name ends in.svg, else as PNG, and report it. Raises StorageError if it cannot be
+    written."""
     write_file(path, _file_of(figure, "svg" if path.suffix.lower() == ".svg" else "png"))
     click.echo(f"wrote {path}", err=True)
 

@@ -37,17 +37,18 @@ def own_folder() -> Path:
     return Path(named if Path(named).is_absolute() else OWN).expanduser() / "bgdata" / HERE
 
 
-def open_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> LookaheadPlayer:
-    """A player. If the warehouse is the user's own, small tables are built first. Raises StorageError if they cannot be
-    written, and the errors of `map_player`."""
+def open_player(warehouse: Warehouse, network: str = "", ply: int = 0, *, endgames: bool = True) -> LookaheadPlayer:
+    """A player, without contact endgames unless `endgames`; in the user's own warehouse, small tables are built first.
+    Raises StorageError and the errors of `map_player`."""
     from bgdata.evaluation.networks.player import map_player
 
     build_small_tables(warehouse)
-    return map_player(warehouse, network, ply)
+    return map_player(warehouse, network, ply, endgames=endgames)
 
 
 def build_small_tables(warehouse: Warehouse) -> None:
-    """Build the bearoff tables of 6 points that the user's own warehouse lacks. Raises StorageError."""
+    """Build the bearoff tables of 6 points that are missing in the user's own warehouse. Raises StorageError if they
+    cannot be written."""
     if not is_own(warehouse):
         return
     from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
@@ -59,8 +60,8 @@ def build_small_tables(warehouse: Warehouse) -> None:
 
 
 def build_default_met(warehouse: Warehouse) -> None:
-    """Build the match equity table of the shipped network if the user's own warehouse lacks it. Raises
-    StorageError."""
+    """Build the match equity table of the shipped network if it is missing in the user's own warehouse. Raises
+    StorageError if it cannot be written."""
     if not is_own(warehouse):
         return
     from bgdata.equity.kinds.match_equity import DATASET
@@ -74,7 +75,7 @@ def is_own(warehouse: Warehouse) -> bool:
 
 
 def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]) -> None:
-    """Build the wanted versions that are missing, with a message. Raises StorageError."""
+    """Build the wanted versions that are missing, with a message. Raises StorageError if one cannot be written."""
     missing = [
         (kind, parameters, slug)
         for kind, parameters in wanted

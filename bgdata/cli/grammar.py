@@ -33,17 +33,15 @@ BARE_XGID = re.compile(r"-[-A-Pa-p]{25}:")  # an XGID copied without XGID=; no o
 
 
 class Commands(click.Group):
-    """The command line. Its help lists commands by section without importing them; errors are one line.
-
-    Exit codes: 2 wrong usage, 1 failure, 130 interrupted, 141 output pipe closed. `sections` lists the commands of each
-    title with name, module of `bgdata`, and the first line of the help.
-    """
+    """The command line. Its help lists commands by section without importing them; errors are one line. Exit codes: 2
+    wrong usage, 1 failure, 130 interrupted, 141 output pipe closed. `sections` lists the commands of each title with
+    name, module of `bgdata`, and the first line of the help."""
 
     sections: Mapping[str, Mapping[str, tuple[str, str]]] = {}
 
     @property
     def entries(self) -> dict[str, tuple[str, str]]:
-        """(module, first line of the help) by the name of the command."""
+        """The module and the first line of the help, by the name of the command."""
         return {name: entry for entries in self.sections.values() for name, entry in entries.items()}
 
     def list_commands(self, _: click.Context) -> list[str]:

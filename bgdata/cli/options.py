@@ -230,17 +230,17 @@ def output_option(note: str = "", *, required: bool = False, kind: OutputFile = 
 
 def refuse_beside(what: str, *names: str) -> None:
     """Raise UsageError if one of the named options was given together with `what`, which excludes it."""
-    for option in given_of(names):
+    for option in given_options(names):
         raise UsageError(f"expected either {what} or {option}, got both")
 
 
 def refuse_without(what: str, *names: str) -> None:
     """Raise UsageError if one of the named options was given without `what`, which it needs."""
-    for option in given_of(names):
+    for option in given_options(names):
         raise UsageError(f"expected {what} with {option}, got {option} alone")
 
 
-def given_of(names: Collection[str]) -> Iterator[str]:
+def given_options(names: Collection[str]) -> Iterator[str]:
     """The options among `names` that were given to the running command."""
     context = click.get_current_context()
     for parameter in context.command.params:
@@ -249,7 +249,8 @@ def given_of(names: Collection[str]) -> Iterator[str]:
 
 
 def limits_of(options: Mapping[str, Any]) -> Limits:
-    """The limits of a rollout from `rollout_options`, without a default standard error. Raises UsageError."""
+    """The limits of a rollout from `rollout_options`, which have no default standard error. Raises UsageError if they
+    contradict each other."""
     from bgdata.selfplay.rollout import Limits
 
     if options["until"] is None:
@@ -261,7 +262,7 @@ def limits_of(options: Mapping[str, Any]) -> Limits:
 def most_trials_of(options: Mapping[str, Any]) -> int:
     """The value of --most-trials; its default is rounded down to rounds of --trials, at least one."""
     most, trials = int(options["most_trials"]), int(options["trials"])
-    is_given = any(given_of({"most_trials"}))
+    is_given = any(given_options({"most_trials"}))
     return most if is_given or trials < 1 else max(most // trials, 1) * trials
 
 

@@ -68,7 +68,7 @@ METAVARS = {  # names of values that are not numbers
 
 
 def recipe_options(recipe: type, helps: Mapping[str, str], names: Collection[str] = ()) -> Option:
-    """An option with its default for each parameter in `helps`, or only for those in `names`."""
+    """An option with its default for each parameter in `helps`, or only for each in `names`."""
 
     options = []
     for field in (field for field in fields(recipe) if field.name in (names or helps)):

@@ -111,10 +111,7 @@ def list_doubles(
     counts: Array, die: int, blocked: int, results: Array, touched: Array, points: Array, masks: Array
 ) -> int:
     """Fill results[play] and touched[play] with the plays of a double, moves from the rear forwards; returns their
-    number.
-
-    points[4] and masks[5] are for work.
-    """
+    number. points[4] and masks[5] are for work."""
     count = longest = depth = 0
     masks[0] = 0
     point = BAR

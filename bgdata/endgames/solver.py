@@ -213,7 +213,9 @@ def add_rolls(
                 add_lower(totals, 2.0, left, own, own, lanes)
             else:
                 own_other = own + (other - die) * lanes
-                add_single(totals, 2.0, rolls, left, own_other, opponent, place, steps, cube_values, slack, unit, lanes)
+                add_one_step(
+                    totals, 2.0, rolls, left, own_other, opponent, place, steps, cube_values, slack, unit, lanes
+                )
         twice, double = die * 7 * lanes, (36 + die) * lanes
         if rolls[double] < np.inf:
             add_lower(totals, 1.0, rolls, double, double, lanes)
@@ -222,11 +224,11 @@ def add_rolls(
         elif rolls[twice] < np.inf:
             add_lower(totals, 1.0, rolls, twice, twice, lanes)
         else:
-            add_single(totals, 1.0, rolls, left, own, opponent, place, steps, cube_values, slack, unit, lanes)
+            add_one_step(totals, 1.0, rolls, left, own, opponent, place, steps, cube_values, slack, unit, lanes)
 
 
 @kernel(borrows=True)
-def add_single(
+def add_one_step(
     totals: Array, weight: float, rolls: Array, left: Array, item: int, opponent: int, place: int, steps: Steps,
     cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
@@ -413,11 +415,9 @@ def keep_equities(
 def fill_equities(
     bounds: Bounds, equities: NDArray[np.float32], columns: Sequence[int], lost: NDArray[np.int8]
 ) -> None:
-    """Fill equities[on roll, opponent, column], sides by layout, with the values of the given columns.
-
-    They are NaN where two sides share a point or neither has checkers. Where one side has borne off it has won the
-    points that the other one has lost.
-    """
+    """Fill equities[on roll, opponent, column], sides by layout, with the values of the given columns. They are NaN
+    where two sides share a point or neither has checkers. Where one side has borne off it has won the points that the
+    other one has lost."""
     steps, chosen, lefts = bounds.steps, np.array(columns), scratch_of(bounds)
     equities[...] = np.nan
     points = np.where(chosen == JACOBY, 1, lost[1:, None])

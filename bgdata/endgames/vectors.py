@@ -78,9 +78,9 @@ def make_store_lowest_bounds(lanes: int) -> Any:
         _context: Any, target: Any, _at: Any, cube_values: Any, slack: Any, _unit: Any, after: Any, point: Any,
         _step: Any, bases: Any, _first: Any,
     ) -> Any:  # fmt: skip
-        """Fill 2 x lanes from target[at] on, for four items (see `items_after`). The first lanes are the lowest of
-        cube_values[item + lane] - unit x slack[2 x item + lane], the others of cube_values[item + lane] + unit x
-        slack[2 x item + lanes + lane]. slack is uint8."""
+        """Fill 2 x lanes from target[at] on, for four items (see `items_after`). The first lanes get the lowest of
+        cube_values[item + lane] - unit x slack[2 x item + lane], the other lanes the lowest of cube_values[item + lane]
+        + unit x slack[2 x item + lanes + lane]. slack is uint8."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             target_, at_, cube_values_, slack_, unit_, *given = unpack(context, builder, signature, arguments)
@@ -172,7 +172,7 @@ def fill_die(
 def fill_dice(
     target: Array, at: int, source: Array, offset: int, steps: Any, step: int, bases: Array, first: int, lanes: int
 ) -> None:
-    """Like `fill_die` for all dice: target[at + die * lanes + lane]."""
+    """Fill target[at + die * lanes + lane] as `fill_die` does, for all dice."""
     if lanes == 4:
         _dice_of_4(target, at, source, offset, steps.near, steps.point, step, bases, first)
     elif lanes == 8:

@@ -76,18 +76,14 @@ class ExactCube(Protocol):
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
         """Equities of the player on roll before the roll: points per unit cube in money play, mwc by `met` in a match.
-        None if the tables do not cover the position and stakes.
-
-        Doubling is NOT_ALLOWED if the rules forbid it. Without beavers, `double_beaver` equals `double_take`.
-        """
+        None if the tables do not cover the position and stakes. Doubling is NOT_ALLOWED if the rules forbid it. If
+        there are no beavers, `double_beaver` equals `double_take`."""
 
 
 @dataclass(frozen=True)
 class CubeDecision:
-    """A cube decision of the player on roll; equities are for this player, in `unit`, before the roll.
-
-    The equities of doubling are None if the player may not double or could gain nothing; `why_not` is then the reason.
-    """
+    """A cube decision of the player on roll; equities are for this player, in `unit`, before the roll. The equities of
+    doubling are None if the player may not double or could gain nothing; `why_not` is then the reason."""
 
     no_double: float
     double_take: float | None
@@ -145,8 +141,8 @@ def decide_cube(
 ) -> CubeDecision:
     """The cube decision of the player on roll from its five cumulative chances before the roll.
 
-    `exact` equities replace those of the model, and `accuracy` its description. Raises InvalidParameterError for
-    chances out of order, rules that do not fit the stakes, or a match without a match equity table, and
+    `exact` equities replace the equities of the model, and `accuracy` its description. Raises InvalidParameterError for
+    chances out of order, rules that do not fit the stakes, or a match if there is no match equity table, and
     InvalidScoreError for a score that the table does not have.
     """
     try:
@@ -208,7 +204,8 @@ def check_scores(met: MatchEquity, score: MatchScore, cube_value: int) -> None:
 
 
 def check_rules(stakes: Stakes, rules: CubeRules) -> None:
-    """Raise InvalidParameterError for a match without a match equity table, or for money rules in a match."""
+    """Raise InvalidParameterError if there is no match equity table for a match, or if rules of money play are given
+    for a match."""
     if isinstance(stakes.score, Money):
         return
     if rules.has_beavers:
@@ -271,8 +268,8 @@ Value = TypeVar("Value", float, Values)
 
 def position_values(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> Values:
     """float64[n]: the values of positions to the player on roll before the roll, as mwc or points, from float[n, 5]
-    chances. Raises InvalidParameterError for chances out of order, a match without a match equity table, or a model
-    that does not support the Jacoby rule when it holds; and InvalidScoreError for a score that the table does not
+    chances. Raises InvalidParameterError for chances out of order, a match if there is no match equity table, or a
+    model that does not support the Jacoby rule when it holds; and InvalidScoreError for a score that the table does not
     contain."""
     rows, score, owner = doubling.check_chances(chances), stakes.score, OWNER_CODES[stakes.cube.owner]
     equities = np.empty(len(rows))

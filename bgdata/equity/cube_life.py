@@ -36,11 +36,9 @@ def model_equities(win_chance: ArrayLike, index: float) -> Values:
 
 
 def cube_life_indexes(win_chance: ArrayLike, exact: ArrayLike, error_bound: float) -> Values:
-    """float64[..., 3]: the index from 0 to 1 that makes the model exact for each cube of `CUBES`, or a NoIndex.
-
-    exact: [..., 3] no-double equities; they and 2 x win_chance - 1 are within `error_bound` of the truth. An index
-    within this bound of 0 or 1 counts as 0 or 1.
-    """
+    """float64[..., 3]: the index from 0 to 1 that makes the model exact for each cube of `CUBES`, or a NoIndex. exact:
+    [..., 3] no-double equities; they and 2 x win_chance - 1 are within `error_bound` of the truth. An index within this
+    bound of 0 or 1 counts as 0 or 1."""
     win, equities = np.asarray(win_chance, np.float64), np.asarray(exact, np.float64)
     dead = (2.0 * win - 1.0)[..., None]
     gap = model_equities(win, 1.0) - dead

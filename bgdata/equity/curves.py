@@ -303,7 +303,8 @@ def janowski_equities(
 def situation_rows(
     win: ArrayLike, mean_win: ArrayLike, mean_loss: ArrayLike
 ) -> tuple[NDArray[np.float64], tuple[int, ...]]:
-    """float64[n, 3]: rows of arrays that broadcast, and their common shape. Raises InvalidParameterError."""
+    """float64[n, 3]: rows of winning chance, mean points of a win and of a loss, from arrays that broadcast; and their
+    common shape. Raises InvalidParameterError if a value is out of range."""
     try:
         columns = np.broadcast_arrays(*(np.asarray(column, float) for column in (win, mean_win, mean_loss)))
     except ValueError as error:
@@ -318,7 +319,8 @@ def situation_rows(
 
 
 def both_indexes(cube_life_index: float, opponent_cube_life_index: float | None) -> tuple[float, float]:
-    """Both players' cube life indexes; the second defaults to the first. Raises InvalidParameterError."""
+    """Both players' cube life indexes; the second defaults to the first. Raises InvalidParameterError if one is outside
+    0 to 1."""
     other = cube_life_index if opponent_cube_life_index is None else opponent_cube_life_index
     for index in (cube_life_index, other):
         check_cube_life_index(index)

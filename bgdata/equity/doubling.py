@@ -50,8 +50,8 @@ DEFAULT_STRATEGY = Strategy()
 
 
 class CubeEquities(NamedTuple):
-    """Equities of the player on roll: points per unit cube, or mwc in a match. Forbidden actions are NOT_ALLOWED.
-    Without beavers, `double_beaver` equals `double_take`."""
+    """Equities of the player on roll: points per unit cube, or mwc in a match. Forbidden actions are NOT_ALLOWED. If
+    there are no beavers, `double_beaver` equals `double_take`."""
 
     no_double: float
     double_take: float

@@ -55,10 +55,8 @@ class GameMwc(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class MatchEquity:
     """A match equity table from one player's point of view. `cells`, a read-only float64[2, n + 1, n + 1], is its mwc
-    by (is post-Crawford, away, opponent_away). At 0-away the match is over; missing scores are NaN.
-
-    A score with one side 1-away that is not post-Crawford is the Crawford game.
-    """
+    by (is post-Crawford, away, opponent_away). At 0-away the match is over; missing scores are NaN. A score with one
+    side 1-away that is not post-Crawford is the Crawford game."""
 
     name: str
     cells: NDArray[np.float64]
@@ -265,8 +263,8 @@ def met_names(arrays: Arrays) -> list[str]:
 
 
 def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
-    """The table `name` from the arrays of a version. Raises MissingTableError for a table that the version lacks or
-    that is a formula without chances, and CorruptFileError for invalid scores or chances."""
+    """The table `name` from the arrays of a version. Raises MissingTableError if the version does not contain the
+    table, or if it is a formula without chances, and CorruptFileError if scores or chances are invalid."""
     names = met_names(arrays)
     rows = np.flatnonzero(np.asarray(arrays["met"]) == names.index(name)) if name in names else np.zeros(0, np.int64)
     if not len(rows):

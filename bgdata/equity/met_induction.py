@@ -34,7 +34,7 @@ class OpeningStates(NamedTuple):
     chances: NDArray[np.float64]
 
     @classmethod
-    def of_trailer(cls, weights: NDArray[np.float64], chances: NDArray[np.floating]) -> OpeningStates:
+    def from_trailer(cls, weights: NDArray[np.float64], chances: NDArray[np.floating]) -> OpeningStates:
         """The states from the trailer's chances [n, 5]."""
         turned = np.asarray(chances, np.float64)[:, [0, 3, 4, 1, 2]]
         turned[:, WIN] = 1 - turned[:, WIN]
@@ -70,11 +70,8 @@ class OpeningStates(NamedTuple):
 
 
 def post_crawford_row(states: OpeningStates, length: int) -> NDArray[np.float64]:
-    """float64[length]: mwc of a trailer 1- to `length`-away against 1-away, after the Crawford game.
-
-    The trailer doubles as soon as it can, and the leader takes if that is better than losing a point. `states` should
-    be `fair`.
-    """
+    """float64[length]: mwc of a trailer 1- to `length`-away against 1-away, after the Crawford game. The trailer
+    doubles as soon as it can, and the leader takes if that is better than losing a point. `states` should be `fair`."""
     leader = np.full(length + 1, 0.5)  # by the trailer's points to go
     chances = states.chances.T
     single = 1 - chances[WIN] - chances[LOSE_GAMMON]
@@ -99,11 +96,9 @@ def crawford_row(post_crawford: ArrayLike, gammon_rate: float) -> NDArray[np.flo
 def induced_table(
     name: str, post_crawford: Sequence[float] | NDArray[np.float64], gammon_rate: float, cube_life_index: float = 1.0
 ) -> MatchEquity:
-    """The whole table for as many points to go as the post-Crawford row (mwc of the trailer) has.
-
-    `gammon_rate` is the share of games that end in a gammon. Raises InvalidParameterError for a rate or cube life index
-    outside 0 to 1, or for values that are not chances.
-    """
+    """The whole table for as many points to go as the post-Crawford row (mwc of the trailer) has. `gammon_rate` is the
+    share of games that end in a gammon. Raises InvalidParameterError for a rate or cube life index outside 0 to 1, or
+    for values that are not chances."""
     check_gammon_rate(gammon_rate)
     check_cube_life_index(cube_life_index)
     row = np.asarray(post_crawford, float)

@@ -222,9 +222,7 @@ def iterate(mean: Equities, decided: Callable[[Equities], Equities], start: Equi
 
 def mean_over_jumps(points: int, integral: Callable[[float], float]) -> Equities:
     """float64[N + 1, N + 1]: weights that give the mean after a jump from grid point i from equities at points k.
-
-    `integral` is the second integral of the density of jumps; means over straight pieces are its differences.
-    """
+    `integral` is the second integral of the density of jumps; means over straight pieces are its differences."""
     step = 1 / points
     at = np.array([integral(distance * step) for distance in range(-points - 1, points + 2)])
     place = np.arange(points + 1)

@@ -2,7 +2,7 @@
 
 Most boards differ little from a recently evaluated one, such as another play of the same position, so the first layer
 of a network is updated from the nearest recent board. Later layers are computed for a few boards at a time. The values
-are bit for bit those of a full computation.
+equal a full computation bit for bit.
 
 Plays are chosen by cubeless equity, or by cubeful equity: the value of the position before the roll and before
 doubling, if both sides handle the cube best. This value is exact in money play where an exact table covers both sides;
@@ -192,10 +192,8 @@ def packed_size(networks: Networks, which: int) -> int:
 
 
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:
-    """Static evaluations of int8[n, 26] boards before the roll, for the player on roll.
-
-    Raises InvalidPositionError for another shape or type; whether each board is legal is not checked.
-    """
+    """Static evaluations of int8[n, 26] boards before the roll, for the player on roll. Raises InvalidPositionError for
+    another shape or type; whether each board is legal is not checked."""
     found = Evaluations(np.empty((len(check_boards(boards)), 5), np.float32), np.empty(len(boards), np.int8))
     arrays = np.ascontiguousarray(boards), found.chances, found.sources
     in_threads(fill_evaluations, len(boards), networks, tables, *arrays, least=MIN_BOARDS)
@@ -285,7 +283,7 @@ def fill_play_chances(
     networks: Networks, tables: BearoffArrays, after_play: Boards, scratch: Scratch, chances: Chances
 ) -> int:
     """Fill chances[0:5] for after_play[slot], a position after a play, given for the player who moved. The chances are
-    those of the OPPONENT, who is on roll. Returns the `AnswerSource` number."""
+    the chances of the OPPONENT, who is on roll. Returns the `AnswerSource` number."""
     flip_into(after_play, scratch.board)
     return fill_chances(networks, tables, scratch.board, scratch, chances)
 

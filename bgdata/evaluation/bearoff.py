@@ -33,10 +33,8 @@ GAMMON_ERROR = (
 
 
 class BearoffEvaluator:
-    """Chances of the player on roll before the roll, from at most one table of each kind, memory-mapped.
-
-    `arrays` is for kernels. Only the statistics of `error`, a `bearoff_error` table, are used.
-    """
+    """Chances of the player on roll before the roll, from at most one table of each kind, memory-mapped. `arrays` is
+    for kernels. Only the statistics of `error`, a `bearoff_error` table, are used."""
 
     def __init__(
         self,
@@ -111,7 +109,7 @@ def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> Bearoff
 
 
 def sizes(warehouse: Versions, kind: str) -> set[tuple[int, int]]:
-    """(points, checkers) of every variant with a version."""
+    """The points and checkers of every variant that has a version."""
     named = [SIZE.fullmatch(slug) for slug in warehouse.variants(kind)]
     return {(int(name[1]), int(name[2])) for name in named if name}
 
@@ -151,7 +149,7 @@ def map_tables(
 
 
 def size_of(table: Table | None) -> tuple[int, int]:
-    """(points, checkers) of a bearoff table, from the name of its folder; (0, 0) for None."""
+    """The points and checkers of a bearoff table, from the name of its folder; (0, 0) if it is None."""
     if table is None:
         return 0, 0
     points, _, checkers = table.folder.parent.name.partition("x")
@@ -165,8 +163,8 @@ def equity_array(table: Table, layouts: int, *dtypes: DTypeLike) -> Array:
 
 
 def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Array]:
-    """(offsets, first_roll, chances) of a one-sided or gammon table whose row 0 has this index; empty arrays if the
-    table is None."""
+    """The offsets, first rolls and chances of a one-sided or gammon table whose row 0 has this index; empty arrays if
+    the table is None."""
     if table is None:
         return empty_array(np.uint32), empty_array(np.uint8), empty_array(np.float32)
     rows = layout_count(*size_of(table)) - first_index
@@ -176,5 +174,6 @@ def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Ar
 
 
 def empty_array(dtype: DTypeLike) -> Array:
-    """An empty array, read-only like mapped ones, because kernels are compiled for one or the other."""
+    """An empty array, read-only like mapped ones, because kernels are compiled separately for read-only and writable
+    arrays."""
     return read_only(np.empty(0, dtype))

@@ -251,8 +251,9 @@ def layout_indexes(board: Boards, points: int) -> tuple[int, int]:
 
 @kernel(borrows=True)
 def endgame_indexes(board: Boards) -> tuple[int, int, int, int]:
-    """(checkers of the player on roll and of the opponent, indexes of their layouts on 24 points and the bar): see
-    `endgames.layouts.layout_rank`. The indexes are meaningless for more checkers than contact endgames have."""
+    """The number of checkers of the player on roll and of the opponent, and the indexes of their layouts on 24 points
+    and the bar (see `endgames.layouts.layout_rank`). The indexes are meaningless if there are more checkers than
+    contact endgames have."""
     index, other = 0, 0
     ours, theirs = int(board[25]), int(board[0])
     for column in range(1, ANYWHERE + 1):

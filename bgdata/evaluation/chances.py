@@ -70,11 +70,9 @@ def fill_outcome_chances(outcome: int, chances: Chances) -> None:
 
 @kernel(borrows=True)
 def possible_outcomes(board: Boards) -> int:
-    """Bits of the chances[1:5] that may be above 0 on board[slot]; bit 0 for win_gammon, and so on.
-
-    A gammon is impossible once the loser has borne off a checker; a backgammon, once contact is over and the loser has
-    left the winner's home board.
-    """
+    """Bits of the chances[1:5] that may be above 0 on board[slot]; bit 0 for win_gammon, and so on. A gammon is
+    impossible once the loser has borne off a checker; a backgammon, once contact is over and the loser has left the
+    winner's home board."""
     ours, theirs = int(board[25]), int(board[0])
     our_rearmost, their_rearmost = 25 * (ours > 0), 25 * (theirs > 0)
     for point in range(1, 25):

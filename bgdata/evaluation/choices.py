@@ -103,11 +103,9 @@ def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, tu
 def chosen_boards(
     chooser: Chooser, boards: Boards, rolls: NDArray[np.integer], games: NDArray[np.int64] | None = None, turn: int = 0
 ) -> Boards:
-    """int8[n, 26]: positions after the chosen plays, with the OPPONENT on roll, as `player.Player` returns them.
-
-    Row i is turn `turn` of game games[i], int64[n], by default game i; random choices depend on it. Raises the errors
-    of `batch_plays`.
-    """
+    """int8[n, 26]: positions after the chosen plays, with the OPPONENT on roll, as `player.Player` returns them. Row i
+    is turn `turn` of game games[i], int64[n], by default game i; random choices depend on it. Raises the errors of
+    `batch_plays`."""
     dice = check_rolls(rolls, len(check_legal_boards(boards)))
     chosen = np.empty((len(boards), 26), np.int8)
     numbers = np.arange(len(boards), dtype=np.int64) if games is None else games

@@ -2,13 +2,13 @@
 
 Before a roll, a position has one value per owner of the cube, without a double now; a double leads to the value with a
 doubled cube that the other side owns. So the values of all future cubes are looked ahead together: the value of a roll
-is that of the position after the best reply to the other side, which decides about the cube first, and a position has
-the mean of the 21 rolls. Replies are chosen by static evaluation with the current cube, and evaluated at ply n - 1 for
-ply n. In money play the value per unit cube does not depend on the cube's value.
+is the value of the position after the best reply to the other side, which decides about the cube first, and a position
+has the mean of the 21 rolls. Replies are chosen by static evaluation with the current cube, and evaluated at ply n - 1
+for ply n. In money play the value per unit cube does not depend on the cube's value.
 
 Arrays of values are float64[n, level, owner code], of the player on roll without a double now: the cube shows
 cube_value * 2^level, and money has one level. Kernels take float64[level, owner code] of one position. If they evaluate
-all plays, their values equal those of `play_worth` with any evaluator, up to rounding. Without a cube in the stakes,
+all plays, their values equal those of `play_worth` with any evaluator, up to rounding. If the stakes have no cube,
 values are cubeless equities.
 """
 
@@ -103,7 +103,7 @@ def turned_stakes(stakes: CubeStakes) -> CubeStakes:
 
 @kernel(borrows=True)
 def single_games(stakes: CubeStakes) -> tuple[float, float]:
-    """(value of a lost single game, value of a won one) to the player on roll."""
+    """The values of a lost and of a won single game to the player on roll."""
     if stakes.unit != MATCH:
         return -1.0, 1.0
     cube = stakes.cube_value
@@ -309,8 +309,8 @@ def add_reply(stakes: CubeStakes, depth: int, tree: CubeTree, values: Values) ->
 
 
 def kernel_stakes(stakes: Stakes, rules: CubeRules) -> CubeStakes:
-    """Stakes and rules as numbers, without beavers. Raises InvalidParameterError for rules that do not fit the stakes,
-    and InvalidScoreError for a score outside the match equity table."""
+    """Stakes and rules as numbers for kernels, which know no beavers. Raises InvalidParameterError for rules that do
+    not fit the stakes, and InvalidScoreError for a score outside the match equity table."""
     check_rules(stakes, rules)
     score, cube = stakes.score, stakes.cube
     if isinstance(score, Money) or rules.as_money:
@@ -398,7 +398,8 @@ def lowest_of(values: Values, equities: NDArray[np.float32], offsets: NDArray[np
 def static_values(
     tables: BearoffArrays, stakes: CubeStakes, boards: Boards, found: Evaluations
 ) -> tuple[Values, NDArray[np.bool_]]:
-    """(values by the model from chances, or exact ones in money play; bool[n], whether they are final)."""
+    """The values of boards by the model from `found`, or exact ones in money play; and bool[n], whether they are
+    final."""
     values = np.empty((len(boards), level_count(stakes), OWNERS))
     is_final = np.empty(len(boards), np.bool_)
     rows = np.ascontiguousarray(boards), np.ascontiguousarray(found.chances), found.sources

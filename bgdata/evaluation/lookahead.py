@@ -72,11 +72,9 @@ class Ranked(NamedTuple):
 
 
 def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluations:
-    """Evaluations of int8[n, 26] boards at a ply of 0 (static) or more; sources are those of the static answers. An
-    evaluator with a method `evaluate_ahead(boards, ply)` looks ahead by itself, as networks do in a kernel.
-
-    Raises InvalidPositionError if the evaluator does.
-    """
+    """Evaluations of int8[n, 26] boards at a ply of 0 (static) or more; sources are the sources of the static answers.
+    An evaluator with a method `evaluate_ahead(boards, ply)` looks ahead by itself, as networks do in a kernel. Raises
+    InvalidPositionError if the evaluator does."""
     if ply and hasattr(evaluator, "evaluate_ahead"):
         by_itself: Evaluations = evaluator.evaluate_ahead(boards, ply)
         return by_itself
@@ -92,10 +90,8 @@ def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluation
 
 
 class EvaluationCache:
-    """A `Look` that caches at most `most` answers of ply 1 and up; a full cache is emptied.
-
-    An evaluator's answer depends only on the board, to the last bit, so a cached answer equals a new one.
-    """
+    """A `Look` that caches at most `most` answers of ply 1 and up; a full cache is emptied. An evaluator's answer
+    depends only on the board, to the last bit, so a cached answer equals a new one."""
 
     def __init__(self, evaluator: Evaluator, most: int = MAX_ANSWERS) -> None:
         self.evaluator, self.most = evaluator, most
@@ -111,8 +107,10 @@ class EvaluationCache:
         keys = [bytes([ply]) + board.tobytes() for board in boards]
         known = [self._answers.get(key) for key in keys]
         missing = {key: row for row, (key, answer) in enumerate(zip(keys, known, strict=True)) if answer is None}
-        found = evaluate_ahead(self.evaluator, boards[list(missing.values())], ply)
-        new = dict(zip(missing, zip(found.chances, found.sources.tolist(), strict=True), strict=True))
+        new: dict[bytes, tuple[NDArray[np.float32], int]] = {}
+        if missing:
+            found = evaluate_ahead(self.evaluator, boards[list(missing.values())], ply)
+            new = dict(zip(missing, zip(found.chances, found.sources.tolist(), strict=True), strict=True))
         if len(self._answers) + len(new) > self.most:
             self._answers.clear()
         self._answers.update(islice(new.items(), self.most))
@@ -122,8 +120,8 @@ class EvaluationCache:
 
 
 def best_replies(look: Look, boards: Boards) -> tuple[Boards, Chances]:
-    """(int8[21 n, 26] boards after the best play of each roll by static evaluation, the opponent on roll; float32[21 n,
-    5] chances of the opponent)."""
+    """int8[21 n, 26]: the boards after the best play of each roll by static evaluation, with the opponent on roll; and
+    float32[21 n, 5], the opponent's chances."""
     ranked = rank_all(look, np.repeat(boards, len(DICE), axis=0), np.tile(DICE, (len(boards), 1)), 0)
     best = ranked.best()
     return ranked.boards[best], ranked.chances[best]

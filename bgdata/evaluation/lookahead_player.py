@@ -139,10 +139,7 @@ class LookaheadPlayer:
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
         """Chances float32[n, 5] and sources int8[n] of boards int8[n, 26], or of a list of positions in any notation.
-        Caches answers of ply 1 and up.
-
-        Raises InvalidPositionError for another shape or type, or an illegal board.
-        """
+        Caches answers of ply 1 and up. Raises InvalidPositionError for another shape or type, or an illegal board."""
         return self._evaluate(board_array(boards))
 
     def rank_plays(

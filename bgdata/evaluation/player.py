@@ -45,7 +45,7 @@ class CallableEvaluator(ProgramEvaluator):
 
     The callable takes int8[n, 26] boards of the player on roll, before the roll, and returns float32[n, 5] chances in
     the order of `chances.CHANCES`; the same board must always have the same answer. Its attribute `version` is a text
-    that changes whenever the answers may. A function without one is never called, because recipes of a foreign
+    that changes whenever the answers may. A callable that has none is never called, because recipes of a foreign
     warehouse may name any function of this machine.
 
     Raises PluginError for a callable that cannot be imported or called, or has no `version`.
@@ -80,7 +80,7 @@ class CallableEvaluator(ProgramEvaluator):
 
 
 def load_callable(place: str) -> Any:
-    """The callable `module:name`. Raises PluginError."""
+    """The callable `module:name`. Raises PluginError if it cannot be imported."""
     module, _, name = place.partition(":")
     try:
         found: Callable[[Boards], Chances] | None = getattr(import_module(module), name, None)

@@ -28,10 +28,8 @@ _ONE, _HALF, _FIFTEENTH = 30, 15, 2  # inputs are integers in 1/30
 
 def score_tables(weights: NDArray[np.float64]) -> ScoreTables:
     """int32[2, 26, 32]: the score that each slot with a count from -15 to 15, at index count & 31, adds for a board
-    from the point of view of the side that has played, in 1/3,000,000; from float64[2, 122] published weights.
-
-    Every checker on the board counts as not borne off, so the sum lacks the constant 30 times weight 121.
-    """
+    from the point of view of the side that has played, in 1/3,000,000; from float64[2, 122] published weights. Every
+    checker on the board counts as not borne off, so the sum lacks the constant 30 times weight 121."""
     tables = NO_SCORES.copy()
     for kind, exact in enumerate((weights * _WEIGHT_UNIT).round().astype(np.int64).tolist()):
         for count in range(-15, 16):

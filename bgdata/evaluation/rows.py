@@ -67,7 +67,7 @@ def is_cubeful(options: Mapping[str, Any]) -> bool:
 def left_out(match: MatchState | None, *used: str) -> str:
     """One line with the parts of an identifier that an answer does not use; empty if there are none. `used` are the
     parts that it uses, among score, cube, jacoby, beavers, roll, offer, resignation. A centered cube of 1 in money play
-    is not named, because it is the default of a position without a game."""
+    is not named, because it is the default if a position is not from a game."""
     if match is None:
         return ""
     cube = str(match.cube) if match.length or match.cube_value > 1 else ""

@@ -24,11 +24,8 @@ def error_summary(
     errors: NDArray[np.float64], judge_errors: NDArray[np.float64], games: NDArray[np.integer]
 ) -> ErrorSummary:
     """The summary of float64[n] errors, n > 0, from the judge's standard errors for the same positions, and the numbers
-    of their games.
-
-    `clustered_standard_error` gives the standard error of the mean squared error; the standard error of the root
-    follows from the first derivative.
-    """
+    of their games. `clustered_standard_error` gives the standard error of the mean squared error; the standard error of
+    the root follows from the first derivative."""
     squares = errors**2
     rmse = sqrt(squares.mean())
     spread = clustered_standard_error(squares, games)

@@ -71,10 +71,8 @@ _NOTATIONS: dict[int, tuple[str, str, Callable[[Bytes], tuple[Boards, Bytes]]]] 
 
 class Fields:
     """The fields of lines: field f is `data[starts[f]:ends[f]]`; line k has fields `first[k]` to `first[k + 1] - 1`.
-
     Fields are separated by runs of spaces and tabs, or by commas, with blanks around fields removed; a blank line has
-    no fields. Methods that take rows (line indexes) quarantine in `ledger` the rows that break a rule.
-    """
+    no fields. Methods that take rows (line indexes) quarantine in `ledger` the rows that break a rule."""
 
     def __init__(self, lines: Lines, separator: int = BLANKS) -> None:
         self.lines, self.ledger = lines, Ledger(lines)
@@ -107,10 +105,8 @@ class Fields:
         return np.asarray(same & (self.widths(places) == len(text)))
 
     def values(self, places: Places) -> tuple[Numbers, Forms]:
-        """The values and forms of the fields at these places, each in the shape of `places`.
-
-        Accepts ASCII decimal numbers, with exponents; anything else, such as `nan` and `inf`, has form NO_NUMBER.
-        """
+        """The values and forms of the fields at these places, each in the shape of `places`. Accepts ASCII decimal
+        numbers, with exponents; anything else, such as `nan` and `inf`, has form NO_NUMBER."""
         values = np.zeros(places.size, np.float64)
         forms = np.zeros(places.size, np.int8)
         flat = places.ravel()
@@ -186,7 +182,7 @@ def _is_blank(byte: int) -> bool:
 
 @kernel()
 def _next_field(data: Bytes, place: int, end: int, separator: int) -> tuple[int, int, int]:
-    """(start, end, where to continue) of the next field from `place` on; the line must have one."""
+    """The start and end of the next field from `place` on, and where to continue; the line must have one."""
     while place < end and _is_blank(data[place]):
         place += 1
     start = place
@@ -255,7 +251,7 @@ def _fill_numbers(data: Bytes, starts: Places, ends: Places, places: Places, val
 
 @kernel()
 def _number(data: Bytes, start: int, end: int) -> tuple[float, int]:
-    """(value, form) of the number in data[start:end]."""
+    """The value and form of the number in data[start:end]."""
     is_negative = start < end and data[start] == _MINUS
     place = start + (start < end and (data[start] in (_PLUS, _MINUS)))
     mantissa, n_digits, n_significant, n_decimals = np.int64(0), 0, 0, 0

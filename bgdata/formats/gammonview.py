@@ -94,7 +94,7 @@ def parse_document(content: bytes, name: str) -> MatchFile:
 
 
 def split_stream(content: bytes) -> list[bytes]:
-    """The .ogxm files of a stream (.ogxms), which stand one behind the other; the last one has what is left."""
+    """The.ogxm files of a stream (.ogxms), one after the other; the last one has the rest of the content."""
     parts, place = [], 0
     while place < len(content):
         size = int.from_bytes(content[place + OGXM_SIZE.start : place + OGXM_SIZE.stop], "little")

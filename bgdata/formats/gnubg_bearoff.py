@@ -104,11 +104,9 @@ class BearoffHeader:
 
 
 def entry_dtype(has_gammon: bool) -> np.dtype[np.void]:
-    """Entry of the index table of a compressed file.
-
-    `offset`: where its values begin, in values from the end of the table. `window[part]`: (number of stored values,
-    roll of the first). Part 0 is bearing off, part 1 the gammon part, whose values follow those of part 0.
-    """
+    """Entry of the index table of a compressed file. `offset`: where its values begin, in values from the end of the
+    table. `window[part]`: (number of stored values, roll of the first). Part 0 is bearing off, part 1 the gammon part,
+    whose values follow those of part 0."""
     return np.dtype([("offset", "<u4"), ("window", "u1", (1 + has_gammon, 2))])
 
 
@@ -125,10 +123,8 @@ def format_header(header: BearoffHeader) -> bytes:
 
 
 def parse_header(data: bytes, source: str = "the header") -> BearoffHeader:
-    """The header of a file that begins with `data`; `source` names the file in errors.
-
-    Raises CorruptFileError for fewer than 40 bytes and for an invalid header.
-    """
+    """The header of a file that begins with `data`; `source` names the file in errors. Raises CorruptFileError for
+    fewer than 40 bytes and for an invalid header."""
     if len(data) < HEADER_BYTES:
         raise CorruptFileError(f"expected a header of {HEADER_BYTES} bytes in {source}, found {len(data)} bytes")
     head = bytes(data[:HEADER_BYTES])
@@ -155,9 +151,7 @@ def parse_header(data: bytes, source: str = "the header") -> BearoffHeader:
 
 class TwoSidedEquities(NamedTuple):
     """Equities of the player on roll before the roll, per unit cube, if it does not double now; gammons do not count.
-
-    `owned`: the player on roll owns the cube. None where the file contains only cubeless equities.
-    """
+    `owned`: the player on roll owns the cube. None where the file contains only cubeless equities."""
 
     cubeless: float
     owned: float | None
@@ -208,10 +202,8 @@ class _BearoffFile:
 
 
 class GnubgOneSided(_BearoffFile):
-    """A file about one side bearing off alone. Chances are by number of rolls, 0 to 31.
-
-    "Gammon" means the rolls until the first of 15 checkers is off; 0 rolls if fewer than 15 are on the board.
-    """
+    """A file about one side bearing off alone. Chances are by number of rolls, 0 to 31. "Gammon" means the rolls until
+    the first of 15 checkers is off; 0 rolls if fewer than 15 are on the board."""
 
     def __init__(self, path: Path, header: BearoffHeader, data: NDArray[np.uint8]) -> None:
         super().__init__(path, header, data)
@@ -245,12 +237,9 @@ class GnubgOneSided(_BearoffFile):
         return np.asarray(self._counts(slice(index, index + 1), int(is_gammon))[0])
 
     def probe_chances(self, position_index: int, *, is_gammon: bool = False) -> NDArray[np.float64]:
-        """float64[32]: the chances of `probe_counts`. Raises the same exceptions.
-
-        For the normal variant the chances equal those of gnubg 1.07: the normal density at the integers, not
-        normalized, so values can exceed 1 and their sum can differ from 1; if the s.d. is 0, the mean has all the
-        chance.
-        """
+        """float64[32]: the chances of `probe_counts`. Raises the same exceptions. For the normal variant the chances
+        equal those of gnubg 1.07: the normal density at the integers, not normalized, so values can exceed 1 and their
+        sum can differ from 1; if the s.d. is 0, the mean has all the chance."""
         if not self.header.is_normal:
             return self.probe_counts(position_index, is_gammon=is_gammon) / CHANCE_SCALE
         mean, deviation = self.moments[self._check_index(position_index)].tolist()[2 * is_gammon :][:2]
@@ -267,10 +256,8 @@ class GnubgOneSided(_BearoffFile):
         return float(self.probe_counts(position_index) @ np.arange(ROLLS)) / CHANCE_SCALE
 
     def read_all(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16] | None]:
-        """Counts of all positions in memory: uint16[positions, 32], and the same of the gammon part or None.
-
-        Raises NotCoveredError for the normal variant (use `moments`) and CorruptFileError for an invalid record.
-        """
+        """Counts of all positions in memory: uint16[positions, 32], and the same of the gammon part or None. Raises
+        NotCoveredError for the normal variant (use `moments`) and CorruptFileError for an invalid record."""
         self._check_part(False)
         parts = np.empty((1 + self.header.has_gammon, len(self), ROLLS), np.uint16)
         for part, counts in enumerate(parts):
@@ -349,10 +336,8 @@ class GnubgTwoSided(_BearoffFile):
 
 
 class GnubgHypergammon(_BearoffFile):
-    """A file about backgammon with one to three checkers a side; the 25th point of a layout is the bar.
-
-    Records of impossible positions, with both sides on one point, are meaningless.
-    """
+    """A file about backgammon with one to three checkers a side; the 25th point of a layout is the bar. Records of
+    impossible positions, with both sides on one point, are meaningless."""
 
     def probe(self, on_roll_index: int, opponent_index: int) -> HypergammonEvaluation:
         """Evaluation of one position. Raises NotCoveredError for an index out of range."""
@@ -364,10 +349,8 @@ class GnubgHypergammon(_BearoffFile):
 
 
 def open_gnubg_bearoff(path: str | os.PathLike[str]) -> GnubgOneSided | GnubgTwoSided | GnubgHypergammon:
-    """Map a file made by makebearoff, makehyper or the functions below.
-
-    Raises StorageError for a missing or unreadable file, and CorruptFileError for an unknown header or a wrong size.
-    """
+    """Map a file made by makebearoff, makehyper or the functions below. Raises StorageError for a missing or unreadable
+    file, and CorruptFileError for an unknown header or a wrong size."""
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -434,23 +417,18 @@ def write_one_sided(
 
 
 def write_one_sided_normal(path: str | os.PathLike[str], points: int, moments: NDArray[np.float32]) -> None:
-    """Write the normal variant, as `makebearoff -o -n` does.
-
-    moments: float32[positions, 4] in index order: mean and s.d. of the rolls to bear off all checkers, and of the rolls
-    to bear off the first of 15. Raises UsageError and StorageError like `write_one_sided`.
-    """
+    """Write the normal variant, as `makebearoff -o -n` does. moments: float32[positions, 4] in index order: mean and
+    s.d. of the rolls to bear off all checkers, and of the rolls to bear off the first of 15. Raises UsageError and
+    StorageError like `write_one_sided`."""
     header = BearoffHeader("one_sided", points, 15, has_gammon=True, is_normal=True)
     _check_array(moments, (header.position_count, 4), np.float32)
     write_file(path, header, (moments[rows].astype("<f4").tobytes() for rows in _blocks(moments)))
 
 
 def write_two_sided(path: str | os.PathLike[str], points: int, checkers: int, codes: NDArray[np.uint16]) -> None:
-    """Write a two-sided table, as `makebearoff -t` does.
-
-    codes: uint16[positions on roll, positions of the opponent, 4 or 1], equity = code / 32767.5 - 1 of the player on
-    roll: cubeless, owned, centered, opponent_owned, or only cubeless (`-C`). Raises UsageError for another shape or
-    type and StorageError if the file cannot be written.
-    """
+    """Write a two-sided table, as `makebearoff -t` does. codes: uint16[positions on roll, positions of the opponent, 4
+    or 1], equity = code / 32767.5 - 1 of the player on roll: cubeless, owned, centered, opponent_owned, or only
+    cubeless (`-C`). Raises UsageError for another shape or type and StorageError if the file cannot be written."""
     header = BearoffHeader("two_sided", points, checkers, is_cubeful=codes.shape[-1:] == (4,))
     count = header.position_count
     _check_array(codes, (count, count, 4 if header.is_cubeful else 1), np.uint16)

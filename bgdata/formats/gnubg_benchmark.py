@@ -54,11 +54,9 @@ class BenchmarkTable:
 
 @dataclass(frozen=True)
 class BenchmarkDecisions(BenchmarkTable):
-    """`m` lines, n of them: a roll to play. Row k has `n_plays[k]` plays, from `first_plays[k]` on.
-
-    `lines` int64[n]; `boards` int8[n, 26] of the player who has rolled, before the play; `dice` int8[n, 2] in the order
-    written; `seeds` int64[n] of the rollouts, or NO_SEED; `first_plays`, `n_plays` int64[n].
-    """
+    """`m` lines, n of them: a roll to play. Row k has `n_plays[k]` plays, from `first_plays[k]` on. `lines` int64[n];
+    `boards` int8[n, 26] of the player who has rolled, before the play; `dice` int8[n, 2] in the order written; `seeds`
+    int64[n] of the rollouts, or NO_SEED; `first_plays`, `n_plays` int64[n]."""
 
     lines: Places
     boards: Boards
@@ -89,12 +87,9 @@ class BenchmarkPlays(BenchmarkTable):
 
 @dataclass(frozen=True)
 class Rollouts(BenchmarkTable):
-    """`#R` lines, n of them: chances after one play of the next decision.
-
-    `boards` int8[n, 26] with the OPPONENT of that decision on roll, `chances` float64[n, 5] of the OPPONENT;
-    `decisions` int64[n] index of the decision, or -1 if it is missing or quarantined. Chances are noisy: see
-    `fields.NOISY`.
-    """
+    """`#R` lines, n of them: chances after one play of the next decision. `boards` int8[n, 26] with the OPPONENT of
+    that decision on roll, `chances` float64[n, 5] of the OPPONENT; `decisions` int64[n] index of the decision, or -1 if
+    it is missing or quarantined. Chances are noisy: see `fields.NOISY`."""
 
     lines: Places
     boards: Boards
@@ -105,10 +100,8 @@ class Rollouts(BenchmarkTable):
 
 @dataclass(frozen=True)
 class BenchmarkEvaluations(BenchmarkTable):
-    """`o`, `e` and `O` lines, n of them: chances of the player on roll, before the roll.
-
-    `kinds` S1[n]: `o` rollout (for cube decisions), `e` network, `O` one-sided rollout of a race.
-    """
+    """`o`, `e` and `O` lines, n of them: chances of the player on roll, before the roll. `kinds` S1[n]: `o` rollout
+    (for cube decisions), `e` network, `O` one-sided rollout of a race."""
 
     lines: Places
     kinds: NDArray[np.bytes_]
@@ -120,11 +113,9 @@ class BenchmarkEvaluations(BenchmarkTable):
 
 @dataclass(frozen=True)
 class CubeRollouts(BenchmarkTable):
-    """`c` lines, n of them: cubeful rollouts before a double.
-
-    `mwc_percents` float64[n, 2]: chance of winning the match, 0 to 100, without doubling and after double and take;
-    `actions` S3[n]: `ND` no double, `D/T` double and take, `D/D` double and pass, `TG` too good to double.
-    """
+    """`c` lines, n of them: cubeful rollouts before a double. `mwc_percents` float64[n, 2]: chance of winning the
+    match, 0 to 100, without doubling and after double and take; `actions` S3[n]: `ND` no double, `D/T` double and take,
+    `D/D` double and pass, `TG` too good to double."""
 
     lines: Places
     boards: Boards
@@ -136,11 +127,9 @@ class CubeRollouts(BenchmarkTable):
 
 @dataclass(frozen=True)
 class BestPlays(BenchmarkTable):
-    """`b` lines, n of them: the play that an evaluation prefers.
-
-    `boards` before and `play_boards` after it, int8[n, 26], and `chances` float64[n, 5] in the perspectives as written
-    (no file with such lines was seen; `#R` lines have the opponent's).
-    """
+    """`b` lines, n of them: the play that an evaluation prefers. `boards` before and `play_boards` after it, int8[n,
+    26], and `chances` float64[n, 5] in the perspectives as written (no file with such lines was seen; `#R` lines have
+    the opponent's)."""
 
     lines: Places
     boards: Boards
@@ -174,11 +163,8 @@ class Benchmark(Intake):
 
     def quarantine(self, table: TableName, is_bad: NDArray[np.bool_], reason: str) -> Benchmark:
         """The benchmark without the rows of a table where `is_bad` (bool[rows]) is True; their lines are quarantined
-        with this reason.
-
-        A bad play also removes its decision, and a decision all its plays. This is for rules that one line cannot
-        decide, such as legal play. Raises UsageError for an array of another shape or type.
-        """
+        with this reason. A bad play also removes its decision, and a decision all its plays. This is for rules that one
+        line cannot decide, such as legal play. Raises UsageError for an array of another shape or type."""
         check_mask(is_bad, len(getattr(self, table)))
         if table == "plays":
             counts = np.bincount(self.plays.decisions[is_bad], minlength=len(self.decisions))
@@ -384,10 +370,8 @@ def _is_repeated(owners: Places, boards: Boards) -> NDArray[np.bool_]:
 
 
 def format_gnubg_benchmark(benchmark: Benchmark) -> Iterator[bytes]:
-    """Yield the lines of a benchmark file; the `lines` of each table must ascend.
-
-    Raises InvalidPositionError for an illegal board.
-    """
+    """Yield the lines of a benchmark file; the `lines` of each table must ascend. Raises InvalidPositionError for an
+    illegal board."""
     decisions, plays, best = benchmark.decisions, benchmark.plays, benchmark.best_plays
     rollouts, evaluations, cubes = benchmark.rollouts, benchmark.evaluations, benchmark.cube_rollouts
     numbers = map(

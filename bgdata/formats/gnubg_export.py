@@ -1,9 +1,9 @@
 """Games that gnubg 1.07 exports as text or HTML (`export match text FILE`), with its analysis.
 
-A file holds one game, since gnubg writes those of a match into numbered files. `Move number 2: Bo to play 41` begins a
-turn, `* Bo moves 13/9 6/5` says what was done, and the analysis follows, in points or (with per cent signs) in match
-winning chances. After a take or pass, its values are those of the player who answers.
-Source: files that gnubg writes; no program text was used.
+A file holds one game, since gnubg writes the games of a match into numbered files. `Move number 2: Bo to play 41`
+begins a turn, `* Bo moves 13/9 6/5` says what was done, and the analysis follows, in points or (with per cent signs) in
+match winning chances. After a take or pass, its values are for the player who answers. Source: files that gnubg writes;
+no program text was used.
 """
 
 from __future__ import annotations
@@ -61,25 +61,25 @@ _HIDDEN, _ROWS = ("style", "script", "title"), ("p", "tr", "div", "br", "h1", "h
 
 
 def is_text_export(content: bytes) -> bool:
-    """Whether this is the content, or the beginning, of a text export."""
+    """Whether the content, or the beginning of it, is a text export."""
     return _TEXT.match(content) is not None
 
 
 def is_html_export(content: bytes) -> bool:
-    """Whether this is the content, or the beginning, of an HTML export."""
+    """Whether the content, or the beginning of it, is an HTML export."""
     return _HTML.match(content) is not None
 
 
 def parse_gnubg_text(data: bytes) -> MatchFile:
-    """Read a text export. Lines of boards, statistics and remarks are comments; a turn that cannot be read sets its
-    game aside."""
+    """The game of a text export. Lines of boards, statistics and remarks are comments; if a turn cannot be read, the
+    game is quarantined."""
     lines = split_lines(plain_text(data))
     texts = [decode_text(lines[index]).expandtabs() for index in range(len(lines))]
     return _read(Ledger(lines), list(enumerate(texts)))
 
 
 def parse_gnubg_html(data: bytes) -> MatchFile:
-    """Read an HTML export; see `parse_gnubg_text`."""
+    """The game of an HTML export; see `parse_gnubg_text`."""
     content = plain_text(data)
     page = _Page()
     page.feed(decode_text(content))
@@ -121,7 +121,7 @@ class _Page(HTMLParser):
         self.cells[-1] += data
 
     def end_row(self) -> None:
-        """Keep the row."""
+        """Add the row that was read to the rows."""
         cells = [" ".join(cell.split()).replace(_BULLET, "*") for cell in self.cells]
         self.cells = []
         if found := _PLAY_CELLS.fullmatch("\t".join(cells)):
@@ -149,7 +149,7 @@ def _read(ledger: Ledger, rows: list[tuple[int, str]]) -> MatchFile:
 
 @dataclass
 class _Said:
-    """What is said of one turn."""
+    """The analysis of one turn."""
 
     plays: list[Choice] = field(default_factory=list)
     cube: list[tuple[str, float]] = field(default_factory=list)
@@ -181,7 +181,7 @@ class _Reader:
         self.place = "info"  # info, turns, comment or end
 
     def read(self) -> Match | None:
-        """The match with its one game, or None without a heading."""
+        """The match with its one game, or None if it has no heading."""
         for line, text in self.rows:
             if self.read_row(line, text.strip()):
                 self.used.append((line, text))
@@ -199,7 +199,7 @@ class _Reader:
         return Match(self.players, self.length, (game,), tuple(self.info))
 
     def read_row(self, line: int, text: str) -> bool:
-        """Read a row; returns whether it is one of the game."""
+        """Read a row; returns whether it belongs to the game."""
         if found := _SCORE.fullmatch(text):
             return self.read_heading(found)
         if self.place == "end" or not any(self.players):
@@ -285,7 +285,7 @@ class _Reader:
                     self.reject(line, str(error))
 
     def reject(self, line: int, reason: str) -> None:
-        """Set the game aside, for the first reason."""
+        """Quarantine the game; only the first reason is kept."""
         if self.flaw is None:
             self.rejects.append((line, reason))
             self.flaw = Flaw(line + 1, reason)
@@ -323,7 +323,7 @@ class _Reader:
         return True
 
     def end_turn(self, line: int) -> None:
-        """Give what was said to the turn that was read; a roll without a play becomes one."""
+        """Add the analysis to the turn that was read; a roll without a play becomes a turn."""
         if self.place != "info" and not self.is_told and self.dice and self.flaw is None:
             first = 1 - self.turns[-1].player if self.turns else 0
             self.turns.append(Turn(first, TurnKind.ROLL, self.dice, line=line))
@@ -350,7 +350,7 @@ def _analyses(said: _Said, turn: Turn) -> Iterator[Analysis]:
 
 
 def _choice(play: str, equity: float, is_made: bool, level: str) -> Choice:
-    """A play of an analysis; one that cannot be read keeps its text."""
+    """A play of an analysis; if it cannot be read, its text is kept."""
     try:
         moves = () if play == "Cannot move" else parse_checker_moves(play)
     except ValueError:
@@ -359,7 +359,7 @@ def _choice(play: str, equity: float, is_made: bool, level: str) -> Choice:
 
 
 def _value(text: str) -> float:
-    """A number, or a percentage as a fraction."""
+    """A number; a percentage becomes a fraction."""
     number = float(text.rstrip("%").replace(",", "."))
     return round(number / 100, 6) if text.endswith("%") else number
 

@@ -66,10 +66,8 @@ class LineCounts:
 @dataclass(frozen=True)
 class Lines:
     """The lines of a file: line k is `data[starts[k]:ends[k]]`, without its line feed and a carriage return before it.
-
     A line ends at a line feed or at the end of the data; a UTF-8 byte order mark at the beginning is not part of a
-    line. `numbers` contains the number of each line, from 1; None counts them in order.
-    """
+    line. `numbers` contains the number of each line, from 1; None counts them in order."""
 
     data: bytes
     starts: NDArray[np.int64]
@@ -259,10 +257,8 @@ class RowIntake(Intake):
 
     def quarantine(self, is_bad: NDArray[np.bool_], reason: str) -> Self:
         """The intake without the rows where `is_bad` (bool[n]) is True; their lines are quarantined with this reason.
-
         This is for rules that need more than the row, such as the class of a file's positions. Raises UsageError for an
-        array of another shape or type.
-        """
+        array of another shape or type."""
         check_mask(is_bad, len(self))
         ledger = self.ledger.copy()
         ledger.reject(self.lines[is_bad] - 1, reason)
@@ -278,10 +274,8 @@ def check_mask(is_bad: NDArray[np.bool_], count: int) -> None:
 
 
 def map_blocks(function: Callable[[Lines], T], lines: Lines) -> list[T]:
-    """`function(block)` for each block of lines, in order, with one thread per core.
-
-    Kernels and NumPy run in parallel; the result does not depend on the number of threads.
-    """
+    """`function(block)` for each block of lines, in order, with one thread per core. Kernels and NumPy run in parallel;
+    the result does not depend on the number of threads."""
     blocks = lines.blocks()
     if len(blocks) == 1:
         return [function(blocks[0])]
@@ -290,18 +284,14 @@ def map_blocks(function: Callable[[Lines], T], lines: Lines) -> list[T]:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Content of a file, unpacked if it begins like a gzip or bzip2 file.
-
-    Raises StorageError, CorruptFileError and TooLargeError, like `unpacking.read_content`.
-    """
+    """Content of a file, unpacked if it begins like a gzip or bzip2 file. Raises StorageError, CorruptFileError and
+    TooLargeError, like `unpacking.read_content`."""
     return read_content(path)[0]
 
 
 def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
     """Write a file atomically; compressed if its name ends in .gz or .bz2, equal content always gives equal bytes.
-
-    Raises StorageError if the file cannot be written.
-    """
+    Raises StorageError if the file cannot be written."""
     path = Path(path)
     with write_beside(path) as file, _packer(file, path.suffix) as packer:
         packer.writelines(chunks)
@@ -310,9 +300,7 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
 @contextmanager
 def write_beside(path: Path, what: str = "") -> Iterator[BinaryIO]:
     """Open a temporary file that replaces `path` when the block ends; if an error ends the block, the old file remains.
-
-    Raises StorageError, which also names `what`, if it cannot be written.
-    """
+    Raises StorageError, which also names `what`, if it cannot be written."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:

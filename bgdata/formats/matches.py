@@ -169,10 +169,8 @@ class Match:
 
 def breaks(match: Match) -> list[tuple[Note, ...]]:
     """Notes, by game, about what is missing before or after it: games, a result, points between scores, the end of the
-    match.
-
-    If there are any, the match is not the sum of its games. A session whose games all begin at 0-0 keeps no score.
-    """
+    match. If there are any, the match is not the sum of its games. A session whose games all begin at 0-0 keeps no
+    score."""
     found: list[tuple[Note, ...]] = []
     before: Game | None = None
     for game in match.games:
@@ -219,10 +217,8 @@ class MatchFile(Intake):
 
     def quarantine_games(self, check: Callable[[Match, Game], Game | Flaw]) -> MatchFile:
         """The file with the games that `check` returns. If it returns a flaw, the line of the flaw is quarantined with
-        its reason, and the other lines of the game refer to that line.
-
-        This is for rules that need the board, such as legal play; see also `Game.flaw`.
-        """
+        its reason, and the other lines of the game refer to that line. This is for rules that need the board, such as
+        legal play; see also `Game.flaw`."""
         ledger, matches = self.ledger.copy(), []
         for match in self.matches:
             kept = []

@@ -105,7 +105,7 @@ class Element:
 def parse_met(data: bytes) -> MetFile:
     """Read the table of a file: INI if it begins with a section in brackets, else XML.
 
-    If it is invalid, all its lines are quarantined: one with the reason, the others refer to it. Lines of chances are
+    If it is invalid, all its lines are quarantined: one has the reason, all others refer to it. Lines of chances are
     rows, all others comments; in XML, lines before and after the table that are not `#` comments are quarantined. If
     there are no line feeds, carriage returns end the lines.
     """
@@ -133,13 +133,9 @@ def parse_met(data: bytes) -> MetFile:
 
 
 def format_met(table: MetTable) -> list[bytes]:
-    """The lines of a file. Each chance is the shortest decimal that gives the same float64.
-
-    gnubg 1.07 reads all but the last post-Crawford chance, at as many points to go as the match has, which it makes up;
-    no match reaches that score.
-
-    Raises UsageError for a table of parameters, and for a notice that an XML comment cannot hold.
-    """
+    """The lines of a file. Each chance is the shortest decimal that gives the same float64. gnubg 1.07 reads all but
+    the last post-Crawford chance, at as many points to go as the match has, which it makes up; no match reaches that
+    score. Raises UsageError for a table of parameters, and for a notice that an XML comment cannot hold."""
     before, own, other = table.before, table.post_crawford, table.opponent_post_crawford
     if before is None or own is None or other is None:
         raise UsageError(f"expected a table of chances to write, got {table.name}, which has parameters of a formula")

@@ -135,12 +135,9 @@ def _parse_block(lines: Lines) -> PositionRows:
 
 
 def parse_wildbg_csv(data: bytes) -> PositionRows:
-    """The rows of a training file of wildbg; bad lines are quarantined.
-
-    The heading is optional and counts as a comment. With other columns in the heading every row is quarantined.
-    Otherwise bad lines have: other than six fields, an ID of an illegal position, chances that are not numbers or break
-    a rule, as in `parse_gnubg_training`.
-    """
+    """The rows of a training file of wildbg; bad lines are quarantined. The heading is optional and counts as a
+    comment. With other columns in the heading every row is quarantined. Otherwise bad lines have: other than six
+    fields, an ID of an illegal position, chances that are not numbers or break a rule, as in `parse_gnubg_training`."""
     return wildbg_rows(split_lines(data))
 
 
@@ -172,11 +169,9 @@ def _labelled_rows(fields: Fields, words: str, width: int) -> PositionRows:
 
 
 def parse_bgsage_rollouts(data: bytes) -> PositionRows:
-    """The rows of a rollout file of bgsage, 26 integers and five chances per line; bad lines are quarantined.
-
-    Bad lines have: other than 31 fields, an illegal board, or chances that are not numbers, or outside their range or
-    order by more than noise explains (`fields.NOISY`).
-    """
+    """The rows of a rollout file of bgsage, 26 integers and five chances per line; bad lines are quarantined. Bad lines
+    have: other than 31 fields, an illegal board, or chances that are not numbers, or outside their range or order by
+    more than noise explains (`fields.NOISY`)."""
     return rollout_rows(split_lines(data))
 
 
@@ -260,11 +255,9 @@ def _is_list(values: Any, length: int, *types: type) -> bool:
 
 
 def parse_position_list(data: bytes) -> PositionRows:
-    """The rows of a list of positions; lines whose first column has none of `identifiers.FORMATS` are quarantined.
-
-    26 integers may have commas between them. Text is decoded by `plain_text`. Blank lines, lines that begin with '#',
-    and a first line that begins with `position_id` count as comments.
-    """
+    """The rows of a list of positions; lines whose first column has none of `identifiers.FORMATS` are quarantined. 26
+    integers may have commas between them. Text is decoded by `plain_text`. Blank lines, lines that begin with '#', and
+    a first line that begins with `position_id` count as comments."""
     return list_rows(split_lines(plain_text(data)))
 
 
@@ -361,11 +354,9 @@ def _shortest(chance: np.float32) -> bytes:
 
 
 def format_wildbg_csv(boards: Boards, chances: NDArray[np.float32]) -> Iterator[bytes]:
-    """Yield the lines of a training file of wildbg, heading first: boards int8[n, 26], chances float32[n, 5].
-
-    Each chance is the shortest decimal that gives the same float32, without an exponent, as wildbg writes it. Raises
-    InvalidPositionError for an illegal board and UsageError for chances of another shape.
-    """
+    """Yield the lines of a training file of wildbg, heading first: boards int8[n, 26], chances float32[n, 5]. Each
+    chance is the shortest decimal that gives the same float32, without an exponent, as wildbg writes it. Raises
+    InvalidPositionError for an illegal board and UsageError for chances of another shape."""
     if chances.shape != (len(boards), 5):
         raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}")
     ids = format_position_ids(boards).tolist()
@@ -376,11 +367,9 @@ def format_wildbg_csv(boards: Boards, chances: NDArray[np.float32]) -> Iterator[
 
 
 def format_bgsage_rollouts(boards: Boards, chances: NDArray[np.float64]) -> Iterator[bytes]:
-    """Yield the lines of a rollout file of bgsage: boards int8[n, 26], chances float64[n, 5].
-
-    Chances have four decimals, as in the published files, or as many as they need. Raises InvalidPositionError for an
-    illegal board and UsageError for chances of another shape.
-    """
+    """Yield the lines of a rollout file of bgsage: boards int8[n, 26], chances float64[n, 5]. Chances have four
+    decimals, as in the published files, or as many as they need. Raises InvalidPositionError for an illegal board and
+    UsageError for chances of another shape."""
     if chances.shape != (len(boards), 5):
         raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}")
     format_keys(boards)  # raises for an illegal board
@@ -393,10 +382,8 @@ def format_bgsage_rollouts(boards: Boards, chances: NDArray[np.float64]) -> Iter
 
 
 def format_position_list(boards: Boards, *, heading: bool = False) -> Iterator[bytes]:
-    """Yield the lines of a list: optional heading `position_id`, then one Position ID each; boards int8[n, 26].
-
-    Raises InvalidPositionError for an illegal board.
-    """
+    """Yield the lines of a list: optional heading `position_id`, then one Position ID each; boards int8[n, 26]. Raises
+    InvalidPositionError for an illegal board."""
     ids = format_position_ids(boards)
     heading_lines = [f"{HEADING}\n".encode()] if heading else []
     return iter([*heading_lines, *(position_id + b"\n" for position_id in ids.tolist())])

@@ -31,10 +31,8 @@ MAX_POINTS = (1 << 15) - 1  # points of a match; larger numbers are errors
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTurn:
-    """A turn, with the `position` and `cube` before it for the player on roll.
-
-    For a take or pass the player on roll is the one who doubled; for a resignation, the player to act.
-    """
+    """A turn, with the `position` and `cube` before it for the player on roll. For a take or pass the player on roll is
+    the one who doubled; for a resignation, the player to act."""
 
     turn: Turn
     on_roll: int
@@ -45,11 +43,9 @@ class ReplayedTurn:
 
 @dataclass(frozen=True)
 class ReplayedGame:
-    """A replayed game: its turns, and the value of the cube after the last one. Only accepted doubles count.
-
-    `game` is the record with the points won, and notes of repairs; `full_points` are the points that the game was
-    worth, at least, before the match length limits them.
-    """
+    """A replayed game: its turns, and the value of the cube after the last one. Only accepted doubles count. `game` is
+    the record with the points won, and notes of repairs; `full_points` are the points that the game was worth, at
+    least, before the match length limits them."""
 
     turns: list[ReplayedTurn]
     cube_value: int

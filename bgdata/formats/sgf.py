@@ -78,10 +78,8 @@ def parse_sgf(data: bytes) -> MatchFile:
 
 
 def _split_trees(data: bytes) -> Lines:
-    """The game trees, numbered by their first lines, and the pieces of text between them.
-
-    A tree that is not closed stops where the next game begins a line, even inside an unfinished value.
-    """
+    """The game trees, numbered by their first lines, and the pieces of text between them. A tree that is not closed
+    stops where the next game begins a line, even inside an unfinished value."""
     spans: list[tuple[int, int]] = []
     depth, start = 0, 0
     place = 3 if data.startswith(b"\xef\xbb\xbf") else 0

@@ -172,10 +172,7 @@ def _line_place(text: bytes, line: int) -> int:
 def open_text_file(path: Path, spool: Spool, *, takes_others: bool, has_comments: bool) -> tuple[TextFile, FileFacts]:
     """Read a file once: mark its lines, and keep what cannot be read again. `takes_others` accepts text in UTF-16 or
     with the line ends of old Macs, as `lines.plain_text` converts it; `has_comments` says that lines that begin with #
-    are comments.
-
-    Raises the errors of `unpacking.unpack`, and CorruptFileError for a binary file of another program.
-    """
+    are comments. Raises the errors of `unpacking.unpack`, and CorruptFileError for a binary file of another program."""
     try:
         status = path.stat()
         is_again = stat.S_ISREG(status.st_mode) and status.st_size > HELD_BYTES - spool.bytes  # is read again

@@ -219,11 +219,8 @@ def is_archive(path: Path) -> bool:
 
 def unpack_archive(path: Path, into: Path) -> list[Path]:
     """Unpack the files of a zip archive into a new folder in `into`, and return them in the order of their names.
-    Hidden files are left out; an archive in the archive stays as it is.
-
-    Raises CorruptFileError if the archive is damaged or encrypted, or has a name outside its folder, and TooLargeError
-    if its content is beyond the limits.
-    """
+    Hidden files are left out; an archive in the archive stays as it is. Raises CorruptFileError if the archive is
+    damaged or encrypted, or has a name outside its folder, and TooLargeError if its content is beyond the limits."""
     folder = into / str(len(list(into.iterdir()))) / path.name
     folder.mkdir(parents=True)
     most, ratio, count, found = limit(BYTES_VARIABLE, MAX_BYTES), limit(RATIO_VARIABLE, MAX_RATIO), 0, []

@@ -56,11 +56,9 @@ def format_board_svg(
     stakes: Stakes | None = None,
     width: int = WIDTH,
 ) -> str:
-    """The picture of a position as an SVG element, `width` pixels wide.
-
-    The roll is on the right half. Each checker that `play` moves has an arrow. `stakes` adds the score, and the cube
-    except in the Crawford game. Raises UsageError unless width is positive.
-    """
+    """The picture of a position as an SVG element, `width` pixels wide. The roll is on the right half. Each checker
+    that `play` moves has an arrow. `stakes` adds the score, and the cube except in the Crawford game. Raises UsageError
+    unless width is positive."""
     if width < 1:
         raise UsageError(f"expected a width of at least 1 pixel, got {width}")
     title, description = describe_board(position, roll, stakes)

@@ -51,11 +51,8 @@ def format_board_text(
     position: Position, *, roll: Roll | None = None, stakes: Stakes | None = None, with_id: bool = True
 ) -> str:
     """A position as 14 lines of text, the first with its Position ID unless `with_id` is false. No line ends in a
-    space.
-
-    Beside the board: pip counts, checkers borne off, the roll, and the score and cube of `stakes`, the cube next to its
-    owner.
-    """
+    space. Beside the board: pip counts, checkers borne off, the roll, and the score and cube of `stakes`, the cube next
+    to its owner."""
     top = _half(position, _TOP_COLUMNS, BAR)
     bottom = _half(position, _BOTTOM_COLUMNS, OPPONENT_BAR)[::-1]
     notes = _notes(position, roll, stakes)
@@ -66,10 +63,8 @@ def format_board_text(
 
 def parse_board_text(text: str) -> Position:
     """The position of a board that `format_board_text` drew. The board may be indented, with any text around and beside
-    it.
-
-    A Position ID above the board must agree with it. Raises InvalidPositionError, which names the line, point or rule.
-    """
+    it. A Position ID above the board must agree with it. Raises InvalidPositionError, which names the line, point or
+    rule."""
     lines = text.splitlines()
     tops = [line for line, text in enumerate(lines) if _TOP_FRAME in text]
     if len(tops) != 1:

@@ -22,10 +22,8 @@ PASSED_PIPS = 24  # the sides have passed each other if their rearmost points ad
 
 
 class PositionClass(IntEnum):
-    """The class of a position, with the numbers that gnubg's `classifypos` returns with its standard tables.
-
-    gnubg's training and benchmark files only have contact, crashed and race: see `file_class`.
-    """
+    """The class of a position, with the numbers that gnubg's `classifypos` returns with its standard tables. gnubg's
+    training and benchmark files only have contact, crashed and race: see `file_class`."""
 
     OVER = 0
     BEAROFF_TWO_SIDED = 4
@@ -91,11 +89,9 @@ class Outcome(IntEnum):
 
 
 def game_outcome(position: Position, checkers: int = CHECKERS) -> Outcome:
-    """The outcome for the player on roll, `Outcome.UNFINISHED` while both sides have checkers on the board.
-
-    A loser that has borne off none of its `checkers` (fewer in hypergammon) loses a gammon, or a backgammon if one of
-    them is also on the bar or in the winner's home board.
-    """
+    """The outcome for the player on roll, `Outcome.UNFINISHED` while both sides have checkers on the board. A loser
+    that has borne off none of its `checkers` (fewer in hypergammon) loses a gammon, or a backgammon if one of them is
+    also on the bar or in the winner's home board."""
     if not any(count > 0 for count in position.board[1:]):
         return Outcome(_points(position.flip(), checkers))
     if not any(count < 0 for count in position.board) and not position.board[OPPONENT_BAR]:

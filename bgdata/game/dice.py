@@ -17,10 +17,7 @@ _TEXT = re.compile(r"([1-6])[-\s]?([1-6])", re.ASCII)
 @dataclass(frozen=True, slots=True, order=True)
 class Roll:
     """A roll of two dice, the higher first: `Roll(3, 1)`. `roll_of(1, 3)` accepts either order, `parse_roll("13")` a
-    string.
-
-    Raises InvalidRollError unless 6 >= high >= low >= 1.
-    """
+    string. Raises InvalidRollError unless 6 >= high >= low >= 1."""
 
     high: int
     low: int
@@ -75,10 +72,8 @@ def parse_roll(text: str) -> Roll:
 
 
 def to_roll(roll: RollLike) -> Roll:
-    """The `Roll` of a string that `parse_roll` reads, of two dice in any order, or of a `Roll`.
-
-    Raises InvalidRollError if it is not a roll.
-    """
+    """The `Roll` of a string that `parse_roll` reads, of two dice in any order, or of a `Roll`. Raises InvalidRollError
+    if it is not a roll."""
     if isinstance(roll, Roll):
         return roll
     if isinstance(roll, str):

@@ -53,10 +53,8 @@ def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
 
 
 def parse_board(text: str) -> Position:
-    """The position of 26 integers separated by commas or spaces, with or without brackets.
-
-    Raises InvalidPositionError, which names the invalid number or the rule that the position breaks.
-    """
+    """The position of 26 integers separated by commas or spaces, with or without brackets. Raises InvalidPositionError,
+    which names the invalid number or the rule that the position breaks."""
     inner = text.strip()
     if inner[:1] in _BRACKETS:
         if inner[-1] != _BRACKETS[inner[0]]:
@@ -91,11 +89,9 @@ WRITERS: Mapping[str, Callable[[Position, MatchState], str]] = {  # by column na
 
 
 def identify(position: Position, match: MatchState | None = None) -> dict[str, str]:
-    """Every identifier of a position, for the player on roll, by column name.
-
-    Match ID, gnubg ID and XGID need a match. The default is money play without the Jacoby rule, before the roll, with
-    the player on roll at the bottom. Raises InvalidScoreError for a match that one of them cannot represent.
-    """
+    """Every identifier of a position, for the player on roll, by column name. Match ID, gnubg ID and XGID need a match.
+    The default is money play without the Jacoby rule, before the roll, with the player on roll at the bottom. Raises
+    InvalidScoreError for a match that one of them cannot represent."""
     return {name: write(position, match or MatchState()) for name, write in WRITERS.items()}
 
 

@@ -40,10 +40,7 @@ MAX_CUBE = 1 << 30  # far above any cube in play
 @dataclass(frozen=True, slots=True)
 class Cube:
     """The doubling cube: its value, a power of two, and its owner. Raises InvalidScoreError if value and owner cannot
-    occur.
-
-    A centered cube is above 1 only in money play, after automatic doubles. An owned cube is at least 2.
-    """
+    occur. A centered cube is above 1 only in money play, after automatic doubles. An owned cube is at least 2."""
 
     value: int = 1
     owner: CubeOwner = CubeOwner.CENTERED
@@ -78,11 +75,9 @@ class Cube:
 
 @dataclass(frozen=True, slots=True)
 class MatchScore:
-    """Points that each side still needs to win the match, and whether this is the Crawford game.
-
-    In the Crawford game, the first in which exactly one side is 1-away, neither side may double. Raises
-    InvalidScoreError if the score cannot occur.
-    """
+    """Points that each side still needs to win the match, and whether this is the Crawford game. In the Crawford game,
+    the first in which exactly one side is 1-away, neither side may double. Raises InvalidScoreError if the score cannot
+    occur."""
 
     away: int
     opponent_away: int

@@ -101,11 +101,9 @@ class MatchState:
     def from_stakes(
         cls, stakes: Stakes, *, roll: Roll | None = None, on_roll: Side = Side.BOTTOM, length: int | None = None
     ) -> MatchState:
-        """A state in which `on_roll` plays for `stakes` and nothing is offered.
-
-        `length` defaults to the shortest match with that score, in which the trailing side has no points. Raises
-        InvalidScoreError if the score does not fit the length.
-        """
+        """A state in which `on_roll` plays for `stakes` and nothing is offered. `length` defaults to the shortest match
+        with that score, in which the trailing side has no points. Raises InvalidScoreError if the score does not fit
+        the length."""
         score = stakes.score
         away = (0, 0) if isinstance(score, Money) else (score.away, score.opponent_away)
         length = max(away) if length is None else length
@@ -134,10 +132,8 @@ class MatchState:
 
     @property
     def stakes(self) -> Stakes:
-        """The stakes of the player on roll. An offered double does not count yet.
-
-        Raises InvalidScoreError once the match is over.
-        """
+        """The stakes of the player on roll. An offered double does not count yet. Raises InvalidScoreError once the
+        match is over."""
         if not self.length:
             return Stakes(Money(self.is_jacoby), self.cube)
         away, opponent_away = (self.length - self.scores[side] for side in (self.on_roll, self.on_roll.other))
@@ -206,11 +202,8 @@ _OWNERS = {0: Side.TOP, 1: Side.BOTTOM, _CENTERED: None}
 
 
 def parse_match_id(text: str) -> MatchState:
-    """The match state of a 12-character Match ID.
-
-    The dice may be in either order. The Jacoby bit is read in money play only. Raises InvalidScoreError, which names
-    the invalid character or the rule that the match breaks.
-    """
+    """The match state of a 12-character Match ID. The dice may be in either order. The Jacoby bit is read in money play
+    only. Raises InvalidScoreError, which names the invalid character or the rule that the match breaks."""
     if not _PATTERN.fullmatch(text):
         raise InvalidScoreError(letter_error(text, "match id", CHARACTERS, BASE64_LETTERS))
     bits, field = int.from_bytes(base64.b64decode(text), "little"), {}
@@ -224,10 +217,8 @@ def parse_match_id(text: str) -> MatchState:
 
 
 def format_match_id(match: MatchState) -> str:
-    """The 12-character Match ID of a match state, as gnubg writes it.
-
-    Raises InvalidScoreError for a match to more than 64 points, a cube above 32768 or a score above 32767.
-    """
+    """The 12-character Match ID of a match state, as gnubg writes it. Raises InvalidScoreError for a match to more than
+    64 points, a cube above 32768 or a score above 32767."""
     _check_size("match to", match.length, MAX_LENGTH)
     _check_size("score of", max(match.scores), MAX_SCORE)
     _check_size("cube of", match.cube_value, MAX_CUBE)
@@ -256,10 +247,8 @@ def format_match_id(match: MatchState) -> str:
 
 
 def parse_gnubg_id(text: str) -> tuple[Position, MatchState]:
-    """The position, for the player on roll, and the match of a gnubg ID, `Position ID:Match ID`.
-
-    Raises InvalidPositionError, which names the invalid character or the rule that is broken.
-    """
+    """The position, for the player on roll, and the match of a gnubg ID, `Position ID:Match ID`. Raises
+    InvalidPositionError, which names the invalid character or the rule that is broken."""
     position_id, colon, match_id = text.partition(":")
     if not colon:
         raise InvalidPositionError(f"expected a position id, ':' and a match id, got {cite(text)}")

@@ -43,8 +43,8 @@ def batch_plays(boards: Boards, rolls: NDArray[np.integer]) -> tuple[NDArray[np.
     """Every board after each roll of integers[n, 2], played from int8[n, 26] boards.
 
     Returns offsets int64[n + 1] and after_play int8[offsets[-1], 26]. Row i leads to `after_play[offsets[i] : offsets[i
-    + 1]]`, at least one board, for the player who moved (`codec.flip_boards` gives the opponent's view). The order is
-    that of `plays.legal_plays`, on any number of threads. Raises InvalidPositionError if a board is illegal,
+    + 1]]`, at least one board, for the player who moved (`codec.flip_boards` gives the opponent's view). Plays are in
+    the order of `plays.legal_plays`, on any number of threads. Raises InvalidPositionError if a board is illegal,
     InvalidRollError if dice are outside 1 to 6, and the same errors if an array has another shape or type.
     """
     dice = check_rolls(rolls, len(check_legal_boards(boards)))
@@ -181,11 +181,9 @@ def move_checker(after: Boards, row: int, start: int, end: int) -> None:
 
 @kernel(borrows=True)
 def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: Boards, notes: Notes) -> int:
-    """Fill after[0:n, slot] with the boards after as many moves by `die` as possible, up to 4; returns n.
-
-    Fill notes with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold
-    after the moves. The starts follow from bit 26, five bits each.
-    """
+    """Fill after[0:n, slot] with the boards after as many moves by `die` as possible, up to 4; returns n. Fill notes
+    with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold after the moves.
+    The starts follow from bit 26, five bits each."""
     notes[0] = ours
     begin, end, n_moves = 0, 1, 0
     for _ in range(4):
@@ -289,11 +287,9 @@ def is_new(board: Boards, by_high: int, by_low: int, high: int, low: int, seen: 
 def are_legal_results(
     boards: Boards, rolls: NDArray[np.integer], first_results: NDArray[np.int64], next_boards: Boards
 ) -> NDArray[np.bool_]:
-    """bool[k]: whether next_boards[j] can follow when the player on roll in boards[i] plays rolls[i].
-
-    boards int8[n, 26], rolls integers[n, 2]. Row i owns the results first_results[i] to first_results[i + 1];
-    first_results has n + 1 entries. In next_boards int8[k, 26] the OTHER side is on roll.
-    """
+    """bool[k]: whether next_boards[j] can follow when the player on roll in boards[i] plays rolls[i]. boards int8[n,
+    26], rolls integers[n, 2]. Row i owns the results first_results[i] to first_results[i + 1]; first_results has n + 1
+    entries. In next_boards int8[k, 26] the OTHER side is on roll."""
     legal = np.zeros(len(next_boards), np.bool_)
     for start in range(0, len(boards), _BLOCK):
         rows = slice(start, min(len(boards), start + _BLOCK))

@@ -39,11 +39,9 @@ class CheckerMove(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """A whole roll played: its checker moves in order, none if no checker can move.
-
-    `after_play` is for the player who moved; in `next_position` the opponent is on roll. Move sequences that reach the
-    same position are one play. `str()` gives the usual notation.
-    """
+    """A whole roll played: its checker moves in order, none if no checker can move. `after_play` is for the player who
+    moved; in `next_position` the opponent is on roll. Move sequences that reach the same position are one play. `str()`
+    gives the usual notation."""
 
     moves: tuple[CheckerMove, ...]
     after_play: Position
@@ -65,10 +63,8 @@ class Play:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The judgment of a play given as a string. `str()` gives "legal: 24/18 13/11", or "illegal: " and the reason.
-
     `play` is the play, None if it is illegal. `legal_plays` are all legal plays. For an illegal play, `reason` is the
-    rule that it breaks and `error` the message that `parse_play` raises.
-    """
+    rule that it breaks and `error` the message that `parse_play` raises."""
 
     play: Play | None
     legal_plays: tuple[Play, ...]
@@ -141,11 +137,8 @@ def after_move(board: Board, move: CheckerMove) -> Board:
 
 
 def format_play(play: Play) -> str:
-    """The usual notation, from the highest point down: "24/18/13*", "bar/22*", "6/off(2)" or "no play".
-
-    A checker that moves twice is written once, with the intermediate point only if it hits there. One `*` marks each
-    hit.
-    """
+    """The usual notation, from the highest point down: "24/18/13*", "bar/22*", "6/off(2)" or "no play". A checker that
+    moves twice is written once, with the intermediate point only if it hits there. One `*` marks each hit."""
     hits = set(play.hit_points)
     names = {BAR: "bar", OFF: "off"}
     steps = []
@@ -208,10 +201,8 @@ def judge_play(text: str, position: Position, roll: RollLike | None = None) -> V
 
 
 def check_play(play: Play, position: Position, roll: RollLike | None = None) -> Play:
-    """Return the play if it is legal in this position, for the roll if one is given.
-
-    Raises IllegalPlayError if it is not, and InvalidRollError for an invalid roll.
-    """
+    """Return the play if it is legal in this position, for the roll if one is given. Raises IllegalPlayError if it is
+    not, and InvalidRollError for an invalid roll."""
     if not isinstance(play, Play):
         raise IllegalPlayError(f"expected a play or its text, got {cite(play)}")
     if roll is not None:
@@ -227,11 +218,9 @@ def check_play(play: Play, position: Position, roll: RollLike | None = None) -> 
 
 
 def find_play(text: str, plays: Sequence[Play]) -> Play:
-    """The play in `plays`, the legal plays of a roll, that a string in the usual notation means.
-
-    Moves may be combined, in any order, separated by commas or spaces, with dashes for slashes. `*` is optional; bar
-    may be 25 and off 0. Raises IllegalPlayError if there is none.
-    """
+    """The play in `plays`, the legal plays of a roll, that a string in the usual notation means. Moves may be combined,
+    in any order, separated by commas or spaces, with dashes for slashes. `*` is optional; bar may be 25 and off 0.
+    Raises IllegalPlayError if there is none."""
     change, stars, landings = _parse_steps(text)
     fitting = [play for play in plays if _change(play.moves) == change and play.hit_points >= stars]
     hits = stars.union(*(play.hit_points & landings for play in fitting))

@@ -154,7 +154,7 @@ class Position:
         """The position after a play, with the OPPONENT on roll: the board is turned.
 
         `play` is one of `legal_plays`, or a string in the usual notation, with moves in any order. It must be legal for
-        the roll, or for any roll if none is given. Raises IllegalPlayError.
+        the roll, or for any roll if none is given. Raises IllegalPlayError if it is illegal.
 
         >>> Position.start().play("8/5 6/5", "31")
         Position('sGfwATDgc/ABMA')
@@ -219,10 +219,8 @@ def board_flaw(board: Sequence[int]) -> Flaw:
 
 
 def parse_position_id(text: str) -> Position:
-    """The position of a 14-character Position ID.
-
-    Raises InvalidPositionError, which names the invalid character or the rule that the position breaks.
-    """
+    """The position of a 14-character Position ID. Raises InvalidPositionError, which names the invalid character or the
+    rule that the position breaks."""
     if not _ID_PATTERN.fullmatch(text):
         raise InvalidPositionError(letter_error(text, "position id", 14, BASE64_LETTERS))
     return _position_of_key(base64.b64decode(text + "=="), text)
@@ -230,9 +228,7 @@ def parse_position_id(text: str) -> Position:
 
 def parse_key20(text: str) -> Position:
     """The position of a 20-letter key, as in gnubg's training files: two letters A..P per byte, high nibble first.
-
-    Raises InvalidPositionError, which names the invalid character or the rule that the position breaks.
-    """
+    Raises InvalidPositionError, which names the invalid character or the rule that the position breaks."""
     if len(text) != 20 or not set(text) <= set("ABCDEFGHIJKLMNOP"):
         raise InvalidPositionError(letter_error(text, "20-letter key", 20, "ABCDEFGHIJKLMNOP"))
     return _position_of_key(bytes.fromhex(text.translate(_KEY20_TO_HEX)), text)

@@ -44,11 +44,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Xgid:
-    """The fields of an XGID. `position` is from the point of view of the player on roll, `match.on_roll`.
-
-    `max_cube` is the highest cube allowed. `str()` gives the XGID, with "XGID=" and the larger die first. Raises
-    InvalidScoreError for states that an XGID cannot represent: a resignation, or a game that is not in progress.
-    """
+    """The fields of an XGID. `position` is from the point of view of the player on roll, `match.on_roll`. `max_cube` is
+    the highest cube allowed. `str()` gives the XGID, with "XGID=" and the larger die first. Raises InvalidScoreError
+    for states that an XGID cannot represent: a resignation, or a game that is not in progress."""
 
     position: Position
     match: MatchState = field(default_factory=MatchState)
@@ -84,12 +82,9 @@ class Xgid:
 
 
 def parse_xgid(text: str) -> Xgid:
-    """Parse the position and match of an XGID; "XGID=" is optional, in either case.
-
-    In place of dice, `D`, `B` and `R` are an offered double, beaver and raccoon. The turn is the side that doubled
-    first, and the cube is the one before the last offer. Raises InvalidPositionError, which names the field, character
-    or rule.
-    """
+    """Parse the position and match of an XGID; "XGID=" is optional, in either case. In place of dice, `D`, `B` and `R`
+    are an offered double, beaver and raccoon. The turn is the side that doubled first, and the cube is the one before
+    the last offer. Raises InvalidPositionError, which names the field, character or rule."""
     body = text.strip()
     fields = (body[len(PREFIX) :] if body.upper().startswith(PREFIX) else body).split(":")
     if len(fields) != len(_NAMES):

@@ -139,10 +139,8 @@ REASON = "quarantined: "  # prefix of the statistics that count reasons
 def import_files(
     warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None, *, strict: bool, force: bool
 ) -> Table:
-    """Import files as one version of a kind. If it replaces the current version, say which.
-
-    Raises the same exceptions as `steps.import_files`.
-    """
+    """Import files as one version of a kind. If it replaces the current version, say which. Raises the same exceptions
+    as `steps.import_files`."""
     from bgdata.imports import steps
 
     parameters = steps.import_parameters(warehouse, kind, files, name)

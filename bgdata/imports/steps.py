@@ -30,11 +30,11 @@ from bgdata.store.manifest import unpacked_name
 from bgdata.store.progress import Progress
 from bgdata.store.storage import (
     check_room,
+    checksum_bytes,
     hold_lock,
-    parse_sums,
+    parse_checksums,
     sha256_file,
     storage_errors,
-    sums_bytes,
     write_file,
 )
 from bgdata.store.table import Table
@@ -95,7 +95,7 @@ def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progres
     DigestMismatchError if it has another hash; and ManifestFormatError if SHA256SUMS is damaged.
     """
     path = folder / file.name
-    known = read_sums(folder / SUMS).get(file.name, "")
+    known = read_checksums(folder / SUMS).get(file.name, "")
 
     def check(found: Path) -> None:
         step = f"delete {path} and fetch it again" if found == path else "nothing is kept; try again later"
@@ -113,7 +113,7 @@ def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progres
     check(path)
     if not known:
         with hold_lock(folder / f".{SUMS}.lock"):
-            add_sum(folder / SUMS, file.name, sha256_file(path))
+            add_checksum(folder / SUMS, file.name, sha256_file(path))
     how = "hash is correct" if known or file.sha256 or file.content_sha256 else f"no hash is published, now in {SUMS}"
     progress.note(f"{file.name}: {path.stat().st_size:,} bytes, {how}")
     return path
@@ -156,22 +156,22 @@ def _unpacked_hash(file: SourceFile, path: Path, step: str) -> str:
     return facts.content_sha256
 
 
-def read_sums(path: Path) -> dict[str, str]:
+def read_checksums(path: Path) -> dict[str, str]:
     """The SHA-256 hashes by name in a file that `sha256sum -c` reads; empty if there is no file. Raises
     ManifestFormatError if it is damaged."""
     with storage_errors("read", path):
         written = path.read_bytes() if path.exists() else b""
     try:
-        return dict(parse_sums(written))
+        return dict(parse_checksums(written))
     except ValueError as error:
         raise ManifestFormatError(
             f"expected a line of sha256sum in {path}, got {cite(str(error))}; try: delete it"
         ) from None
 
 
-def add_sum(path: Path, name: str, sha256: str) -> None:
-    """Add the hash of a file to the hashes of `read_sums`, sorted by name."""
-    write_file(path, sums_bytes({**read_sums(path), name: sha256}))
+def add_checksum(path: Path, name: str, sha256: str) -> None:
+    """Add the hash of a file to the hashes of `read_checksums`, sorted by name."""
+    write_file(path, checksum_bytes({**read_checksums(path), name: sha256}))
 
 
 def next_step(file: SourceFile, path: Path) -> str:
@@ -238,9 +238,7 @@ def collect_files(
 ) -> list[Path]:
     """The given files, and the files of the kind in given folders and their subfolders. Hidden files and files of the
     warehouse are skipped. For kinds that recognise their files by content, archives are unpacked into `unpacked`.
-
-    Raises MissingFileError if a folder or archive contains no such file, and the errors of `unpack_archive`.
-    """
+    Raises MissingFileError if a folder or archive contains no such file, and the errors of `unpack_archive`."""
     declared: Any = warehouse.kind(kind)
     found: list[Path] = []
     for path in map(input_path, paths):

@@ -161,9 +161,7 @@ class JudgedGame:
 @dataclass(frozen=True)
 class Score:
     """Sums over one player's acts: luck and losses in mwc or points, `normalised_*` in points of normalised equity.
-
-    Losses are not negative.
-    """
+    Losses are not negative."""
 
     rolls: int
     unforced_plays: int

@@ -9,14 +9,9 @@ SQL finds the name of an alias by the macro `player_named`, which reads a variab
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bgdata.errors import CorruptFileError, StorageError, cite
-
-if TYPE_CHECKING:
-    import duckdb
 
 ALIASES = "players.toml"
 MACRO, VARIABLE = "player_named", "player_aliases"
@@ -48,9 +43,3 @@ def read_aliases(path: Path) -> dict[str, str]:
             f"{cite(found[chained])} and a name"
         )
     return found
-
-
-def define_aliases(connection: duckdb.DuckDBPyConnection, aliases: Mapping[str, str]) -> None:
-    """Set the variable that the macro `player_named` reads."""
-    entries = [list(aliases), list(aliases.values())]
-    connection.execute(f"set variable {VARIABLE} = map($1::varchar[], $2::varchar[])", entries)

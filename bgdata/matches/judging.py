@@ -10,8 +10,8 @@ The first roll decides who begins: its luck is its value minus the mean over bot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 from math import inf
 from typing import NamedTuple
 
@@ -28,15 +28,16 @@ from bgdata.equity.cube import (
     worth_of_game,
     worth_of_result,
 )
-from bgdata.evaluation.chances import AnswerSource, Chances, cubeless_equities
-from bgdata.evaluation.cube_lookahead import lowest_of
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import AnswerSource, Chances, Evaluations, cubeless_equities
+from bgdata.evaluation.cube_lookahead import after_decisions, kernel_stakes, lowest_of, static_values
 from bgdata.evaluation.lookahead import FILTERS, EvaluationCache
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.roll_values import roll_place
+from bgdata.game.board import CHECKERS
 from bgdata.game.codec import Boards, flip_boards
-from bgdata.game.match import Money, Stakes
+from bgdata.game.match import CubeOwner, Money, Stakes
 from bgdata.game.play_kernels import batch_plays
-from bgdata.game.position import Position
 from bgdata.game.rolls import DICE, WAYS
 from bgdata.kernel import threads
 from bgdata.matches.acts import (
@@ -52,9 +53,9 @@ from bgdata.matches.acts import (
 
 CLOSE = 0.16  # in normalised points: a double this close to no double counts as a decision
 FIRST_WEIGHTS = np.where(DICE[:, 0] == DICE[:, 1], 0.0, WAYS)  # the first roll of a game is never a double
-# sources whose positions exact tables with the cube may have, including contact endgames
-UNCONTESTED = [AnswerSource.EXACT, AnswerSource.COMBINED, AnswerSource.RACE_NETWORK, AnswerSource.PROGRAM]
-_KEPT = 16  # cached positions: a double, its answer and the next roll have the same one
+_KEPT = 1024  # positions whose plays are kept, some 30 kB each
+_FEW = 8  # positions that one thread evaluates
+BATCH = 256  # acts that are prepared together
 
 
 class Plays(NamedTuple):
@@ -65,6 +66,15 @@ class Plays(NamedTuple):
     turned: Boards  # [k, 26] for the OPPONENT, who is on roll
     chances: Chances  # [k, 5] of the opponent
     sources: NDArray[np.int8]  # [k] numbers of `AnswerSource`
+
+
+def joined_plays(found: Sequence[Plays]) -> Plays:
+    """The plays of several positions as one table, with 21 rolls for each position."""
+    if len(found) == 1:
+        return found[0]
+    counts = np.concatenate([np.diff(each.offsets) for each in found])
+    _, *tables = zip(*found, strict=True)
+    return Plays(np.concatenate([[0], np.cumsum(counts)]), *(np.concatenate(table) for table in tables))
 
 
 class RollValues(NamedTuple):
@@ -81,37 +91,91 @@ class RollValues(NamedTuple):
 class Analyst:
     """Computes values of positions from a player's chances, `player.ply` rolls ahead, and the cube model of `rules`.
 
-    Exact tables with the cube are used if the player has any.
+    In money play without beavers, the two-sided table of the player answers with the cube where it covers a position.
+    Races at match scores are judged by the model: solving each of them would take longer than all the rest.
+
+    `prepare` computes the values of many acts at once; they are the same, to the last bit, if each is computed when it
+    is needed.
     """
 
     def __init__(self, player: LookaheadPlayer, rules: CubeRules) -> None:
         self.player, self.rules = player, rules
         self._look = EvaluationCache(player.evaluator)
-        self._plays, self._rolls = lru_cache(_KEPT)(self._plays_of), lru_cache(_KEPT)(self._rolls_of)
+        self._point = lru_cache(_KEPT)(partial(normalised_point, rules=rules))
+        self._plays: dict[bytes, Plays] = {}
+        self._rolls: dict[tuple[bytes, Stakes], RollValues] = {}
+
+    def prepare(self, acts: Sequence[Act], *, starts_game: bool) -> None:
+        """Compute what judging these acts needs, all positions of a ply together. `starts_game`: the first act is the
+        first of a game."""
+        self._add_plays(dict.fromkeys(act.board.tobytes() for act in acts))
+        self._add_rolls(
+            dict.fromkeys(
+                (act.board.tobytes(), stakes)
+                for place, act in enumerate(acts)
+                for stakes in _stakes_of_values(act, is_first=starts_game and place == 0)
+            )
+        )
+        rolls = [act for act in acts if act.kind is ActKind.ROLL]
+        for ply in range(1, self.player.ply + 1):
+            boards = [self.plays(act.board).turned[_candidate_rows(self, act, ply)] for act in rolls]
+            self._look(np.concatenate([np.zeros((0, 26), np.int8), *boards]), ply)
 
     def plays(self, board: Boards) -> Plays:
         """All plays of int8[26] board, for the player on roll."""
-        return self._plays(board.tobytes())
-
-    def _plays_of(self, key: bytes) -> Plays:
-        board = np.frombuffer(key, np.int8)
-        with threads(1):  # more threads are slower for so few positions
-            offsets, after = batch_plays(board[None].repeat(len(DICE), axis=0), DICE)
-        turned = flip_boards(after)
-        return Plays(offsets, after, turned, *self._look(turned, 0))
+        key = board.tobytes()
+        if key not in self._plays:
+            self._add_plays([key])
+        return self._plays[key]
 
     def rolls(self, board: Boards, stakes: Stakes) -> RollValues:
         """Values of the rolls from int8[26] board to the player on roll, who plays for `stakes`."""
-        return self._rolls(board.tobytes(), stakes)
+        key = board.tobytes(), stakes
+        if key not in self._rolls:
+            self._add_rolls([key])
+        return self._rolls[key]
 
-    def _rolls_of(self, key: bytes, stakes: Stakes) -> RollValues:
-        self._exact(np.frombuffer(key, np.int8), stakes)  # solves the positions that it leads to, all at once
-        plays = self._plays(key)
+    def _add_plays(self, boards: Iterable[bytes]) -> None:
+        """Add the plays of boards that are missing."""
+        missing = [key for key in boards if key not in self._plays]
+        if not missing:
+            return
+        if len(self._plays) + len(missing) > _KEPT:
+            self._plays.clear()
+            self._rolls.clear()
+        n, table = len(DICE), np.frombuffer(b"".join(missing), np.int8).reshape(-1, 26)
+        with threads(1 if len(missing) < _FEW else None):  # more threads are slower for few positions
+            offsets, after = batch_plays(np.repeat(table, n, axis=0), np.tile(DICE, (len(missing), 1)))
+            turned = flip_boards(after)
+            chances, sources = self._look(turned, 0)
+        for number, key in enumerate(missing):
+            ends = offsets[n * number : n * number + n + 1]
+            own = slice(ends[0], ends[-1])
+            self._plays[key] = Plays(ends - ends[0], after[own], turned[own], chances[own], sources[own])
+
+    def _add_rolls(self, keys: Iterable[tuple[bytes, Stakes]]) -> None:
+        """Add the values of the rolls that are missing."""
+        missing = [key for key in keys if key not in self._rolls]
+        self._add_plays(dict.fromkeys(board for board, _ in missing))
+        groups: dict[Stakes, list[bytes]] = {}
+        for board, stakes in missing:
+            groups.setdefault(stakes, []).append(board)
+        found = {stakes: self._static_rolls(stakes, boards) for stakes, boards in groups.items()}
+        if self.player.ply and missing:
+            self._look(np.concatenate([plays.turned[best] for plays, _, best in found.values()]), self.player.ply)
+        for stakes, (plays, static, best) in found.items():
+            values = self._values(plays, best, stakes, self.player.ply) if self.player.ply else static[best]
+            end = 0
+            for number, board in enumerate(groups[stakes]):
+                begin, end = end, end + len(self._plays[board].after)
+                own = values[len(DICE) * number : len(DICE) * (number + 1)]
+                self._rolls[board, stakes] = RollValues(static[begin:end], own)
+
+    def _static_rolls(self, stakes: Stakes, boards: Sequence[bytes]) -> tuple[Plays, Values, NDArray[np.int64]]:
+        """(the plays of boards one after another, their static values, the rows that are best for each roll)."""
+        plays = joined_plays([self._plays[board] for board in boards])
         static = self._values(plays, slice(None), stakes, 0)
-        best = lowest_of(-static, cubeless_equities(plays.chances), plays.offsets)
-        return RollValues(
-            static, self._values(plays, best, stakes, self.player.ply) if self.player.ply else static[best]
-        )
+        return plays, static, lowest_of(-static, cubeless_equities(plays.chances), plays.offsets)
 
     def rows(self, board: Boards, rows: NDArray[np.int64], stakes: Stakes, ply: int) -> Values:
         """float64[m]: values of the given rows of `plays(board)` to the player on roll, at a ply."""
@@ -125,23 +189,31 @@ class Analyst:
             worth_of_result(stakes.cube.value, stakes, self.rules),
         )
 
+    def point(self, stakes: Stakes) -> float:
+        """The worth of one point of normalised equity."""
+        return self._point(stakes)
+
     def _values(self, plays: Plays, rows: NDArray[np.int64] | slice, stakes: Stakes, ply: int) -> Values:
         boards, sources, theirs = plays.turned[rows], plays.sources[rows], stakes.flip()
         chances = self._look(boards, ply).chances if ply else plays.chances[rows]
         found = position_values(chances, theirs, self.rules)
-        for row in np.flatnonzero(np.isin(sources, UNCONTESTED)) if self.player.cubes else ():
-            exact = self._exact(boards[row], theirs)
-            found[row] = found[row] if exact is None else exact
+        self._fill_exact(boards, Evaluations(chances, sources), theirs, found)
         return for_other_side(found, stakes)
 
-    def _exact(self, board: Boards, stakes: Stakes) -> float | None:
-        """The value in the first table that contains the position; None with beavers, which tables do not contain, or
-        if the rules exclude tables."""
-        if self.rules.has_beavers or self.rules.by_model:
-            return None
-        found = self.player.exact_worth(Position(board.tolist()), stakes, self.rules)
-        is_money = isinstance(stakes.score, Money)
-        return found * stakes.cube.value if found is not None and is_money else found
+    def _fill_exact(self, boards: Boards, answers: Evaluations, stakes: Stakes, values: Values) -> None:
+        """Replace values[n] of boards by those of the two-sided table where it covers them, in money play. It lacks
+        beavers, and the value of a centered cube that gammons wait for (the Jacoby rule)."""
+        tables = getattr(self.player.evaluator, "tables", NO_TABLES)
+        if not isinstance(stakes.score, Money) or self.rules.has_beavers or self.rules.by_model:
+            return
+        is_open = answers.sources == AnswerSource.EXACT
+        if stakes.score.is_jacoby and stakes.cube.owner is CubeOwner.CENTERED:
+            is_open &= (np.maximum(boards, 0).sum(axis=1) < CHECKERS) & (np.minimum(boards, 0).sum(axis=1) > -CHECKERS)
+        rows = np.flatnonzero(is_open)
+        kernel, some = kernel_stakes(stakes, self.rules), Evaluations(answers.chances[rows], answers.sources[rows])
+        exact, is_final = static_values(tables, kernel, boards[rows], some)
+        decided = after_decisions(kernel, exact)[:, 0, kernel.owner]
+        values[rows[is_final]] = stakes.cube.value * decided[is_final]
 
 
 def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[Judged]:
@@ -149,6 +221,8 @@ def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[Judged]:
     errors of the analyst."""
     now, offered = worth_of_game(game.stakes, analyst.rules), 2  # worth of player 0; factor of the cube
     for place, act in enumerate(game.acts):
+        if place % BATCH == 0:
+            analyst.prepare(game.acts[place : place + BATCH], starts_game=place == 0)
         carried = now if act.player == 0 else for_other_side(now, act.stakes)
         if act.kind is ActKind.ROLL:
             found = _judge_roll(analyst, act, carried, is_first=place == 0)
@@ -177,19 +251,19 @@ def _judge_double(analyst: Analyst, act: Act, carried: float) -> Judged:
     cube = analyst.cube(act.board, act.stakes)
     end = _double_worth(analyst, cube)
     start = max(cube.no_double, end)
-    point = normalised_point(act.stakes, analyst.rules)
+    point = analyst.point(act.stakes)
     return Judged(act, point, start, end, start - carried, None, cube, start - end, None, is_cube_decision=True)
 
 
 def _judge_roll(analyst: Analyst, act: Act, carried: float, *, is_first: bool) -> Judged:
     """Judge a roll with its play, and the choice of not doubling if there was one."""
-    stakes, point = act.stakes, normalised_point(act.stakes, analyst.rules)
+    stakes, point = act.stakes, analyst.point(act.stakes)
     rolls = analyst.rolls(act.board, stakes)
-    cube = None if is_first or not stakes.may_double or why_no_double(stakes) else analyst.cube(act.board, stakes)
+    cube = analyst.cube(act.board, stakes) if _has_double(act, is_first=is_first) else None
     before = _mean_of_first(analyst, act, rolls) if is_first else rolls.mean()
     answered = _double_worth(analyst, cube) if cube else -inf
     start, is_close = max(before, answered), before - answered < CLOSE * point
-    roll = _judge_play(analyst, act, rolls, before, point)
+    roll = _judge_play(analyst, act, rolls, before)
     return Judged(act, point, start, roll.after, start - carried, roll, cube, start - before, None, is_close)
 
 
@@ -204,7 +278,7 @@ def _judge_answer(analyst: Analyst, act: Act, carried: float, offered: int) -> J
         choices[ActKind.BEAVER] = 2 * taken
     best = max(choices, key=lambda kind: choices[kind])
     start, end = choices[best], choices[act.kind]
-    point = normalised_point(act.stakes, analyst.rules)
+    point = analyst.point(act.stakes)
     return Judged(act, point, start, end, start - carried, None, cube, start - end, best, is_cube_decision=True)
 
 
@@ -219,39 +293,75 @@ def _mean_of_first(analyst: Analyst, act: Act, rolls: RollValues) -> float:
     return (rolls.mean(FIRST_WEIGHTS) + for_other_side(theirs, act.stakes)) / 2
 
 
-def _judge_play(analyst: Analyst, act: Act, rolls: RollValues, before: float, point: float) -> RollJudgement:
+def _judge_play(analyst: Analyst, act: Act, rolls: RollValues, before: float) -> RollJudgement:
     """Judge a roll and its play, which is one of the candidates."""
     assert act.dice is not None
-    place = roll_place(*act.dice)
-    rolled = float(rolls.values[place])
-    plays = analyst.plays(act.board)
-    rows = np.arange(plays.offsets[place], plays.offsets[place + 1])
-    made = act.board if act.after_play is None else act.after_play
-    is_made = (plays.after[rows] == made).all(axis=1)
-    if not is_made.any():
+    plays, rolled = analyst.plays(act.board), float(rolls.values[roll_place(*act.dice)])
+    made = _made_rows(plays, act)
+    if not len(made):
         return RollJudgement(before, rolled, rolled, rolled, (), is_forced=True)
-    kept, values = _candidates(analyst, act, rolls.static[rows], rows, int(np.argmax(is_made)), point)
+    kept, values = _candidates(analyst, act, analyst.player.ply)
     order = np.argsort(-values, kind="stable")
     found = tuple(
         Candidate(plays.after[row], worth) for row, worth in zip(kept[order], values[order].tolist(), strict=True)
     )
-    after = float(values[kept == rows[is_made][0]][0])
-    return RollJudgement(before, rolled, found[0].worth, after, found, is_forced=len(rows) == 1)
+    after = float(values[kept == made[0]][0])
+    return RollJudgement(before, rolled, found[0].worth, after, found, is_forced=len(_rows_of_roll(plays, act)) == 1)
 
 
-def _candidates(
-    analyst: Analyst, act: Act, static: Values, rows: NDArray[np.int64], made: int, point: float
-) -> tuple[NDArray[np.int64], Values]:
-    """The rows of the candidate plays, and their values at the last ply.
+def _candidates(analyst: Analyst, act: Act, ply: int) -> tuple[NDArray[np.int64], Values]:
+    """(rows of candidate plays, their values at a ply): at 0-ply all plays of the roll."""
+    if ply > 0:
+        rows = _candidate_rows(analyst, act, ply)
+        return rows, analyst.rows(act.board, rows, act.stakes, ply)
+    rows = _rows_of_roll(analyst.plays(act.board), act)
+    return rows, analyst.rolls(act.board, act.stakes).static[rows]
 
-    Candidates are the plays that pass the filters of each ply, the play that was made, and the best one at 0-ply. Equal
+
+def _candidate_rows(analyst: Analyst, act: Act, ply: int) -> NDArray[np.int64]:
+    """Rows of the plays that are evaluated at a ply of 1 or more; none if the play that was made is not a play.
+
+    These are the plays that pass the filters of each ply, the play that was made, and the best one at 0-ply. Equal
     plays, as before a cash of the opponent, are in order of cubeless equity at 0-ply.
     """
-    theirs = cubeless_equities(analyst.plays(act.board).chances)
-    always, values = rows[[made, int(np.lexsort((theirs[rows], -static))[0])]], static
-    for ply in range(1, analyst.player.ply + 1):
-        keep, window = FILTERS[min(ply, len(FILTERS)) - 1]
-        order = np.lexsort((theirs[rows], -values))[:keep]
-        rows = np.union1d(rows[order[values[order] >= values.max() - window * point]], always)
-        values = analyst.rows(act.board, rows, act.stakes, ply)
-    return rows, values
+    plays = analyst.plays(act.board)
+    made = _made_rows(plays, act)
+    if not len(made):
+        return made
+    theirs, (rows, values) = cubeless_equities(plays.chances), _candidates(analyst, act, ply - 1)
+    everything, static = _candidates(analyst, act, 0)
+    always = everything[[int(np.lexsort((theirs[everything], -static))[0])]]
+    keep, window = FILTERS[min(ply, len(FILTERS)) - 1]
+    order = np.lexsort((theirs[rows], -values))[:keep]
+    passing = values[order] >= values.max() - window * analyst.point(act.stakes)
+    found: NDArray[np.int64] = np.unique(np.concatenate([rows[order[passing]], always, made[:1]]))
+    return found
+
+
+def _rows_of_roll(plays: Plays, act: Act) -> NDArray[np.int64]:
+    """Rows of the plays of the roll of an act."""
+    assert act.dice is not None
+    place = roll_place(*act.dice)
+    return np.arange(plays.offsets[place], plays.offsets[place + 1])
+
+
+def _made_rows(plays: Plays, act: Act) -> NDArray[np.int64]:
+    """Rows of the play that was made: none if it is not a play of the roll."""
+    rows = _rows_of_roll(plays, act)
+    made = act.board if act.after_play is None else act.after_play
+    is_made = (plays.after[rows] == made).all(axis=1)
+    return rows[np.flatnonzero(is_made)]
+
+
+def _has_double(act: Act, *, is_first: bool) -> bool:
+    """Whether the player on roll could double before the act."""
+    return not is_first and act.stakes.may_double and not why_no_double(act.stakes)
+
+
+def _stakes_of_values(act: Act, *, is_first: bool) -> Iterator[Stakes]:
+    """The stakes for which judging an act needs the values of rolls."""
+    yield act.stakes
+    if act.kind is not ActKind.ROLL or _has_double(act, is_first=is_first):
+        yield act.stakes.after_take()
+    if act.kind is ActKind.ROLL and is_first:
+        yield act.stakes.flip()

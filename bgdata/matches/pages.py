@@ -129,11 +129,9 @@ class CubeVerdict:
 def cube_verdicts(
     player: LookaheadPlayer, rules: CubeRules, game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]
 ) -> list[CubeVerdict | None]:
-    """The verdict on each double, take, pass, and roll of a player who could double; None for other turns.
-
-    `turns` are the turns of one game with the cube, in order; the player evaluates all positions at once. Raises
-    InvalidScoreError if a score cannot occur, and the errors of the player's `decide_cube`.
-    """
+    """The verdict on each double, take, pass, and roll of a player who could double; None for other turns. `turns` are
+    the turns of one game with the cube, in order; the player evaluates all positions at once. Raises InvalidScoreError
+    if a score cannot occur, and the errors of the player's `decide_cube`."""
     from bgdata.kernel import threads
 
     verdicts: list[CubeVerdict | None] = [None] * len(turns)
@@ -409,7 +407,7 @@ def turn_row(row: Row, here: str, head: Row, loss: float | None, cube: CubeVerdi
     }
 
 
-class GameError(NamedTuple):
+class GameMistake(NamedTuple):
     """A bad play or cube action of a game: its address, its size in points of normalised equity, and its JSON."""
 
     here: str
@@ -417,17 +415,17 @@ class GameError(NamedTuple):
     row: Row
 
 
-def errors_of(rows: Sequence[Row]) -> list[GameError]:
+def errors_of(rows: Sequence[Row]) -> list[GameMistake]:
     """The errors of a game, largest first; cube errors name the best action in words."""
     found = []
     for row in rows:
         who, cube = {"turn": row["turn"], "player": row["player"]}, row["cube"]
         if row["loss"] is not None and row["loss"] >= ERROR:
             play = {"made": row["what"], "best": None, "loss": row["loss"]}
-            found.append(GameError(row["here"], row["loss"], who | {"is_cube": False} | play))
+            found.append(GameMistake(row["here"], row["loss"], who | {"is_cube": False} | play))
         if cube and cube.size >= ERROR:
             action = {"made": cube.made, "best": cube.best, "loss": cube.loss}
-            found.append(GameError(row["here"], cube.size, who | {"is_cube": True} | action))
+            found.append(GameMistake(row["here"], cube.size, who | {"is_cube": True} | action))
     return sorted(found, key=lambda error: -error.size)
 
 

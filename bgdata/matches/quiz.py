@@ -91,7 +91,7 @@ class Question:
         return "Do you double?" if self.subject == DOUBLE else "The opponent doubles. Do you take?"
 
     def shuffled(self, seed: int) -> list[Answer]:
-        """The answers in an order that hides the best: plays in one that depends on the seed."""
+        """The answers in an order that does not tell which is best; the order of plays depends on the seed."""
         if self.subject != PLAY:
             return sorted(self.answers, key=lambda answer: answer.text, reverse=self.subject == ANSWER)
         return random.Random(f"{seed} {self.key}").sample(self.answers, len(self.answers))
@@ -99,7 +99,8 @@ class Question:
 
 @dataclass(frozen=True)
 class Result:
-    """How often a question was asked and answered wrongly, its box, and the last session that asked it."""
+    """The result of a question: how often it was asked and answered wrongly, its box, and the last session that asked
+    it."""
 
     box: int
     asked: int
@@ -129,7 +130,8 @@ class Results:
 
 
 def read_results(path: Path) -> Results:
-    """The results in a file; none if it is missing. Raises CorruptFileError, and StorageError if it cannot be read."""
+    """The results in a file; empty if there is no file. Raises CorruptFileError if it is damaged, and StorageError if
+    it cannot be read."""
     try:
         content = json.loads(path.read_text())
         found = {str(key): Result(**row) for key, row in content["questions"].items()}
@@ -158,8 +160,8 @@ def format_results(results: Results) -> str:
 
 
 def choose_questions(questions: Iterable[Question], results: Results, count: int) -> list[Question]:
-    """At most `count` questions that are due, each once: those of low boxes first, then new ones; greater losses first
-    in both. `questions` keep their order where these are equal."""
+    """At most `count` questions that are due, each once: first questions of low boxes, then new ones; in both, greater
+    losses first. Ties keep the order of `questions`."""
     by_key = {question.key: question for question in reversed(list(questions))}
     due = [question for question in reversed(by_key.values()) if results.is_due(question.key)]
 
@@ -173,7 +175,7 @@ def choose_questions(questions: Iterable[Question], results: Results, count: int
 def keep(
     questions: Iterable[Question], *, theme: str | None, phase: str | None, is_cube: bool | None, least_loss: float
 ) -> list[Question]:
-    """The questions of a theme and phase, about plays or the cube, that lose at least so much."""
+    """The questions of a theme and phase, about plays or the cube, in which at least `least_loss` can be lost."""
     return [
         question
         for question in questions
@@ -218,7 +220,7 @@ def _equity(cubeful: float | None, cubeless: float) -> float:
 
 
 def normalised(values: Mapping[str, float], place: Xgid, rules: CubeRules) -> dict[str, float]:
-    """Values in points of normalised equity; those of matches are match winning chances."""
+    """Values in points of normalised equity; in a match `values` are match winning chances."""
     stakes, met = place.match.stakes, rules.met
     if not isinstance(stakes.score, MatchScore) or met is None:
         return dict(values)
@@ -239,7 +241,7 @@ def cube_answers(subject: str, values: Mapping[str, float]) -> tuple[Answer, ...
 
 
 def answer_of(text: str, shown: Sequence[Answer]) -> Answer | None:
-    """The answer that a user means: by its number, from 1, or its text; None for others."""
+    """The answer that a user means by its number, from 1, or by its text; None if it is no answer."""
     text = " ".join(text.lower().split())
     if text.isdecimal():
         return shown[int(text) - 1] if 1 <= int(text) <= len(shown) else None

@@ -31,15 +31,18 @@ class Situation:
     game: Game
     record: RecordedGame
 
+    @property
+    def has_beavers(self) -> bool:
+        """Whether somebody beavers in the match or session."""
+        return any(turn.kind is TurnKind.BEAVER for game in self.match.games for turn in game.turns)
 
-def situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None = None) -> list[Situation]:
-    """The replayed games of matches.
 
-    `is_jacoby` sets the Jacoby rule of money games; None takes it from each record. Raises InvalidGameError if a game
-    breaks a rule or has an invalid score, or if there are no games; the message names the game and `source`.
-    """
+def replayed_situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None = None) -> list[Situation]:
+    """The replayed games of matches. `is_jacoby` sets the Jacoby rule of money games; None takes it from each record.
+    Raises InvalidGameError if a game breaks a rule or has an invalid score, or if there are no games; the message names
+    the game and `source`."""
     found = [
-        situation(match, game, source, is_jacoby=match.is_jacoby if is_jacoby is None else is_jacoby)
+        replayed_situation(match, game, source, is_jacoby=match.is_jacoby if is_jacoby is None else is_jacoby)
         for match in matches
         for game in with_crawford(match).games
     ]
@@ -48,7 +51,7 @@ def situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None 
     return found
 
 
-def situation(match: Match, game: Game, source: str, *, is_jacoby: bool) -> Situation:
+def replayed_situation(match: Match, game: Game, source: str, *, is_jacoby: bool) -> Situation:
     """One game, replayed. Raises InvalidGameError if it breaks a rule or has an invalid score."""
     try:
         replayed = replay_game(match, game)

@@ -55,18 +55,25 @@ def notes_on(match: Match, games: Sequence[Game]) -> list[list[str]]:
 
 
 def judge_all(
-    player: LookaheadPlayer, rules: CubeRules, found: Sequence[Situation], progress: Progress
+    player: LookaheadPlayer,
+    rules: CubeRules,
+    found: Sequence[Situation],
+    progress: Progress,
+    *,
+    beavers_as_played: bool = False,
 ) -> list[AnalysedGame]:
-    """The games, judged by a player and the cube model of `rules`, with a progress bar over turns. Raises UsageError if
-    the match equity table is too short or asymmetric, and InvalidParameterError if the rules do not fit the games."""
+    """Judge the games by a player and a cube model, with a progress bar over turns. With `beavers_as_played`, beavers
+    are allowed in the sessions in which somebody beavers, whatever the rules say. Raises UsageError for a match equity
+    table that is too short or asymmetric, and InvalidParameterError for rules that do not fit the games."""
     for each in found:
         check_rules(each.record.stakes, rules)
         if each.match.length:
             CubefulRules(each.match.length, met=rules.met).check_met()
-    analyst, judged = Analyst(player, rules), []
+    analysts = [Analyst(player, replace(rules, has_beavers=beavers)) for beavers in (False, True)]
+    judged = []
     progress.start(f"analysing {len(found)} games", sum(len(each.record.acts) for each in found), "turns")
     for each in found:
-        acts = []
+        acts, analyst = [], analysts[each.has_beavers if beavers_as_played else rules.has_beavers]
         for act in judge_game(analyst, each.record):
             acts.append(act)
             progress.advance(1)

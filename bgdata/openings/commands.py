@@ -216,7 +216,7 @@ def candidate_lines(decision: Sequence[Row]) -> Iterator[str]:
 
 
 def missed_lines(tables: Sequence[Table]) -> Iterator[str]:
-    """A line of text if some candidates did not reach their standard error."""
+    """A line of text if a candidate did not reach its standard error, else no lines."""
     manifests = [table.manifest for table in tables]
     missed = sum(round(manifest.rows * (1 - manifest.statistics["known_share"])) for manifest in manifests)
     if missed:

@@ -131,10 +131,8 @@ class Wish:
 
 class FibsPlayer:
     """The player of one session. `tell` receives reports, line by line; `record` contains what was played, however the
-    session ended; `keep` receives it after every game.
-
-    Every method raises ExternalProgramError if the server dies or hangs, and InvalidGameError if it breaks the rules.
-    """
+    session ended; `keep` receives it after every game. Every method raises ExternalProgramError if the server dies or
+    hangs, and InvalidGameError if it breaks the rules."""
 
     def __init__(
         self,
@@ -215,7 +213,7 @@ class FibsPlayer:
             raise InvalidGameError(f"{error}, in a line of {self.talk.name}: {cite(line)}") from error
 
     def _check_progress(self) -> None:
-        """Raise ExternalProgramError if valid lines keep coming without a turn being played."""
+        """Raise ExternalProgramError if valid lines keep coming but no turn is played."""
         games = self.record.games if self.record else []
         turns = (len(games), len(games[-1].turns)) if games else (0, 0)
         self._lines = self._lines + 1 if turns == self._turns else 0

@@ -1,8 +1,8 @@
 """Sessions of games between two sides, without the cube, for money, or in a match; and records of what is played.
 
-Side 0, our own side in games against others, is the left column of a .mat file. A session knows the rules and the dice;
+Side 0, our own side in games against others, is the left column of a.mat file. A session knows the rules and the dice;
 its callers decide. The dice depend on the seed, the game and the number of rolls before, not on cube actions or undo.
-They equal those of match 0 with the same seed in `selfplay.cubeful_games`.
+They equal the dice of match 0 with the same seed in `selfplay.cubeful_games`.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ class Session:
         return True
 
     def roll_dice(self) -> None:
-        """Roll without a double."""
+        """Roll the dice without doubling first."""
         self.now = replace(self.now, kind=DecisionKind.PLAY)
 
     def make(self, play: Play) -> None:

@@ -36,8 +36,8 @@ def publish(
     those that have not changed, are kept. The same versions give the same bytes.
 
     The list of the folder is written last, so an incomplete folder is never listed. Raises UsageError if the folder
-    contains other files, MissingTableError if a scope has no versions, the errors of damaged versions, and StorageError
-    if a file cannot be written.
+    contains other files or the title is not one line, MissingTableError if a scope has no versions, the errors of
+    damaged versions, and StorageError if a file cannot be written.
     """
     from bgdata.publishing.folder import publish_folder  # loads PyArrow
 

@@ -44,12 +44,12 @@ from bgdata.store.parameters import Parameters
 from bgdata.store.places import Folder
 from bgdata.store.progress import Progress
 from bgdata.store.storage import (
+    checksum_bytes,
     hold_lock,
     make_folder,
     remove_folder,
     sha256_file,
     storage_errors,
-    sums_bytes,
     write_file,
 )
 from bgdata.store.table import Table
@@ -74,6 +74,8 @@ def publish_folder(
 ) -> Contents:
     """Publish versions of a warehouse into a folder; see `bgdata.publishing.publish`."""
     warehouse.require()
+    if not (title.strip() and title.isprintable()):
+        raise UsageError(f"expected a title of one line, got {cite(title)}")
     tables = chosen_versions(warehouse, scopes)
     check_folder(folder)
     with storage_errors("create", folder, HINT):
@@ -310,5 +312,5 @@ def _write_lists(folder: Path, contents: Contents) -> None:
     lines = {name: known.get(name) or sha256_file(folder / name) for name in visible_files(folder)}
     lines[LISTING] = hashlib.sha256(listed).hexdigest()
     lines.pop(SUMS, None)
-    write_file(folder / SUMS, sums_bytes(lines))
+    write_file(folder / SUMS, checksum_bytes(lines))
     write_file(folder / LISTING, listed)

@@ -96,7 +96,7 @@ def _outputs(described: Described, version: PublishedVersion, manifest: Manifest
             + (f"/{each.shape.name}" if each.shape.name != manifest.dataset else ""),
             "facets": {
                 "version": _version_facet(manifest, manifest.digest),
-                "schema": _facet(manifest, "1-1-1/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet", fields=fields),
+                "schema": _facet(manifest, "1-2-0/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet", fields=fields),
             },
             "outputFacets": {
                 "outputStatistics": _facet(

@@ -90,11 +90,9 @@ def publish_pack(
     explorer: Callable[[Warehouse, Path], object] | None = None,
     progress: Progress | None = None,
 ) -> Contents:
-    """Build the versions of the pack that are missing, publish them into a folder, and return its contents.
-
-    `plan` replaces the versions of the pack. The same command resumes a stopped one. Raises the errors of
-    `Warehouse.build` and `publish`.
-    """
+    """Build the versions of the pack that are missing, publish them into a folder, and return its contents. `plan`
+    replaces the versions of the pack. The same command resumes a stopped one. Raises the errors of `Warehouse.build`
+    and `publish`."""
     progress = progress or Silence()
     tables = [warehouse.build(kind, parameters, progress=progress) for kind, parameters in plan or pack_plan()]
     names = [table.name for table in tables]

@@ -30,7 +30,7 @@ from bgdata.store.manifest import Manifest, load_manifest, read_whole
 from bgdata.store.parquet import parquet_errors
 from bgdata.store.progress import Progress
 from bgdata.store.registry import Kinds
-from bgdata.store.storage import parse_sums, sha256_file
+from bgdata.store.storage import parse_checksums, sha256_file
 from bgdata.store.verify import Check, Finding, finding_of
 
 
@@ -39,7 +39,7 @@ def verify_published(folder: Path, kinds: Kinds, progress: Progress) -> Iterator
     subject. Raises MissingFileError if the folder has no list, and ManifestFormatError if the list is damaged."""
     contents = read_contents(folder)
     name = str(folder)
-    hashes = finding_of(name, "hashes", partial(check_sums, folder, contents))
+    hashes = finding_of(name, "hashes", partial(check_file_hashes, folder, contents))
     yield hashes
     if hashes.is_last:
         return
@@ -52,11 +52,11 @@ def verify_published(folder: Path, kinds: Kinds, progress: Progress) -> Iterator
                 break
 
 
-def check_sums(folder: Path, contents: Contents) -> str:
+def check_file_hashes(folder: Path, contents: Contents) -> str:
     """Compare every file with its hash in SHA256SUMS; returns the number of files. Raises CorruptFileError if a file or
     hash is missing, and DigestMismatchError if a hash differs."""
     try:
-        lines = parse_sums(read_whole(folder / SUMS))
+        lines = parse_checksums(read_whole(folder / SUMS))
     except FileNotFoundError as error:
         raise CorruptFileError(f"expected {SUMS} in {folder}, found no such file") from error
     except ValueError as error:

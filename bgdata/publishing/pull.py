@@ -58,10 +58,8 @@ class PublishedPull:
 
     def pull(self, scopes: Sequence[str] = ()) -> list[Moved]:
         """Make the versions in these scopes, or all, and return which; the first version of a variant becomes current.
-
         Raises MissingTableError if a scope has no versions, TooLargeError if the disk is full, DigestMismatchError if
-        values differ from the manifest, and the errors of reading and writing. Finished versions are kept.
-        """
+        values differ from the manifest, and the errors of reading and writing. Finished versions are kept."""
         warehouse = self.warehouse
         warehouse.check_staging()
         offered = {version.name: version for version in self.contents.versions}

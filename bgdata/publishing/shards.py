@@ -114,13 +114,14 @@ def _plain_type(type_: pa.DataType, lengths: set[int | None]) -> pa.DataType:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the columns of a table are stored: paths of those with a dictionary, and most rows of a row group."""
+    """How the columns of a table are stored: the paths of columns with a dictionary, and the largest number of rows of
+    a row group."""
 
     dictionaries: frozenset[str] = frozenset()
     group_rows: int = GROUP_ROWS
 
     def options(self, schema: pa.Schema) -> dict[str, Any]:
-        """Writer options of PyArrow for rows of a schema."""
+        """The options of PyArrow for writing rows of a schema."""
         found = encodings(schema)
         coded = [*(found["use_dictionary"] or ()), *sorted(self.dictionaries)]
         others = {path: name for path, name in (found["column_encoding"] or {}).items() if path not in coded}
@@ -128,8 +129,9 @@ class Layout:
 
 
 def source_layout(paths: Sequence[Path], schema: pa.Schema) -> Layout:
-    """The layout of published rows: numbers that have a dictionary in all row groups of the files keep it. Then row
-    groups are as long as there, since each has its own dictionary. Raises CorruptFileError."""
+    """The layout of published rows. Numbers that have a dictionary in all row groups of the files keep it; then row
+    groups are as long as in the files, since each has its own dictionary. Raises CorruptFileError if a file is
+    damaged."""
     typed = set(encodings(schema)["column_encoding"] or ())
     dictionaries, most = typed, 0
     for path in paths:

@@ -10,6 +10,7 @@ item get the same dice.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,6 +115,26 @@ def roll_out_with_cube(
     the stakes; and InvalidPositionError if a position is invalid.
     """
     limits.check()
+    roll, stakes = rolled_with_cube(starts, chooser, rules, seed, settings, item), starts[0].stakes
+    rows, blocks = np.arange(len(starts)), np.empty((len(starts), 0, 2))
+    while True:
+        blocks = np.concatenate([blocks, roll(rows, blocks.shape[1], limits.trials // BLOCK)], axis=1)
+        result = result_of(blocks, stakes, rules)
+        is_reached = (result.standard_errors <= limits.until * result.point).all()
+        if blocks.shape[1] * BLOCK >= limits.most_trials or is_reached:
+            return result
+
+
+def rolled_with_cube(
+    starts: list[CubefulStart],
+    chooser: Chooser,
+    rules: CubeRules,
+    seed: int = 0,
+    settings: RolloutSettings = PLAIN,
+    item: int = 0,
+) -> Callable[[NDArray[np.int64], int, int], Values]:
+    """A function of (int64[k] rows of `starts`, first block, count) that returns float64[k, count, (value, luck)], for
+    `result_of`. Raises the errors of `roll_out_with_cube`."""
     if (settings.stop, settings.turns) != (PLAIN.stop, PLAIN.turns):
         raise UsageError(
             "expected neither --stop nor --truncate with the cube in play, whose games go to an end; try: --cubeless"
@@ -121,24 +142,21 @@ def roll_out_with_cube(
     require_networks(chooser, "to handle the cube")
     boards = np.array([start.board for start in starts], np.int8)
     numbers_of(boards, None)  # raises for an invalid position
-    stakes = starts[0].stakes
-    terms = rollout_terms(stakes, rules, with_luck=settings.with_luck, ply=settings.play_ply)
-    rows = []
+    terms = rollout_terms(starts[0].stakes, rules, with_luck=settings.with_luck, ply=settings.play_ply)
+    fields = []
     for start in starts:
         cube, score = start.stakes.cube, start.stakes.score
         game = (0, 0, False) if isinstance(score, Money) else (score.away, score.opponent_away, score.is_crawford)
-        rows.append((cube.value, _OWNERS[cube.owner], start.may_double, *game))
-    arrays = boards, np.array(rows, np.int64), item
-    kernel_settings, count = settings.for_kernels(seed), 0
-    blocks = np.empty((len(boards), 0, 2))
-    while True:
-        found = np.empty((len(boards), limits.trials // BLOCK, 2))
-        size = found.shape[0] * found.shape[1]
-        in_threads(fill_cubeful_blocks, size, chooser, terms, kernel_settings, *arrays, count, found)
-        blocks, count = np.concatenate([blocks, found], axis=1), count + found.shape[1]
-        result = result_of(blocks, stakes, rules)
-        if count * BLOCK >= limits.most_trials or (result.standard_errors <= limits.until * result.point).all():
-            return result
+        fields.append((cube.value, _OWNERS[cube.owner], start.may_double, *game))
+    kernel_settings, own = settings.for_kernels(seed), np.array(fields, np.int64)
+
+    def roll_out_blocks(rows: NDArray[np.int64], first: int, count: int) -> Values:
+        found = np.empty((len(rows), count, 2))
+        arrays = np.ascontiguousarray(boards[rows]), own[rows], item, first, found
+        in_threads(fill_cubeful_blocks, len(rows) * count, chooser, terms, kernel_settings, *arrays)
+        return found
+
+    return roll_out_blocks
 
 
 def rollout_terms(stakes: Stakes, rules: CubeRules, *, with_luck: bool, ply: int) -> Terms:
@@ -169,13 +187,18 @@ def result_of(blocks: Values, stakes: Stakes, rules: CubeRules) -> CubefulRollou
     n, count = blocks.shape[:2]
     plain, luck = (blocks[:, :, place] for place in (0, 1))
     is_money = isinstance(stakes.score, Money)
-    scale, shift = (1.0 / stakes.cube.value, 0.0) if is_money else (0.5, 0.5)
-    values = np.stack([scale * (plain - luck) + shift, scale * plain + shift], axis=2)
+    values = np.stack([values_of(plain - luck, stakes), values_of(plain, stakes)], axis=2)
     means, errors = np.empty((n, 2)), np.empty((n, 2))
     fill_statistics(values, means, errors)
     trials = np.full(n, count * BLOCK, np.int64)
     point = 1.0 if is_money else normalised_point(stakes, rules)
     return CubefulRollout(means[:, 0], errors[:, 0], errors[:, 1], trials, values[:, :, 0], point)
+
+
+def values_of(trials: Values, stakes: Stakes) -> Values:
+    """Values in the unit of trials, as points per unit of the cube of `stakes` or as mwc."""
+    scale, shift = (1.0 / stakes.cube.value, 0.0) if isinstance(stakes.score, Money) else (0.5, 0.5)
+    return scale * trials + shift
 
 
 def difference(result: CubefulRollout, row: int, other: int) -> tuple[float, float]:

@@ -191,11 +191,9 @@ def _play_pages(
 def net_lucks(
     begins: NDArray[np.integer], offsets: NDArray[np.int64], lucks: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """float64[games]: the luck of player 0 minus the luck of player 1, in points; NaN where luck was not measured.
-
-    Sums are in the order of turns, so that all machines agree. The luck-adjusted result of player 0 is its points minus
-    its net luck.
-    """
+    """float64[games]: the luck of player 0 minus the luck of player 1, in points; NaN where luck was not measured. Sums
+    are in the order of turns, so that all machines agree. The luck-adjusted result of player 0 is its points minus its
+    net luck."""
     games = np.repeat(np.arange(len(begins)), np.diff(offsets))
     is_player_0 = (begins[games] + np.arange(len(games)) - offsets[games]) % 2 == 0
     signed = np.where(is_player_0, lucks, -lucks).astype(np.float64)
@@ -431,11 +429,9 @@ class SeriesResult:
 
 
 def result_of(games: Games) -> SeriesResult:
-    """The result of one game or more. Raises UsageError if there are none.
-
-    The two games with the same dice (numbers 2k and 2k + 1) are one observation, because the luck of the dice cancels
-    between them. A game without its partner is one observation.
-    """
+    """The result of one game or more. Raises UsageError if there are none. The two games with the same dice (numbers 2k
+    and 2k + 1) are one observation, because the luck of the dice cancels between them. A game without its partner is
+    one observation."""
     count = len(games.outcomes)
     if count == 0:
         raise UsageError("expected at least one game, got none")

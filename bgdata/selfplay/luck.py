@@ -115,10 +115,8 @@ def signs(players: NDArray[np.int8]) -> Values:
 
 def turn_values(evaluator: Evaluator, boards: Boards, dice: NDArray[np.int8], after_play: Boards) -> TurnValues:
     """Values before and after each turn, from int8[n, 26] boards, int8[n, 2] dice, and int8[n, 26] boards after the
-    play, for the player who moved. A kernel evaluates networks at 0-ply, about a hundred times faster.
-
-    Raises UsageError if the player does not evaluate positions.
-    """
+    play, for the player who moved. A kernel evaluates networks at 0-ply, about a hundred times faster. Raises
+    UsageError if the player does not evaluate positions."""
     as_evaluator(getattr(evaluator, "label", type(evaluator).__name__), evaluator)
     values = np.empty((3, len(boards)))
     if isinstance(evaluator, NetworkPlayer):

@@ -45,17 +45,15 @@ Values = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Rolled = Callable[[Rows, Rows, int], Values]
 """float64[rows, blocks, 2, 5]: `count` blocks of int64[rows] boards, from int64[rows] first blocks on."""
-Through = Callable[[Rolled], Rolled]
+Wrapper = Callable[[Rolled], Rolled]
 StillOpen = Callable[[list[Values]], NDArray[np.bool_]]
 STOPS = {"end": BearoffSource.NONE, "exact": BearoffSource.EXACT, "tables": BearoffSource.COMBINED}
 _EQUITY = np.array([2.0, 1.0, 1.0, -1.0, -1.0])
 
 
 class RolloutResult(NamedTuple):
-    """One row for each position, for the player on roll before the roll.
-
-    Chances are unbiased means, so a chance near 0 may be slightly negative; `legal_chances` are limited to 0 to 1.
-    """
+    """One row for each position, for the player on roll before the roll. Chances are unbiased means, so a chance near 0
+    may be slightly negative; `legal_chances` are limited to 0 to 1."""
 
     chances: Values  # [n, 5]
     standard_errors: Values  # [n, 5]
@@ -141,7 +139,7 @@ def roll_out(
     settings: RolloutSettings = PLAIN,
     *,
     items: Rows | None = None,
-    through: Through = lambda rolled: rolled,
+    wrap: Wrapper = lambda rolled: rolled,
 ) -> RolloutResult:
     """Roll out int8[n, 26] boards with a number of trials each, or within limits: a multiple of 36, at least 72.
 
@@ -149,12 +147,12 @@ def roll_out(
     equity is at most `until` points; a position that does not reach it keeps its larger one. Board i gets the dice of
     items[i] of the seed (int64[n], 0 or more; by default i). The result of a position does not depend on other
     positions or on threads, except that, with such a limit, boards of one item get as many rounds as the slowest of
-    them. `through` is passed to `rolled_blocks`. Raises UsageError if numbers are out of range or the player has no
+    them. `wrap` is passed to `rolled_blocks`. Raises UsageError if numbers are out of range or the player has no
     networks, and InvalidPositionError if a board is illegal.
     """
     numbers, limits = numbers_of(boards, items), limits if isinstance(limits, Limits) else Limits(limits)
     still_open = open_groups(numbers, limits)
-    blocks = rolled_blocks(boards, chooser, seed, settings, limits, numbers, still_open, through)
+    blocks = rolled_blocks(boards, chooser, seed, settings, limits, numbers, still_open, wrap)
     return RolloutResult.join([result_of(np.empty((0, 2, 2, 5))), *(result_of(found[None]) for found in blocks)])
 
 
@@ -180,14 +178,14 @@ def rolled_blocks(
     limits: Limits,
     items: Rows,
     still_open: StillOpen,
-    through: Through = lambda rolled: rolled,
+    wrap: Wrapper = lambda rolled: rolled,
 ) -> list[Values]:
     """float64[blocks, 2, 5] for each int8[n, 26] board: means of the final chances and of the luck in blocks of 36
     trials. Board i has the dice of items[i] of the seed.
 
     All boards get one round of `limits.trials`, then open boards get more rounds, up to `limits.most_trials` each.
     `still_open` takes the blocks of all boards and returns bool[n], whether a board needs more games. A closed board
-    may open again: it continues with its own next games, so its blocks depend on its number of games alone. `through`
+    may open again: it continues with its own next games, so its blocks depend on its number of games alone. `wrap`
     takes the function that rolls out blocks and returns a function to call instead of it, which may roll out fewer
     blocks at a time, show progress, or return blocks from an earlier run.
 
@@ -195,7 +193,7 @@ def rolled_blocks(
     """
     limits.check()
     require_networks(chooser, "to roll out")
-    roll = through(rolled_in_kernel(boards, chooser, seed, settings, items))
+    roll = wrap(rolled_in_kernel(boards, chooser, seed, settings, items))
     blocks, rows = [np.empty((0, 2, 5))] * len(boards), np.arange(len(boards))
     while len(rows):
         begins = np.array([len(blocks[row]) for row in rows.tolist()], np.int64)
@@ -234,7 +232,7 @@ def rolled_in_kernel(
 def rolled_by(
     player: Player, boards: Boards, chooser: Chooser, seed: int, settings: RolloutSettings, items: NDArray[np.int64]
 ) -> Rolled:
-    """A function that rolls out blocks of int8[n, 26] boards, for the `through` of `rolled_blocks`, with any player for
+    """A function that rolls out blocks of int8[n, 26] boards, for the `wrap` of `rolled_blocks`, with any player for
     both sides, such as gnubg or bgsage. The player chooses the plays of many games at a time.
 
     `chooser` contains the networks and tables that measure luck and end games. Luck averages to zero with any player.

@@ -23,7 +23,7 @@ from bgdata.evaluation.lookahead import largest_of, places_of
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.selfplay import rollout
-from bgdata.selfplay.rollout import Limits, RolloutResult, RolloutSettings, Through, Values
+from bgdata.selfplay.rollout import Limits, RolloutResult, RolloutSettings, Values, Wrapper
 from bgdata.selfplay.rollout_kernels import fill_statistics
 
 
@@ -66,13 +66,13 @@ def roll_out_decision(
     settings: RolloutSettings = rollout.PLAIN,
     window: Window = NARROW,
     limits: Limits = ONE_ROUND,
-    through: Through = lambda rolled: rolled,
+    wrap: Wrapper = lambda rolled: rolled,
     settled_at: float | None = None,
 ) -> Decision:
     """Roll out the better plays of one int8[26] board and roll, all with the dice of item 0 of the seed.
 
     All plays get as many trials as the least accurate one needs for its standard error. If `settled_at` is given, a
-    play that is more than that many standard errors behind gets no more games. `through` is passed to `rolled_blocks`.
+    play that is more than that many standard errors behind gets no more games. `wrap` is passed to `rolled_blocks`.
     Raises UsageError if settings are wrong or the player has no networks, InvalidPositionError for an illegal board,
     and InvalidRollError for an invalid roll.
     """
@@ -93,7 +93,7 @@ def roll_out_decision(
         def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
             return open_plays([equities_less_luck(each) for each in blocks], limits.until, settled_at)
 
-    blocks = rollout.rolled_blocks(after, chooser, seed, settings, limits, items, still_open, through)
+    blocks = rollout.rolled_blocks(after, chooser, seed, settings, limits, items, still_open, wrap)
     return rank_plays(after, blocks, losses[chosen], len(every), is_paired=settled_at is None)
 
 

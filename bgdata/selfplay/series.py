@@ -3,8 +3,8 @@ pairs, and between any two players that evaluate positions.
 
 In `play_cubeful` all unfinished matches advance roll by roll, and each player evaluates many positions at a time. A
 player chooses plays by cubeless money equity, and handles the cube by Janowski's model from its own chances, at the
-score. So results measure how well a player plays and evaluates, not its own cube handling. The rules and the dice are
-those of `cubeful_games`: a network against itself plays the same games.
+score. So results measure how well a player plays and evaluates, not its own cube handling. Rules and dice are the same
+as in `cubeful_games`: a network against itself plays the same games.
 
 One network measures luck for both sides, as in `cubeful_games`: the value of a position after its best play, with the
 cube and the score, minus the mean of that value over all rolls.

@@ -187,7 +187,7 @@ def play_game(
         if is_best[turn]:
             flip_into(scratch.best[roll_place(die, other_die)], board)
         else:
-            play = overlooking_play(networks, tables, stream, turn, board, die, other_die, scratch)
+            play = best_noticed_play(networks, tables, stream, turn, board, die, other_die, scratch)
             flip_into(scratch.after[play], board)
         turn += 1
     return turn
@@ -202,7 +202,7 @@ def is_solved(tables: BearoffArrays, board: Boards) -> bool:
 
 
 @kernel(borrows=True)
-def overlooking_play(
+def best_noticed_play(
     networks: Networks,
     tables: BearoffArrays,
     stream: np.uint64,

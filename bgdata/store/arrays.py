@@ -239,11 +239,9 @@ def damaged_rows(values: Array, hashes: Array) -> list[int]:
 
 
 def values_digest(arrays: Mapping[str, Array]) -> str:
-    """SHA-256 over the names, dtypes, shapes and little-endian values of arrays, in order of name; 64 hex digits.
-
-    If there is an array `X_row_sha256`, with the SHA-256 of each row of X, it replaces the values of X, so that each
-    row can be verified alone.
-    """
+    """SHA-256 over the names, dtypes, shapes and little-endian values of arrays, in order of name; 64 hex digits. If
+    there is an array `X_row_sha256`, with the SHA-256 of each row of X, it replaces the values of X, so that each row
+    can be verified alone."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         values = arrays[name]

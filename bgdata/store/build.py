@@ -87,10 +87,7 @@ def build(
     with_catalog: bool = True,
 ) -> Table:
     """Build a version and, first, its inputs; returns an existing version if nothing needs to be built. See
-    Warehouse.build.
-
-    The version becomes current, as do inputs that were built; existing inputs stay as they are.
-    """
+    Warehouse.build. The version becomes current, as do inputs that were built; existing inputs stay as they are."""
     parameters.check_types()
     kind.check_parameters(parameters)
     if inputs is None:
@@ -148,7 +145,7 @@ def _make(plan: Plan) -> Table:
     warehouse.check_staging()
     if not plan.elsewhere or (warehouse.root / kind.name).is_symlink():
         require_own(warehouse.root, *plan.title.split("/"))
-    plan = plan.with_place()
+    plan = plan.in_variant_folder()
     published = None if plan.force else published_version(kind, plan.parameters, plan.key)
     if published is None:
         check_estimate(plan)
@@ -161,7 +158,7 @@ def _make(plan: Plan) -> Table:
                         f"expected {table.name}, the {role} of {plan.title}, found that it was deleted meanwhile; "
                         "try again"
                     )
-        plan = plan.with_place()  # another process may have begun on another disk
+        plan = plan.in_variant_folder()  # another process may have begun on another disk
         if plan.elsewhere:
             prepare(warehouse, plan.title, plan.elsewhere)
         found = plan.find()

@@ -310,8 +310,8 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """A new connection to the catalog in memory, which can open only the tables of the warehouse.
 
-    `limits` are for untrusted queries, see `reading_query`: the configuration is locked, and catalog.duckdb is used if
-    possible. If `allow_files` is true, it can open any file; `outputs` are files that it may write; `functions` adds
+    `limits` are for untrusted queries, see `read_only_query`: the configuration is locked, and catalog.duckdb is used
+    if possible. If `allow_files` is true, it can open any file; `outputs` are files that it may write; `functions` adds
     functions. catalog.duckdb is updated for other clients if it is old and writable, unless `mend` is false: then
     nothing is written. Raises MissingWarehouseError if the folder does not exist, and StorageError if it cannot be
     read.
@@ -425,11 +425,9 @@ def is_stale(warehouse: Versions, state: str = "") -> bool:
 
 
 def check_catalog(warehouse: Versions) -> None:
-    """Check that catalog.duckdb, which other clients open, agrees with the manifests.
-
-    Raises CheckFailedError, which names the differences, CorruptFileError if the file is not a catalog, and
-    CheckSkippedError if it is missing or old. In a copy its views still name the folder where it was written.
-    """
+    """Check that catalog.duckdb, which other clients open, agrees with the manifests. Raises CheckFailedError, which
+    names the differences, CorruptFileError if the file is not a catalog, and CheckSkippedError if it is missing or old.
+    In a copy its views still name the folder where it was written."""
     if not warehouse.catalog.is_symlink() and is_stale(warehouse):
         raise CheckSkippedError("there is none that is up to date; the next query writes it")
     with storage_errors("read", warehouse.catalog), open_regular(warehouse.catalog):

@@ -347,9 +347,7 @@ class Computation(ABC, Generic[P]):
     @abstractmethod
     def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the main table, in key order, from the arrays: all declared columns, as SQL shows them.
-
-        Numbers of few different values may come as a dictionary: they are stored as plain numbers, by dictionary.
-        """
+        Numbers of few different values may come as a dictionary: they are stored as plain numbers, by dictionary."""
 
     def side_batches(self, name: str, _computed: Computed[P]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a side table, in key order, from the arrays. Kinds that declare side tables override this

@@ -57,9 +57,9 @@ class InProcess(Executor):
 class Cluster(Executor):
     """Workers on other machines, which may not see our folders."""
 
-    def __init__(self, inner: Executor, through: str = "") -> None:
+    def __init__(self, inner: Executor, store: str = "") -> None:
         self._inner = inner
-        self.through = through  # address of a store that they and this process reach
+        self.store = store  # address of a store that they and this process reach; empty if none
 
     def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """A future for the result of a worker."""
@@ -75,12 +75,12 @@ def worker_name() -> str:
 
 
 @contextmanager
-def open_executor(name: str, through: str = "") -> Iterator[Executor]:
+def open_executor(name: str, store: str = "") -> Iterator[Executor]:
     """The executor `local`, `processes:N` or `dask://host:8786`, shut down at the end; parts that have not begun are
-    cancelled. Machines of a cluster without a shared disk use a store at the address `through`. Raises UsageError for
-    any other name, or if a store is given without a cluster; MissingExtraError if Dask is not installed; and
-    WorkerError if the cluster does not respond."""
-    if through and not name.startswith("dask://"):
+    cancelled. Machines of a cluster without a shared disk use a store at the address `store`. Raises UsageError for any
+    other name, or if a store is given and no cluster; MissingExtraError if Dask is not installed; and WorkerError if
+    the cluster does not respond."""
+    if store and not name.startswith("dask://"):
         raise UsageError(f"expected the executor dask://HOST:PORT with a store between machines, got {cite(name)}")
     if name == LOCAL:
         with InProcess() as executor:
@@ -88,7 +88,7 @@ def open_executor(name: str, through: str = "") -> Iterator[Executor]:
     elif match := re.fullmatch(r"processes:(\d{1,4})", name, re.ASCII):
         yield from _processes(int(match[1]))
     elif re.fullmatch(r"dask://[^/\s]+:\d+/?", name):
-        yield from _cluster(name.removeprefix("dask://").removesuffix("/"), through)
+        yield from _cluster(name.removeprefix("dask://").removesuffix("/"), store)
     else:
         raise UsageError(f"expected the executor local, processes:N or dask://HOST:PORT, got {cite(name)}")
 
@@ -97,10 +97,10 @@ _chosen: list[Executor] = []  # the innermost last
 
 
 @contextmanager
-def using_executor(name: str, through: str = "") -> Iterator[None]:
+def using_executor(name: str, store: str = "") -> Iterator[None]:
     """A context in which all builds of this process that are given no executor use the named one. Raises the errors of
     `open_executor`."""
-    with open_executor(name, through) as executor, using(executor):
+    with open_executor(name, store) as executor, using(executor):
         yield
 
 
@@ -148,7 +148,7 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _cluster(address: str, through: str) -> Iterator[Executor]:
+def _cluster(address: str, store: str) -> Iterator[Executor]:
     """An executor of a Dask cluster, whose workers need bgdata."""
     from bgdata.store.places import absolute_address
 
@@ -162,6 +162,6 @@ def _cluster(address: str, through: str) -> Iterator[Executor]:
     with client:
         executor = client.get_executor(pure=False)
         try:
-            yield Cluster(executor, through and absolute_address(through))
+            yield Cluster(executor, store and absolute_address(store))
         finally:
             executor.shutdown(wait=False)

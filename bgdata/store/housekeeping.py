@@ -66,11 +66,9 @@ def _identities(table: Table) -> set[str]:
 
 
 def remove(warehouse: Versions, table: Table) -> Table | None:
-    """Delete a version. If it was the current one, the newest remaining version becomes current.
-
-    Returns the current version, or None if none is left. Raises VersionInUseError if another version or the lock needs
-    it, if a running build may need it, or if the version is behind a link that was made by hand.
-    """
+    """Delete a version. If it was the current one, the newest remaining version becomes current. Returns the current
+    version, or None if none is left. Raises VersionInUseError if another version or the lock needs it, if a running
+    build may need it, or if the version is behind a link that was made by hand."""
     with no_builds(warehouse):
         check_removable(warehouse, table)
         delete_version(warehouse, table)

@@ -80,7 +80,8 @@ def _versions_in(place: Path) -> list[str]:
 
 def link_again(warehouse: Versions, title: str, place: Path) -> None:
     """Link the versions in a folder on another disk, if there are any. A build may have been killed before it linked
-    them, and the disk or this warehouse, which then owns them, may have moved. Raises StorageError."""
+    them, and the disk or this warehouse, which then owns them, may have moved. Raises StorageError if it cannot be
+    written."""
     if _versions_in(place):
         link(warehouse, title, place)
         if _is_left(place):

@@ -84,7 +84,7 @@ def run_query(
         raise QueryError(first_lines(error)) from error
 
 
-def reading_query(sql: str) -> str:
+def read_only_query(sql: str) -> str:
     """A query as a subquery, which can only read; empty if `sql` contains no statement. Raises QueryError if there are
     several statements, if the statement is not a query, or if it is invalid SQL."""
     try:

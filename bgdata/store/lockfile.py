@@ -120,7 +120,7 @@ def is_more(versions: Versions, entry: LockEntry) -> bool:
     return entry.variant in map(kind.slug, kind.more)
 
 
-def left_out(versions: Versions, kind: str | None = None) -> list[str]:
+def missing_extra_variants(versions: Versions, kind: str | None = None) -> list[str]:
     """KIND/VARIANT of all missing variants that `bgdata build --all` would build and `bgdata build` does not, of one
     kind or all."""
     kinds = versions.kinds.values() if kind is None else [versions.kind(kind)]

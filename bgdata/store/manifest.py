@@ -146,8 +146,8 @@ class Manifest:
 
 
 def parts_digest(parts: Sequence[Part], shared: str) -> str:
-    """SHA-256 of a version in parts: the hash of their ranges and digests in order, and of the digest of shared
-    arrays."""
+    """The digest of a version in parts: SHA-256 over the ranges and digests of the parts, in order, and the digest of
+    shared arrays."""
     return hashlib.sha256(canonical_json([shared, [[part.begin, part.end, part.digest] for part in parts]])).hexdigest()
 
 

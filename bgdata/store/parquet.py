@@ -19,12 +19,9 @@ from bgdata.store.storage import is_want, storage_errors
 
 
 def encodings(schema: pa.Schema) -> dict[str, Any]:
-    """Writer options by column type.
-
-    A dictionary would double the size of 16-bit columns with distinct values. So wide integers are stored as packed
-    differences, lists of small integers too (twice as fast to write), and floats as byte streams. Other small integers
-    and strings keep the default dictionary, as do numbers given as dictionaries.
-    """
+    """Writer options by column type. A dictionary would double the size of 16-bit columns with distinct values. So wide
+    integers are stored as packed differences, lists of small integers too (twice as fast to write), and floats as byte
+    streams. Other small integers and strings keep the default dictionary, as do numbers given as dictionaries."""
     dictionary, encoding = [], {}
     for column in schema:
         nested = pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type)

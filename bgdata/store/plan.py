@@ -100,7 +100,7 @@ class Plan:
         """Killed builds of this variant in the staging folder: folders, and links to other disks."""
         return sorted(self.warehouse.staging.glob(f"{self.lock.stem}-{'?' * 12}-{'?' * 12}"))
 
-    def with_place(self) -> Plan:
+    def in_variant_folder(self) -> Plan:
         """The plan with the folder of the variant as the place of the version, unless another folder was chosen. Raises
         StorageError if the disk of the variant is missing."""
         if self.elsewhere:

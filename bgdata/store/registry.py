@@ -204,10 +204,8 @@ class SqlFolders:
         return wanted
 
     def run(self, connection: duckdb.DuckDBPyConnection, *parts: str, wanted: frozenset[str] | None = None) -> None:
-        """Run the scripts of these parts, or only those that create something `wanted`.
-
-        Scripts that read tables of missing kinds are left out, as are scripts that need them.
-        """
+        """Run the scripts of these parts, or only those that create something `wanted`. Scripts that read tables of
+        missing kinds are left out, as are scripts that need them."""
         found = connection.execute("select table_name from duckdb_tables() union select view_name from duckdb_views()")
         tables, missing = {name for (name,) in found.fetchall()}, set[str]()
         for script in self.scripts(*parts):

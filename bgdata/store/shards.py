@@ -5,7 +5,7 @@ A killed build keeps finished ranges, and any number of workers can share the re
 hash in its name covers the recipe's key, the range and the bytes, so a shard that was damaged, renamed, or comes from
 another recipe is reported and computed again.
 
-Workers get the name of a function, settings, a range, and versions by name and hash, never arrays: see `handed`.
+Workers get the name of a function, settings, a range, and versions by name and hash, never arrays: see `worker_inputs`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from bgdata.errors import BgdataError, CorruptFileError, WorkerError
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Context, Dataset
 from bgdata.store.executors import MAX_PROCESSES, Cluster, worker_name
-from bgdata.store.handed import ROLES, WAREHOUSE, Handed, Settings, hand_on, locate_inputs
 from bgdata.store.job import SHARDS, Job, kernels_here
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Progress
 from bgdata.store.storage import open_regular, remove_folder, storage_errors, write_file
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
+from bgdata.store.worker_inputs import ROLES, WAREHOUSE, Settings, WorkerInputs, locate_inputs, worker_inputs
 
 MAX_ASKED = 2 * MAX_PROCESSES  # limit of parts in an executor: two for each worker
 MAX_RESULT_BYTES = 1 << 24  # limit of a shard as the result of a task, which stays in the cluster's memory
@@ -56,7 +56,7 @@ class Work:
     function: str
     settings: Settings
     kernels: str = field(default_factory=kernels_here)  # kernels of the process that requests the work
-    handed: Handed = field(default_factory=Handed)
+    inputs: WorkerInputs = field(default_factory=WorkerInputs)
 
     def compute(self, begin: int, end: int) -> Mapping[str, Array]:
         """The arrays of one range. Raises WorkerError if the kernels here differ, or a version is missing."""
@@ -68,7 +68,7 @@ class Work:
         if _opened.work != self:
             _opened.forget()
             with _on_worker():
-                _opened.settings = locate_inputs(self.handed, self.settings)
+                _opened.settings = locate_inputs(self.inputs, self.settings)
             _opened.work = self
         module, _, name = self.function.partition(":")
         found: Mapping[str, Array] = getattr(import_module(module), name)(_opened.settings, begin, end)
@@ -109,7 +109,7 @@ def work_of(
     `players` the player versions that it opens by name."""
     part = {"begin": build.part.start, "end": build.part.stop} if build.part else {}
     own = {"parameters": json.dumps(build.parameters.to_json()), **part, **settings}
-    return Work(function, own, handed=hand_on(tables, players, build.warehouse.root))
+    return Work(function, own, inputs=worker_inputs(tables, players, build.warehouse.root))
 
 
 def context_of(settings: Settings, recipe: type[R], kinds: Mapping[str, Dataset[Any]] = NO_KINDS) -> Context[R]:
@@ -129,16 +129,13 @@ def ranges(items: range | int, size: int) -> list[range]:
 
 def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:
     """The arrays of each range, in order. Ranges that a killed build finished are read; `job.executor` computes the
-    others.
-
-    Raises WorkerError if workers are lost, and the errors of the function; finished shards are kept.
-    """
-    folder, through = job.folder / SHARDS, job.executor.through if isinstance(job.executor, Cluster) else ""
+    rest. Raises WorkerError if workers are lost, and the errors of the function; finished shards are kept."""
+    folder, store = job.folder / SHARDS, job.executor.store if isinstance(job.executor, Cluster) else ""
     with storage_errors("create", folder):
         folder.mkdir(exist_ok=True)
-    if through:
-        work = replace(work, handed=work.handed.reachable_through(through))
-        _fetch_left(job.progress, folder, job.recipe, through)
+    if store:
+        work = replace(work, inputs=work.inputs.sent_to(store))
+        _fetch_left(job.progress, folder, job.recipe, store)
     job.progress.start(job.title, sum(map(len, parts)), unit)
     found = intact_shards(job.progress, folder, job.recipe)
     missing = [part for part in parts if (part.start, part.stop) not in found]
@@ -187,34 +184,34 @@ def _store_folder(key: str) -> str:
     return f"shards/{hashlib.sha256(key.encode()).hexdigest()[:32]}"
 
 
-def _fetch_left(progress: Progress, folder: Path, key: str, through: str) -> None:
+def _fetch_left(progress: Progress, folder: Path, key: str, store: str) -> None:
     """Fetch shards that workers wrote into a store after their build was killed."""
-    from bgdata.store.through import names_in, take
+    from bgdata.store.exchange import names_in, read_and_delete
 
-    for name in names_in(through, _store_folder(key)):
-        data = take(through, f"{_store_folder(key)}/{name}")
+    for name in names_in(store, _store_folder(key)):
+        data = read_and_delete(store, f"{_store_folder(key)}/{name}")
         if _NAME.fullmatch(name):  # its bytes are checked with those of all shards
             write_file(folder / name, data, is_durable=False)
         else:
             progress.note(f"deleted {name} in {_store_folder(key)}, which is not a shard")
 
 
-class WayBack(NamedTuple):
+class ShardReturn(NamedTuple):
     """How a shard of a cluster returns: through its folder, if the worker sees the mark file in it; else through a
     store; else as the result of its task."""
 
     folder: str
     key: str
     mark: str
-    through: str
+    store: str  # address; empty if there is none
 
     @classmethod
-    def to(cls, folder: Path, key: str, through: str) -> WayBack:
-        """The way into a folder, into which a mark file is written, or through a store at an address. Raises
-        StorageError if the mark cannot be written."""
+    def into(cls, folder: Path, key: str, store: str) -> ShardReturn:
+        """The return of shards into a folder, into which a mark file is written, or through the store at the address
+        `store`. Raises StorageError if the mark cannot be written."""
         mark = f".{secrets.token_hex(8)}"
         write_file(folder / mark, b"", is_durable=False)
-        return cls(str(folder.absolute()), key, mark, through)
+        return cls(str(folder.absolute()), key, mark, store)
 
     def send(self, name: str, data: bytes) -> bytes | None:
         """Write a shard into its folder or into the store, or return its bytes. Raises StorageError if it cannot be
@@ -222,10 +219,10 @@ class WayBack(NamedTuple):
         if self._is_seen():
             write_file(Path(self.folder) / name, data, is_durable=False)
             return None
-        if self.through:
-            from bgdata.store.through import put
+        if self.store:
+            from bgdata.store.exchange import write
 
-            put(self.through, f"{_store_folder(self.key)}/{name}", data)
+            write(self.store, f"{_store_folder(self.key)}/{name}", data)
             return None
         if len(data) > MAX_RESULT_BYTES:
             raise WorkerError(
@@ -245,11 +242,11 @@ class WayBack(NamedTuple):
         """The path of a shard that was sent. Raises CorruptFileError if its bytes do not match its name."""
         path = Path(self.folder) / name
         where = f"the shard {name} from a worker"
-        if data is None and self.through and not path.exists():
-            from bgdata.store.through import take
+        if data is None and self.store and not path.exists():
+            from bgdata.store.exchange import read_and_delete
 
-            where = f"{self.through}/{_store_folder(self.key)}/{name}"
-            data = take(self.through, f"{_store_folder(self.key)}/{name}")
+            where = f"{self.store}/{_store_folder(self.key)}/{name}"
+            data = read_and_delete(self.store, f"{_store_folder(self.key)}/{name}")
         if data is not None:
             check_seal(name, self.key, data, where)
             write_file(path, data, is_durable=False)
@@ -263,7 +260,7 @@ def _written_shards(
     Raises WorkerError if workers are lost."""
     asked: dict[Future[Any], range] = {}
     done: SimpleQueue[Future[Any]] = SimpleQueue()  # waiting for all of them each time would be quadratic
-    back = WayBack.to(folder, key, executor.through) if isinstance(executor, Cluster) else None
+    back = ShardReturn.into(folder, key, executor.store) if isinstance(executor, Cluster) else None
 
     def submit(part: range) -> Future[Any]:
         if back:
@@ -309,7 +306,7 @@ def write_shard(work: Work, begin: int, end: int, folder: str, key: str) -> str:
     return save_shard(arrays, begin, end, Path(folder), key)
 
 
-def send_shard(work: Work, begin: int, end: int, back: WayBack) -> tuple[str, bytes | None]:
+def send_shard(work: Work, begin: int, end: int, back: ShardReturn) -> tuple[str, bytes | None]:
     """Compute one shard on a worker of a cluster, and send it; returns its name, and its bytes unless it was written.
     Raises WorkerError if it cannot be sent, and the errors of the work."""
     with _ONE_AT_A_TIME:

@@ -153,12 +153,12 @@ def sha256_file(path: Path, *, inside: bool = False) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sums_bytes(sums: Mapping[str, str]) -> bytes:
+def checksum_bytes(sums: Mapping[str, str]) -> bytes:
     """The bytes of a file that `sha256sum -c` reads, from SHA-256 hashes in hex by name."""
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())).encode()
 
 
-def parse_sums(written: bytes) -> list[tuple[str, str]]:
+def parse_checksums(written: bytes) -> list[tuple[str, str]]:
     """The name and SHA-256 in hex of each line of such a file. Raises ValueError with the first line of another
     form."""
     found = []
@@ -194,10 +194,8 @@ def check_room(
 
 @contextmanager
 def hold_lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold an exclusive lock on a file, which is deleted afterwards; calls `waiting` if another process holds it.
-
-    The system drops the lock when its holder dies, so a killed build never blocks the next one.
-    """
+    """Hold an exclusive lock on a file, which is deleted afterwards; calls `waiting` if another process holds it. The
+    system drops the lock when its holder dies, so a killed build never blocks the next one."""
     handle = _open_locked(path, waiting)
     try:
         with when_cut_off(lambda: path.unlink(missing_ok=True)):

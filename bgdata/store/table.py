@@ -40,9 +40,8 @@ def reopen(folder: Path, kind: str) -> Table:
 
 class Table:
     """A version of a dataset, opened. Opening reads nothing; the manifest and each array are read when they are used.
-
-    Its folder is <variant>/<version>, below one with the name of its kind if `kind` is given; the manifest must agree.
-    """
+    Its folder is <variant>/<version>, below one with the name of its kind if `kind` is given; the manifest must
+    agree."""
 
     def __init__(self, folder: Path, kind: str = "") -> None:
         self.folder = folder

@@ -356,11 +356,9 @@ class Transfer:
     _done: list[Moved] = field(default_factory=list)
 
     def pull(self, warehouse: Versions, place: Place, scopes: Sequence[str] = ()) -> list[Moved]:
-        """Copy versions of a place into a warehouse in a folder. The first version of a variant becomes current.
-
-        Raises MissingTableError if the place lacks a version, TooLargeError if the disk is full, and the errors of
-        `fetch_file` for the first file that fails; finished versions are kept.
-        """
+        """Copy versions of a place into a warehouse in a folder. The first version of a variant becomes current. Raises
+        MissingTableError if the place lacks a version, TooLargeError if the disk is full, and the errors of
+        `fetch_file` for the first file that fails; finished versions are kept."""
         warehouse.check_staging()
         offered = listing(place)
         names = _chosen(warehouse, offered, scopes, place.address)

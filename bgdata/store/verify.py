@@ -119,11 +119,9 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
 def verify(
     warehouse: Versions, tables: list[Table], *, sample_rows: int | None = None, seed: int, progress: Progress
 ) -> Iterator[Finding]:
-    """Run every check on every table, yielding findings in order; a failed check ends the checks of its version.
-
-    A table is recomputed as a whole if that takes seconds, else as many rows as its kind says, or `sample_rows` of
-    every table, chosen by `seed`. A second thread reads files ahead while rows are recomputed.
-    """
+    """Run every check on every table, yielding findings in order; a failed check ends the checks of its version. A
+    table is recomputed as a whole if that takes seconds, else as many rows as its kind says, or `sample_rows` of every
+    table, chosen by `seed`. A second thread reads files ahead while rows are recomputed."""
     with ThreadPoolExecutor(1) as reader:
         read = {table.name: reader.submit(_findings_of, table, _checks_of_files(warehouse, table)) for table in tables}
 
@@ -332,11 +330,9 @@ def _inputs(warehouse: Versions, table: Table) -> list[Table]:
 
 
 def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
-    """Recompute the table, as a whole or in random rows; returns a description of which.
-
-    Raises CheckFailedError if values differ, and CheckSkippedError if they differ but are of an older revision, in
-    which they may have been right.
-    """
+    """Recompute the table, as a whole or in random rows; returns a description of which. Raises CheckFailedError if
+    values differ, and CheckSkippedError if they differ but are of an older revision, in which they may have been
+    right."""
     if rows == 0:
         raise CheckSkippedError("no rows were asked for")
     kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)

@@ -4,7 +4,8 @@
     warehouse/<dataset>/<variant>/current
 
 `current` names the version of the variant that is used when no version is named: the one of the last build, import or
-`use`. In a variant without this file, from an older bgdata or copied by hand, the newest version is current.
+`use`. If a variant has no such file, because it is from an older bgdata or was copied by hand, its newest version is
+current.
 
 Opening needs NumPy alone; DuckDB and PyArrow are loaded when something is built or queried.
 """
@@ -254,10 +255,8 @@ class Versions:
         inputs: Mapping[str, Table] | None = None,
     ) -> Table | None:
         """A version with this recipe, or None: the current one if it has it, else the newest. Damaged versions are
-        skipped. Its inputs are `inputs`, by default the inputs that a build would use now.
-
-        If no raw files are given for an imported variant, it is the current version, imported from any files.
-        """
+        skipped. Its inputs are `inputs`, by default the inputs that a build would use now. If no raw files are given
+        for an imported variant, it is the current version, imported from any files."""
         any_recipe = kind.takes_files and not raw_files
         key = None if any_recipe else self.recipe_key(kind, parameters, raw_files, inputs)
         if key is None and not any_recipe:

@@ -30,11 +30,9 @@ FOUND_RULE = 13  # number of the first found rule
 
 
 class Penalties(NamedTuple):
-    """Pips added to the pip count.
-
-    They are for each checker beyond the spare ones on the ace, deuce and three point, for each gap on points 4, 5 and
-    6, for each checker, and for an odd number of checkers; `point` pips are subtracted for each home point held.
-    """
+    """Pips added to the pip count. They are for each checker beyond the spare ones on the ace, deuce and three point,
+    for each gap on points 4, 5 and 6, for each checker, and for an odd number of checkers; `point` pips are subtracted
+    for each home point held."""
 
     ace: int = 0
     ace_spare: int = 0
@@ -107,11 +105,9 @@ def side_excess(sides: Array, side: int, other: int, column: int) -> float:
 
 @kernel(borrows=True)
 def ward_count(sides: Array, side: int, other: int) -> float:
-    """Ward's count: pips, 2 for each checker beyond the second on the ace point and 1 on the deuce point.
-
-    Of the excess over the other side, it adds 2 per checker and 1/2 per checker outside the home board, and subtracts 1
-    per home point.
-    """
+    """Ward's count: pips, 2 for each checker beyond the second on the ace point and 1 on the deuce point. Of the excess
+    over the other side, it adds 2 per checker and 1/2 per checker outside the home board, and subtracts 1 per home
+    point."""
     excess = 2.0 * side_excess(sides, side, other, CHECKERS) + 0.5 * side_excess(sides, side, other, OUTSIDE)
     return float(sides[side, WARD] + (excess - side_excess(sides, side, other, POINTS)))
 

@@ -29,11 +29,8 @@ def fill_sums(
     tolerance: int, sums: Array,
 ) -> None:  # fmt: skip
     """Fill sums[row, rule, decision, half, (as SUMS)] from on_roll[row], opponents[row, pair] (rows of sides) and
-    margins[row, pair, decision] in steps.
-
-    Losses up to the tolerance are not errors. The last two sums are the position indexes of the first pair with the
-    largest loss, -1 if there is no loss.
-    """
+    margins[row, pair, decision] in steps. Losses up to the tolerance are not errors. The last two sums are the position
+    indexes of the first pair with the largest loss, -1 if there is no loss."""
     for row in prange(len(on_roll)):
         sums[row, ..., :_ON_ROLL] = 0
         sums[row, ..., _ON_ROLL:] = -1
@@ -59,8 +56,8 @@ def fill_sums(
 
 
 def merge_sums(sums: NDArray[np.int64], axis: int = 0) -> NDArray[np.int64]:
-    """int64[...]: sums int64[..., SUMS] added over an axis. The largest loss is the largest one; ties go to the
-    first."""
+    """int64[...]: int64[..., SUMS] summed over an axis, except the largest loss and its pair, which are taken from the
+    row with the largest loss; ties go to the first."""
     found: NDArray[np.int64] = sums.sum(axis=axis)
     first = np.expand_dims(sums[..., _LARGEST].argmax(axis=axis), (axis, -1))
     found[..., _LARGEST:] = np.take_along_axis(sums[..., _LARGEST:], first, axis).squeeze(axis)
@@ -71,11 +68,9 @@ def pair_sums(
     sides: NDArray[np.float64], on_roll: NDArray[np.int64], opponents: NDArray[np.int64], margins: NDArray[np.float64],
     weights: NDArray[np.int64], limits: NDArray[np.int64], tolerance: float,
 ) -> NDArray[np.int64]:  # fmt: skip
-    """int64[rules, decisions, 2 halves, SUMS]: see `fill_sums`; the second half is the tested one.
-
-    `on_roll` [rows] and `opponents` [rows, pairs] are position indexes, from 1; `margins` [rows, pairs, decisions] and
-    the tolerance are in points. `sides` has no row for index 0.
-    """
+    """int64[rules, decisions, 2 halves, SUMS]: see `fill_sums`; the second half is the tested one. `on_roll` [rows] and
+    `opponents` [rows, pairs] are position indexes, from 1; `margins` [rows, pairs, decisions] and the tolerance are in
+    points. `sides` has no row for index 0."""
     steps = np.rint(margins * STEPS).astype(np.int32)
     sums = np.empty((len(on_roll) + 1, len(NAMES), N_DECISIONS, 2, len(SUMS)), np.int64)
     sums[-1, ..., :_ON_ROLL], sums[-1, ..., _ON_ROLL:] = 0, -1  # for no pairs at all

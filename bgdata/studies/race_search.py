@@ -39,9 +39,7 @@ class Pairs(NamedTuple):
 
 class FoundRule(NamedTuple):
     """Penalties; the part that the player on roll adds (1 / part, rounded down); and limits of the opponent's excess.
-
-    Double and redouble from the first two limits on; take up to the third.
-    """
+    Double and redouble from the first two limits on; take up to the third."""
 
     penalties: Penalties
     limits: tuple[int, int, int, int]

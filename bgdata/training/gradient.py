@@ -26,7 +26,7 @@ from bgdata.evaluation.networks.inference import (
     OUTPUTS,
     SIZES,
     Activation,
-    half_tangent,
+    fast_tanh,
 )
 from bgdata.evaluation.networks.inputs import fill_many_inputs
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS
@@ -73,7 +73,7 @@ def activate(shape: Integers, layer: int, sums: Floats) -> None:
             sums[unit] = min(max(sums[unit], _NONE), _MAX)
     else:
         for unit in range(len(sums)):
-            sums[unit] = _HALF + _HALF * half_tangent(_HALF * sums[unit])
+            sums[unit] = _HALF + _HALF * fast_tanh(_HALF * sums[unit])
 
 
 @kernel(borrows=True)

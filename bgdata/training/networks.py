@@ -37,11 +37,9 @@ def new_networks(
     seed: int,
     activation: Activation = Activation.LOGISTIC,
 ) -> FloatNetworks:
-    """Networks with small random weights and zero biases, one for each of NETWORK_CLASSES.
-
-    Weights are uniform from -0.1 to 0.1. For rectified units they are uniform from -x to x with x^2 = 6 / (number of
-    units below), which keeps the size of outputs constant from layer to layer (He et al. 2015).
-    """
+    """Networks with small random weights and zero biases, one for each of NETWORK_CLASSES. Weights are uniform from
+    -0.1 to 0.1. For rectified units they are uniform from -x to x with x^2 = 6 / (number of units below), which keeps
+    the size of outputs constant from layer to layer (He et al. 2015)."""
     layers = max(map(len, hidden)) + 1
     shapes = np.zeros((len(input_sets), SIZES + layers), np.int64)
     biases, scales = 0, [np.empty(0, np.float32)]
@@ -175,9 +173,7 @@ def _hidden_sizes(layers: list[Layer]) -> tuple[int, ...]:
 def revive(networks: FloatNetworks, which: int, inputs: NDArray[np.int16], seed: int) -> int:
     """Give hidden units that are 0 for all int16[n, input] inputs new random weights from the layer below, and zero
     weights to the layer above, so that outputs for these inputs stay the same. Returns the number of these units.
-
-    Rectified units that are always 0 have no gradient, so they would never learn again. Logistic units are never 0.
-    """
+    Rectified units that are always 0 have no gradient, so they would never learn again. Logistic units are never 0."""
     found, revived = _layers_of(rounded_networks(networks), which), 0
     if networks.shapes[which, ACTIVATION] != Activation.RECTIFIED:
         return revived

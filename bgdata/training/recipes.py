@@ -32,11 +32,9 @@ MAX_LEARNING_RATE = {"adam": 0.1, "sgd": 10.0}
 
 @dataclass(frozen=True)
 class TemporalDifferenceRecipe:
-    """The recipe of a run of temporal-difference learning.
-
-    Layers are numbers of hidden units such as "120" or "120-60". The learning rate falls from `learning_rate` to
-    `final_learning_rate`, as 1 / (1 + c x) of the share x of the games played.
-    """
+    """The recipe of a run of temporal-difference learning. Layers are numbers of hidden units such as "120" or
+    "120-60". The learning rate falls from `learning_rate` to `final_learning_rate`, as 1 / (1 + c x) of the share x of
+    the games played."""
 
     games: int = 100_000
     seed: int = 1
@@ -146,10 +144,8 @@ class SupervisedRecipe:
         return tuple(parse_layers(text) if text else () for text in texts)
 
     def learning_rate_at(self, share: float, level: int = 0) -> float:
-        """The learning rate after this share of the run (0 to 1); `level` is the place in CYCLE.
-
-        smoothstep falls from 1 to 0 as 1 - x^2 (3 - 2x): within 0.01 of half a cosine wave, but equal on every machine.
-        """
+        """The learning rate after this share of the run (0 to 1); `level` is the place in CYCLE. smoothstep falls from
+        1 to 0 as 1 - x^2 (3 - 2x): within 0.01 of half a cosine wave, but equal on every machine."""
         if self.schedule == "cycles":
             return self.learning_rate * CYCLE[level if share < 1 - LAST_SHARE else -1]
         if self.schedule == "constant":

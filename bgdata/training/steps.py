@@ -55,11 +55,8 @@ def chosen_parameters(
     anew: bool = False,
 ) -> SupervisedParameters:
     """The recipe, completed by defaults and by the versions that these names mean now; if `anew` is true, also the
-    recipe of a network that comes with bgdata.
-
-    Raises UsageError if options do not fit, MissingTableError or UnknownPlayerError if labels or networks are missing,
-    and MissingExtraError if PyTorch is not installed.
-    """
+    recipe of a network that comes with bgdata. Raises UsageError if options do not fit, MissingTableError or
+    UnknownPlayerError if labels or networks are missing, and MissingExtraError if PyTorch is not installed."""
     known = known_network(name)
     if (known and known[0] == LEARNED.name) or name in warehouse.variants(LEARNED.name):
         raise UsageError(f"expected a name that no network has that learned by self-play, got {cite(name)}")

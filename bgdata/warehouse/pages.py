@@ -41,7 +41,7 @@ BOUNDS = ("error", "bound", "difference")  # in the names of figures about the a
 
 
 def list_rows(site: Site) -> list[Row]:
-    """Rows of versions, and of kinds without one, as in `bgdata list --format json`."""
+    """Rows of versions, and of kinds that have none, as in `bgdata list --format json`."""
 
     def read() -> list[Row]:
         rows = whole_rows(listed_rows(site.warehouse))
@@ -58,7 +58,7 @@ def kinds(site: Site, _: Request) -> Page:
 
 
 def kind(site: Site, request: Request) -> Page:
-    """The page of one kind: its columns, arrays, checks and versions; its JSON is what `bgdata explain` prints."""
+    """The page of one kind: its columns, arrays, checks and versions. Its JSON is what `bgdata explain` prints."""
     declared = site.warehouse.kind(request.path_params["kind"])
     parameters = declared.complete((*declared.defaults, declared.smallest)[0], site.warehouse)
     shown_ = {

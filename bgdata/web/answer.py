@@ -136,7 +136,12 @@ TEMPLATES.filters |= {
     "cell": lambda value: cell_text(plain(value)),
     "position_path": position_path,
 }
-TEMPLATES.globals |= {"address": address, "rows_table": rows_table, "is_static": False}  # `static_site` sets it
+TEMPLATES.globals |= {
+    "address": address,
+    "rows_table": rows_table,
+    "is_static": False,
+    "typed": "",
+}  # `static_site` sets it
 
 
 def client_of(request: Request) -> str:

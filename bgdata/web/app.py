@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
@@ -73,10 +74,12 @@ def create_app(
 def other_addresses(site: Site, *, is_warm: bool) -> Router:
     """The routes of all addresses except the home page; takes a second, because it loads the modules that compute."""
     from bgdata.evaluation.pages.position import warm_up
+    from bgdata.selfplay.pages.choices import warm_up as warm_up_rollouts
     from bgdata.web.openapi import ADDRESSES
 
     if is_warm:
         warm_up(site)
+        threading.Thread(target=warm_up_rollouts, args=(site,), daemon=True).start()
     return Router([Route(each.path, endpoint(site, each.endpoint), methods=["GET"]) for each in ADDRESSES])
 
 

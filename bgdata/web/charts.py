@@ -15,10 +15,8 @@ LETTER = 5.5  # width of a letter, about
 
 
 def chart_svg(chart: Chart) -> str:
-    """A chart as an SVG element with a description, grid lines, axis labels, lines with bands, and a legend.
-
-    Missing values are left out.
-    """
+    """A chart as an SVG element with a description, grid lines, axis labels, lines with bands, and a legend. Missing
+    values are left out."""
     values = [
         value + sign * error
         for line in chart.lines

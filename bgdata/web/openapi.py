@@ -23,12 +23,13 @@ from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.matches import pages as games
 from bgdata.measures.pages import players
 from bgdata.openings.pages import OBJECTIVES, openings
-from bgdata.selfplay import pages as rollouts
+from bgdata.selfplay.pages import choices
+from bgdata.selfplay.pages import rollout as rollouts
 from bgdata.studies.claims.definitions import KINDS, STATUSES
 from bgdata.studies.pages import races, register
 from bgdata.version import __version__
 from bgdata.warehouse import pages as tables
-from bgdata.web import home
+from bgdata.web import home, search
 from bgdata.web.answer import STATUS_WORDS, UNTOUCHED, Endpoint, as_json
 from bgdata.web.position_request import LONGEST, PLAYS
 from bgdata.web.site import Limits, Site
@@ -165,8 +166,15 @@ POSITION = {
     "ply": PLY,
     **STAKES,
 }
-CUBE_MAP = {"length": integer("Most points to go", 2, 15, cube_map.MAP), "met": MET, "ply": PLY}
+CUBE_MAP = {
+    "show": text("What the cells of the page show", enum=[*cube_map.SHOWN]),
+    "length": integer("Most points to go", 2, 15, cube_map.MAP),
+    "met": MET,
+    "ply": PLY,
+}
 TRIALS = integer("Games", 72, Limits.trials, rollouts.TRIALS) | {"multipleOf": 36}
+CHOICES = {"roll": POSITION["roll"], "trials": TRIALS, "ply": PLY, **STAKES}
+SEARCH = {"q": text("What is searched, which may be a text with positions in it")}
 CORPUS = {
     "order": text("Which games, and in which order", enum=[*games.FILTERS], default="all"),
     "page": integer(f"Pages of {games.PAGE} games", 1, games.MAX_GAME, 1),
@@ -202,7 +210,9 @@ def document(site: Site, _: Request) -> Response:
 
 ADDRESSES: Sequence[Address] = (
     Address("/", home.home, "holding[]"),
-    Address("/search", home.search),
+    Address(
+        "/search", search.search, "place[]", {"q": text("What is searched, which may be a text with positions in it")}
+    ),
     Address("/position", editor.go),
     Address("/position/{text:path}", position.page, "position", POSITION),
     Address("/board/{text:path}", position.board),
@@ -211,6 +221,8 @@ ADDRESSES: Sequence[Address] = (
     Address("/cube-map/{text:path}", cube_map.page, "cube_score[]", CUBE_MAP),
     Address("/rollout/{text:path}", rollouts.page, "rollout[]", {"trials": TRIALS}),
     Address("/rollout-stream/{text:path}", rollouts.stream),
+    Address("/choices/{text:path}", choices.page, "choice[]", CHOICES),
+    Address("/choices-stream/{text:path}", choices.stream),
     Address("/table", tables.kinds, "version[]"),
     Address("/table/{kind}", tables.kind, "part[]"),
     Address("/table/{kind}/{variant}", tables.table, "table"),

@@ -101,6 +101,10 @@ class PositionRequest:
         """The address of another page about this position, with the same rules."""
         return address(f"{path}{position_path(self.position)[9:]}", self.rules | {"beavers": None} | more)
 
+    def aside(self, path: str, **more: object) -> str:
+        """The address of another page about this position with its roll, score, cube and rules."""
+        return address(f"{path}{position_path(self.position)[9:]}", self.played_for | self.rules | more)
+
     def after(self, play: Play) -> str:
         """The address of the position after a play, where the opponent is on roll."""
         return self._opponents(play.next_position)

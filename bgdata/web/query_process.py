@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bgdata.errors import BgdataError, QueryError, TooBusyError, cite
 from bgdata.process import data_segment_bytes
 from bgdata.rows import as_cell, plain
-from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
+from bgdata.store.locked_sql import QueryLimits, first_lines, read_only_query
 from bgdata.web.site import Limits, Site
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, lim
     duckdb.OutOfMemoryException if memory runs out."""
     import duckdb
 
-    text = reading_query(sql)
+    text = read_only_query(sql)
     if not text:
         raise QueryError("expected a query, got none")
     if setting := SETTINGS.search(text):

@@ -85,6 +85,12 @@ class Site:
                     del self._kept[next(iter(self._kept))]
         return made
 
+    def kept(self, key: object) -> Any:
+        """What `keep` cached under this key; None if there is nothing, or the warehouse has changed."""
+        stamp = self.stamp
+        with self._keeping:
+            return self._kept.get(key) if stamp == self._stamp else None
+
     @contextmanager
     def player(self, ply: int = 0) -> Iterator[LookaheadPlayer]:
         """The player of the warehouse, for exclusive use in this request. Raises UsageError if the ply is above the

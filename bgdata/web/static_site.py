@@ -40,11 +40,9 @@ CHIP = re.compile(r'<a class="chip"(?: aria-\w+="\w+")?>[^<]*</a>\s*')
 
 
 def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False) -> int:
-    """Write the pages into a folder, and return their number; if `with_files` is true, also the files of tables.
-
-    Pages of missing tables are left out. Raises MissingWarehouseError if there is no warehouse, UsageError if the
-    folder contains other files, and StorageError if a file cannot be written.
-    """
+    """Write the pages into a folder, and return their number; if `with_files` is true, also the files of tables. Pages
+    of missing tables are left out. Raises MissingWarehouseError if there is no warehouse, UsageError if the folder
+    contains other files, and StorageError if a file cannot be written."""
     warehouse.require()
     with storage_errors("read", folder):
         if folder.is_dir() and any(folder.iterdir()) and not (folder / "static" / "site.css").is_file():

@@ -33,7 +33,9 @@ def test_filter_of_one_play_chooses_the_static_play() -> None:
 
 def test_decisions_are_the_first_of_the_benchmark() -> None:
     few, all_ = contact_decisions(3), contact_decisions(500)
-    assert (len(few.boards), len(few.first_plays), len(all_.boards)) == (3, 4, 500)
+    assert len(few.boards) == 3
+    assert len(few.first_plays) == 4
+    assert len(all_.boards) == 500
     assert np.array_equal(few.play_boards, all_.play_boards)
     assert (all_.losses[all_.first_plays[:-1]] == 0).all()
 

@@ -14,7 +14,7 @@ from tests.benchmarks.points import PUBLISHED, Measured, draw, fit, fit_lines, m
 RATES = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0], [5.0, 3.0]])
 
 
-def test_a_plane_is_found_again() -> None:
+def test_plane_is_found_again() -> None:
     found = fit(RATES, 0.8 - 0.02 * RATES[:, 0] + 0.01 * RATES[:, 1])
     assert found.coefficients == pytest.approx([0.8, -0.02, 0.01])
     assert found.errors == pytest.approx([0, 0, 0], abs=1e-12)

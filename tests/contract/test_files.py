@@ -37,7 +37,7 @@ def test_parquet_has_the_declared_columns_in_key_order(small_root: Path, kind: D
         with duckdb.connect() as connection:
             rows = connection.sql(f"select {select_columns(kind, kind.smallest, shape)} from '{path}'")
             shown = [(name, str(type_)) for name, type_ in zip(rows.columns, rows.types, strict=True)]
-            assert shown == [("dataset", "VARCHAR"), *declared] if shape.shared else declared
+            assert shown == ([("dataset", "VARCHAR"), *declared] if shape.shared else declared)
             keys = rows.select(*shape.key).fetchall()
         assert keys == sorted(set(keys))
 

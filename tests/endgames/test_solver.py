@@ -77,12 +77,13 @@ def test_only_bounds_around_the_solution_close(values: Bounds) -> None:
 def test_bounds_around_unsettled_values_contain_the_solution(values: Bounds) -> None:
     solved = solver.start_values(values.layouts, gammons=False)
     solve(solved, 60)
-    while solve(values, 1) > 1e-6:
+    while solve(values, 1) > 1e-6:  # stop before the values have settled
         pass
     bounds = with_bounds(values)
     while solver.solve_round(bounds) > 0:
         pass
     off_by = by_pair(solved)[1:] - by_pair(values)[1:]
+    # [on roll, opponent, low or high, lane] in units; layout 0 on roll has all checkers off
     low, high = np.moveaxis(bounds.slack.reshape(*by_pair(values).shape[:2], 2, values.lanes), 2, 0)[:, 1:] * UNIT
     rounding = 2e-7
     assert (off_by >= -low - rounding).all()

@@ -32,7 +32,8 @@ def test_first_doubles_follow_the_chosen_plays() -> None:
     of these rolls."""
     player: Any = PipEvaluator()
     boards, weights, chances = (first_doubles(player)[name] for name in STATES)
-    assert (len(boards), weights.sum()) == (330, pytest.approx(1))
+    assert len(boards) == 330
+    assert weights.sum() == pytest.approx(1)
     assert (chances[:, 0] == pips(boards)).all()
     firsts = [roll for roll in ROLLS if not roll.is_double]
     for number, first in enumerate(firsts):

@@ -219,7 +219,7 @@ def test_match_formulas_are_near_the_solution(away: int, opponent_away: int, cub
     assert gaps[0] < 0.5 * gaps[1]
 
 
-def test_match_curves_rise() -> None:
+def test_mwc_rises_with_the_winning_chance() -> None:
     for away in range(2, 13):
         for opponent_away in range(2, 13):
             for cube in (1, 2, 4):

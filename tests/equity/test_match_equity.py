@@ -76,7 +76,7 @@ def test_take_points() -> None:
     assert MET.take_point(MatchScore(2, 1)) == pytest.approx(0.0)
 
 
-def test_sides_are_symmetric() -> None:
+def test_asymmetry_and_flip_of_a_table_that_favours_a_side() -> None:
     assert MET.asymmetry == pytest.approx(0, abs=1e-15)
     assert FAVOURITE.asymmetry == pytest.approx(0.04)
     other = FAVOURITE.flip()

@@ -291,8 +291,11 @@ def test_plays_without_a_cube_are_those_by_cubeless_equity() -> None:
 
 def test_keep_best_keeps_the_better_plays() -> None:
     tree = new_cube_tree(shipped_networks(), 1)
-    tree.play_values[:5], tree.equities[:5], tree.rows[:5] = (0.5, 0.2, 0.2, 0.9, 0.25), (0, 2, 1, 0, 0), range(5)
-    assert (keep_best(tree, 5, 3, 0.16), tree.rows[:3].tolist()) == (3, [2, 1, 4])
+    tree.play_values[:5] = 0.5, 0.2, 0.2, 0.9, 0.25  # of the opponent: lower is better
+    tree.equities[:5] = 0, 2, 1, 0, 0  # decide between equal values
+    tree.rows[:5] = range(5)
+    assert keep_best(tree, 5, 3, 0.16) == 3  # at most three plays, within 0.16 of the best
+    assert tree.rows[:3].tolist() == [2, 1, 4]
     assert keep_best(tree, 3, 3, 0.04) == 2
     assert keep_best(tree, 2, 1, 0.0) == 1
 

@@ -94,23 +94,35 @@ def test_jacoby_rule_removes_gammons(tmp_path: Path) -> None:
         assert table.cube_equities(position, stakes) is not None
 
 
-def test_decision_names_its_source(player_root: Path) -> None:
-    player = bgdata.open_player(player_root, "random")
-    exact = player.decide_cube(EXAMPLE)
-    assert (exact.method, exact.action) == (Method.EXACT, Action.DOUBLE_TAKE)
+def test_covered_position_is_decided_exactly(player_root: Path) -> None:
+    exact = bgdata.open_player(player_root, "random").decide_cube(EXAMPLE)
+    assert exact.method == Method.EXACT
+    assert exact.action == Action.DOUBLE_TAKE
     assert exact.double_take == pytest.approx(0.320988, abs=2e-6)
+
+
+def test_other_positions_are_decided_by_the_model(player_root: Path) -> None:
+    player = bgdata.open_player(player_root, "random")
     model = player.decide_cube(START, rules=CubeRules(janowski(0.5)))
     assert model.method == Method.JANOWSKI
     chances = player.evaluate_many(np.array([START.board], np.int8)).chances[0]
     assert model.equities == pytest.approx(money_equities(janowski(0.5), chances.astype(float), 0, False, False))
-    for rules, method in ((CubeRules(met=published_met()), Method.EXACT), (by_model(), Method.JANOWSKI)):
-        match = player.decide_cube(EXAMPLE, Stakes(MatchScore(3, 4)), rules)
-        assert match.method == method
-    assert match.accuracy.startswith("Janowski's model")
+
+
+def test_match_is_decided_exactly_by_the_model_or_as_money(player_root: Path) -> None:
+    player, score = bgdata.open_player(player_root, "random"), Stakes(MatchScore(3, 4))
+    assert player.decide_cube(EXAMPLE, score, CubeRules(met=published_met())).method == Method.EXACT
+    model = player.decide_cube(EXAMPLE, score, by_model())
+    assert model.method == Method.JANOWSKI
+    assert model.accuracy.startswith("Janowski's model")
     as_money = CubeRules(met=published_met(), as_money=True)
-    assert player.decide_cube(EXAMPLE, Stakes(MatchScore(3, 4)), as_money) == exact
+    assert player.decide_cube(EXAMPLE, score, as_money) == player.decide_cube(EXAMPLE)
     crawford = Stakes(MatchScore(3, 1, is_crawford=True))
     assert not player.decide_cube(EXAMPLE, crawford, as_money).may_double
+
+
+def test_beavers_in_a_match_and_finished_games_are_refused(player_root: Path) -> None:
+    player = bgdata.open_player(player_root, "random")
     with pytest.raises(InvalidParameterError, match="expected beavers in money play only"):
         player.decide_cube(EXAMPLE, Stakes(MatchScore(3, 4)), CubeRules(as_money=True, has_beavers=True))
     with pytest.raises(

@@ -243,8 +243,7 @@ def test_program_that_ends_or_never_listens(stand_in: Callable[[bytes], None], m
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_gives_hints() -> None:
-    """The mapped player works with any evaluator."""
+def test_plays_are_ranked_by_gnubg() -> None:
     best, *others = LookaheadPlayer(GnubgPlayer()).rank_plays(START, "31")
     assert str(best.play) == "8/5 6/5"
     assert best.evaluation.source is AnswerSource.PROGRAM

@@ -61,30 +61,40 @@ def evaluator(player_root: Path) -> NetworkPlayer:
     return opened
 
 
-def test_source_and_accuracy_of_answers(player_root: Path) -> None:
-    player = bgdata.open_player(player_root, "random")
-    assert (player.label, repr(player)) == ("random-0ply", "LookaheadPlayer(random-0ply)")
-    start = player.evaluate("4HPwATDgc/ABMA")
-    assert (start.source, start.ply) == (AnswerSource.CONTACT_NETWORK, 0)
+def test_contact_is_evaluated_by_the_network(player_root: Path) -> None:
+    start = bgdata.open_player(player_root, "random").evaluate("4HPwATDgc/ABMA")
+    assert start.source == AnswerSource.CONTACT_NETWORK
+    assert start.ply == 0
     assert start.accuracy == "network/random/r1-0123abcd: +0.250 +/- 0.013 points per game against PubEval in training"
     assert 0 <= start.win_backgammon <= start.win_gammon <= start.win <= 1
-    exact = player.evaluate(BEAROFF)
-    table = bgdata.open_two_sided(player_root, 6, 3)
+
+
+def test_small_bearoff_is_looked_up(player_root: Path) -> None:
+    exact = bgdata.open_player(player_root, "random").evaluate(BEAROFF)
+    expected = bgdata.open_two_sided(player_root, 6, 3).probe([0, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0])
     assert exact.source is AnswerSource.EXACT
-    assert exact.cubeless_equity == pytest.approx(
-        table.probe([0, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0]).cubeless, abs=1e-6
-    )
+    assert exact.cubeless_equity == pytest.approx(expected.cubeless, abs=1e-6)
     assert exact.accuracy.startswith("exact, bearoff_two_sided/6x3/")
-    combined = player.evaluate(RACE)
+
+
+def test_large_bearoff_is_combined_from_one_sided_tables(player_root: Path) -> None:
+    combined = bgdata.open_player(player_root, "random").evaluate(RACE)
     assert combined.source is AnswerSource.COMBINED
     assert "as if each side just raced; over all pairs of 6x9 the error " in combined.accuracy
-    over = player.evaluate(WON)
-    assert (over.win_gammon, over.cubeless_equity, over.source, over.accuracy) == (
-        1,
-        2,
-        AnswerSource.OVER,
-        "the game is over",
-    )
+
+
+def test_finished_game_has_its_result(player_root: Path) -> None:
+    over = bgdata.open_player(player_root, "random").evaluate(WON)
+    assert over.win_gammon == 1
+    assert over.cubeless_equity == 2
+    assert over.source == AnswerSource.OVER
+    assert over.accuracy == "the game is over"
+
+
+def test_player_states_the_accuracy_of_each_source(player_root: Path) -> None:
+    player = bgdata.open_player(player_root, "random")
+    assert player.label == "random-0ply"
+    assert repr(player) == "LookaheadPlayer(random-0ply)"
     assert set(player.accuracy) == {
         AnswerSource.EXACT,
         AnswerSource.COMBINED,
@@ -198,7 +208,8 @@ def test_cache_is_emptied_when_full() -> None:
     look, boards = EvaluationCache(evaluator, 50), sample_games().boards[:400:4]
     open_rows = boards[:30]
     look(open_rows, 0)
-    assert (len(look), evaluator.asked) == (0, 30)
+    assert len(look) == 0
+    assert evaluator.asked == 30
     look(open_rows, 1)
     assert len(look) == 30
     asked = evaluator.asked
@@ -318,7 +329,10 @@ def test_finished_games(small_root: Path) -> None:
     player = bgdata.open_player(small_root)
     won = Position([0] * 13 + [-15] + [0] * 12)
     found = player.evaluate(won)
-    assert (found.win, found.win_gammon, found.win_backgammon, found.cubeless_equity) == (1, 1, 0, 2)
+    assert found.win == 1
+    assert found.win_gammon == 1
+    assert found.win_backgammon == 0
+    assert found.cubeless_equity == 2
     for ask in (lambda: player.rank_plays(won, "31"), lambda: player.decide_cube(won)):
         with pytest.raises(InvalidPositionError, match="expected a game in progress"):
             ask()

@@ -309,8 +309,8 @@ def test_edited_checkers_count_without_the_box(client: TestClient) -> None:
 
 @each("change", list(CHANGES))
 def test_every_part_of_an_identifier_is_used_by_the_page(client: TestClient, change: str) -> None:
-    """Two identifiers that differ in one part have different cubeful answers; the page of a rollout, which is cubeless,
-    names unused parts."""
+    """Two identifiers that differ in one part have different cubeful answers. The page of a rollout, which is
+    cubeless, names unused parts."""
     first, second, words = CHANGES[change]
     asked = [quote(format_xgid(Position(CONTACT), state), safe="/") for state in (first, second)]
     pages = [client.get(f"/position/{text}.json?met=published-12").json() for text in asked]
@@ -358,6 +358,49 @@ def test_cube_map(client: TestClient, site_root: Path) -> None:
         found = json.loads(run(site_root, "cube", START, *away, "--met", "published-12", "--format", "json").stdout)
         assert row["mwc"] == pytest.approx(found[0]["equity"])
         assert row["action"] == (found[0]["best"][0] if found[0]["double_take"] is not None else "none")
+
+
+@each("show", ["gain", "mwc", "window", "take"])
+def test_cube_map_shows_values(client: TestClient, show: str) -> None:
+    """Every cell has the value, and who says so; the values are those of the JSON."""
+    where = f"/cube-map/{START}?met=published-12&length=3&show={show}"
+    (row,) = (
+        row for row in client.get(where.replace("?", ".json?")).json() if (row["away"], row["opponent_away"]) == (3, 3)
+    )
+    expected = {
+        "gain": signed_text(100 * row["double_gain"], 1),
+        "mwc": f"{100 * row['mwc']:.1f}",
+        "window": f"{100 * row['double_point']:.0f}–{100 * row['cash_point']:.0f}",
+        "take": f"{100 - 100 * row['cash_point']:.0f}",
+    }[show]
+    page = client.get(where)
+    assert f">{expected}<sup>m</sup>" in page.text
+    assert page.text.count("<sup>") == 9
+
+
+def test_exact_cells_of_a_cube_map_are_marked(client: TestClient) -> None:
+    rows = client.get(f"/cube-map/{POSITION}.json?met=published-12&length=3").json()
+    page = client.get(f"/cube-map/{POSITION}?met=published-12&length=3").text
+    exact = sum(row["method"] == "exact" for row in rows)
+    assert exact
+    assert (page.count("<sup>e</sup>"), page.count("<sup>m</sup>")) == (exact, 9 - exact)
+
+
+def test_what_is_at_stake_at_a_glance(client: TestClient) -> None:
+    """With a roll the best plays for money, double match point, gammon-go and gammon-save; without one the values."""
+    page = read(client, f"/cube-map/{START}?met=published-12&roll=21&length=2")
+    for name, query in (
+        ("money", "cube=1&owner=centered&jacoby=0"),
+        ("double match point", "away=1-1"),
+        ("gammon-go", "away=2-1&crawford=1"),
+        ("gammon-save", "away=1-2&crawford=1"),
+    ):
+        best = client.get(f"/position/{START}.json?met=published-12&roll=21&{query}").json()["hint"][0]
+        assert f"{name} {best['play']} {signed_text(best['cubeful_equity'])}" in page.text, name
+    assert f"/position/{START}?roll=21&away=2-1&crawford=1&met=published-12" in page.links
+    page = read(client, f"/cube-map/{START}?met=published-12&length=2")
+    (row,) = client.get(f"/position/{START}.json?met=published-12&away=1-1").json()["cube"]
+    assert f"double match point no cube {percent(row['equity'])} mwc" in page.text
 
 
 FROM_BAR = ",".join(map(str, [0, *[0] * 7, 2, *[0] * 11, -1, -2, *[0] * 3, 1]))  # an 8 point, and 20 to be hit
@@ -456,6 +499,7 @@ WRONG = {
     f"/position/{START}?plays=0": "expected 1 to 60 plays",
     f"/position/{START}?plays=1e3": "expected a whole number from 0 to 9,999 as plays",
     f"/cube-map/{START}?length=1&met=published-12": "expected 2 to 15 points to go",
+    f"/cube-map/{START}?met=published-12&show=all": "expected one of action, gain, mwc, window, take to show",
     f"/cube-map/{OVER}?met=published-12": "expected a game in progress",
     "/position?q=nonsense": "expected one of position id",
     "/position?edit=1&p1=16": "expected at most 15 checkers",

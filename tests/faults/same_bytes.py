@@ -45,10 +45,8 @@ def begin(variables: Mapping[str, str]) -> None:
     """In a new process: set the variables before anything that depends on them is loaded."""
 
     wanted = int(variables.get("NUMBA_NUM_THREADS", config.NUMBA_NUM_THREADS))
-    assert (config.NUMBA_NUM_THREADS, config.CPU_NAME or "") == (
-        wanted,
-        variables.get("NUMBA_CPU_NAME", ""),
-    )
+    assert wanted == config.NUMBA_NUM_THREADS
+    assert (config.CPU_NAME or "") == variables.get("NUMBA_CPU_NAME", "")
 
 
 def build(root: Path, name: str) -> dict[str, str]:

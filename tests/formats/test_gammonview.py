@@ -60,7 +60,9 @@ def test_ledger_has_a_line_for_each_turn() -> None:
 def test_analysis_of_a_turn() -> None:
     first = next(iter(session("xg").replays.values()))[0].turn
     plays, luck = first.analyses
-    assert (plays.subject, plays.analyst, luck.subject) == ("play", "xg", "luck")
+    assert plays.subject == "play"
+    assert plays.analyst == "xg"
+    assert luck.subject == "luck"
     best, second = plays.choices[:2]
     assert (best.equity, best.is_made, best.level) == (0.0269, True, "database")
     assert (second.equity, second.is_made) == (0.0127, False)
@@ -271,7 +273,8 @@ def test_damaged_part_of_a_stream_is_set_aside() -> None:
     (bad,) = file.rejects
     assert bad.reason.startswith("expected a whole file of OpenGammon (OGXM) in part 2 of x.ogxms, found damage")
     cut = replay_file(parse_document(first + second[:60], "x.ogxms"))
-    assert ([len(match.games) for match in cut.matches], len(cut.rejects)) == ([3], 1)
+    assert [len(match.games) for match in cut.matches] == [3]
+    assert len(cut.rejects) == 1
 
 
 def test_flaws_of_a_stream_name_their_line() -> None:

@@ -48,8 +48,14 @@ def test_game_of_a_money_session() -> None:
     file = read("session_004.txt")
     (match,) = file.matches
     (game,) = match.games
-    assert (match.players, match.length, match.is_jacoby, match.form) == (("gnubg", "root"), 0, True, "gnubg text")
-    assert (game.number, game.score, game.winner, game.points) == (4, (9, 1), 0, 6)
+    assert match.players == ("gnubg", "root")
+    assert match.length == 0
+    assert match.is_jacoby
+    assert match.form == "gnubg text"
+    assert game.number == 4
+    assert game.score == (9, 1)
+    assert game.winner == 0
+    assert game.points == 6
     kinds = "play play play double take play play play"
     assert [str(turn.turn.kind) for turn in turns_of(file)] == kinds.split()
     assert (str(turns_of(file)[6].play), turns_of(file)[6].cube.value) == ("bar/23 13/7", 2)
@@ -86,9 +92,9 @@ def test_analysis_of_a_turn() -> None:
     plays = said(turns[0], "play")
     best, second, *_ = plays.choices
     assert (plays.analyst, plays.level, plays.is_mwc) == ("gnubg", "0-ply", False)
-    assert (best.equity, best.is_made, sorted(move[:2] for move in best.moves or ())) == (
-        0.028, True, [(13, 8), (24, 22)],
-    )  # fmt: skip
+    assert best.equity == 0.028
+    assert best.is_made
+    assert sorted(move[:2] for move in best.moves or ()) == [(13, 8), (24, 22)]
     assert best.chances == (0.508, 0.135, 0.007, 0.132, 0.005)
     assert not second.is_made
     assert said(turns[0], "luck").choices[0].equity == 0.028
@@ -113,7 +119,8 @@ def test_rollout_and_remark() -> None:
     for name in ("rollout.txt", "rollout.html.gz"):
         *_, before, last = turns_of(read(name))
         cube = said(before, "cube")
-        assert (cube.level, [choice.equity for choice in cube.choices]) == ("rollout of 36 trials", [0.357, 0.076, 1.0])
+        assert cube.level == "rollout of 36 trials"
+        assert [choice.equity for choice in cube.choices] == [0.357, 0.076, 1.0]
         assert said(last, "comment").choices[0].text == "About the cube"
 
 
@@ -132,7 +139,7 @@ def test_text_and_html_say_the_same() -> None:
         assert [each for each in one.turn.analyses if each.subject != "luck"] == list(other.turn.analyses)
 
 
-def test_a_position_is_not_a_game() -> None:
+def test_position_is_not_a_game() -> None:
     file = read("position.txt")
     assert not file.matches[0].games
     assert [bad.reason for bad in file.rejects if "see line" not in bad.reason] == [BY_HAND]
@@ -164,8 +171,8 @@ def test_games_that_cannot_be_replayed(old: str, new: str, reason: str) -> None:
     assert reason in first.reason
 
 
-def test_decimal_commas() -> None:
-    """As gnubg writes them where the system says so."""
+def test_decimal_commas_are_read() -> None:
+    """gnubg writes them where the system does."""
     text = re.sub(r"(\d)\.(\d{3})", r"\1,\2", (FOLDER / "session_004.txt").read_text())
     found = turns_of(replay_file(parse_gnubg_text(text.encode())))
     assert found[0].turn.analyses == turns_of(read("session_004.txt"))[0].turn.analyses
@@ -195,9 +202,10 @@ def test_exports_are_the_games_that_gnubg_saves(tmp_path: Path) -> None:
             (match,) = file.matches
             (found,) = match.games
             assert (match.players, match.length, match.is_jacoby) == (saved.players, saved.length, saved.is_jacoby)
-            assert (found.number, found.score, found.winner, found.points) == (
-                game.number, game.score, game.winner, game.points,
-            )  # fmt: skip
+            assert found.number == game.number
+            assert found.score == game.score
+            assert found.winner == game.winner
+            assert found.points == game.points
             acts = [
                 (turn.player, turn.kind, turn.dice)
                 for turn in game.turns
@@ -217,7 +225,8 @@ def test_values_of_matches_in_points_and_chances(tmp_path: Path) -> None:
     for one, other in zip(points, chances, strict=True):
         for subject in ("play", "cube", "luck"):
             for mine, yours in zip(_of(one, subject), _of(other, subject), strict=True):
-                assert (mine.is_mwc, yours.is_mwc) == (False, True)
+                assert not mine.is_mwc
+                assert yours.is_mwc
                 for choice, again in zip(mine.choices, yours.choices, strict=True):
                     assert (choice.moves, choice.level) == (again.moves, again.level)
                     assert subject == "luck" or 0 <= (again.equity or 0) <= 1

@@ -44,9 +44,13 @@ def test_plays_with_a_rollout() -> None:
     (match,) = parse_sgf(f"{ROOT.format(3)}\n;B[31qtst]{PLAYS})".encode()).matches
     (plays,) = match.games[0].turns[0].analyses
     first, second = plays.choices
-    assert (plays.analyst, first.level, second.level) == ("gnubg", "0-ply", "rollout of 36 trials")
-    assert (first.equity, second.equity) == (0.243305, -0.3974680603)
-    assert (first.is_made, second.is_made) == (False, True)
+    assert plays.analyst == "gnubg"
+    assert first.level == "0-ply"
+    assert second.level == "rollout of 36 trials"
+    assert first.equity == 0.243305
+    assert second.equity == -0.3974680603
+    assert not first.is_made
+    assert second.is_made
     assert first.chances == (0.550952, 0.173708, 0.012809, 0.124388, 0.005021)
     assert second.chances == (0.4344679415, 0.1240616143, 0.006832911167, 0.1765509248, 0.005002221558)
     assert [move[:2] for move in second.moves or ()] == [(8, 5), (6, 5)]

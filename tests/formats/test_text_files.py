@@ -101,8 +101,8 @@ def test_hashes_cover_the_file_and_its_content(tmp_path: Path) -> None:
         assert facts.content_sha256 == hashlib.sha256(text).hexdigest()
 
 
-def test_blocks_are_no_larger_than_asked(tmp_path: Path) -> None:
-    """What is held does not grow with the file, except by a line that is longer than a block."""
+def test_blocks_do_not_grow_with_the_file(tmp_path: Path) -> None:
+    """Only a line that is longer than a block makes a larger one."""
     file = opened(tmp_path, b"0123456\n" * 1000 + b"9" * 100 + b"\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_files, "BLOCK_BYTES", 64)

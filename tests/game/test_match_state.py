@@ -34,7 +34,8 @@ DOUBLED: dict[str, Any] = {"is_double_offered": True, "to_decide": TOP}
 
 
 def test_sides_are_opposite() -> None:
-    assert (TOP.other, BOTTOM.other) == (BOTTOM, TOP)
+    assert TOP.other == BOTTOM
+    assert BOTTOM.other == TOP
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,8 @@ def test_offer_distinguishes_beaver_and_raccoon() -> None:
     beaver = MatchState(is_double_offered=True, to_decide=BOTTOM, cube_value=2, cube_owner=TOP)
     raccoon = MatchState(is_double_offered=True, to_decide=TOP, cube_value=4, cube_owner=TOP)
     assert MatchState(**DOUBLED).offer == Offer.DOUBLE
-    assert (beaver.offer, raccoon.offer) == (Offer.BEAVER, Offer.RACCOON)
+    assert beaver.offer == Offer.BEAVER
+    assert raccoon.offer == Offer.RACCOON
     resigned = MatchState(is_double_offered=True, to_decide=TOP, cube_value=2, cube_owner=TOP, resigned=1)
     assert resigned.offer == Offer.BEAVER
 
@@ -156,7 +158,10 @@ def test_beavers_and_resigned_games_of_gnubg_are_parsed() -> None:
     assert parse_match_id("EREAAAAAAAAA").offer == Offer.BEAVER
     assert parse_match_id("EhkAAAAAAAAA").offer == Offer.RACCOON
     lost = parse_match_id("QWOvAGAAAAAE")  # a backgammon resigned with a cube of 2, in a match to 5
-    assert (lost.game_state, lost.resigned, lost.scores, lost.length) == (GameState.RESIGNED, 3, (6, 0), 5)
+    assert lost.game_state == GameState.RESIGNED
+    assert lost.resigned == 3
+    assert lost.scores == (6, 0)
+    assert lost.length == 5
 
 
 @given(match_states)

@@ -39,7 +39,10 @@ def test_start_has_known_identifiers() -> None:
     assert START.key.hex() == "e073f00130e073f00130"
     assert START.id == str(START) == "4HPwATDgc/ABMA"
     assert START.flip() == START
-    assert (START.pip_count, START.opponent_pip_count, START.off, START.opponent_off) == (167, 167, 0, 0)
+    assert START.pip_count == 167
+    assert START.opponent_pip_count == 167
+    assert START.off == 0
+    assert START.opponent_off == 0
 
 
 def test_published_rows_are_read() -> None:

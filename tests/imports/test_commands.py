@@ -26,7 +26,7 @@ from bgdata.imports import sources, steps
 from bgdata.imports.kinds import bgsage_rollouts, gnubg_benchmark, gnubg_training, wildbg_training
 from bgdata.imports.kinds.gnubg_benchmark_compute import SAMPLE
 from bgdata.imports.sources import load_sources
-from bgdata.imports.steps import SUMS, add_sum, read_sums
+from bgdata.imports.steps import SUMS, add_checksum, read_checksums
 from bgdata.store.download import download
 from bgdata.store.progress import Silence
 from tests.command_line import error_of, run, succeeds
@@ -316,7 +316,7 @@ def test_fetch_downloads_all_files(server: Server, root: Path, monkeypatch: pyte
         ]
         names = sorted(name[1:] for name in server.files)
         assert sorted(path.name for path in (root / "raw").iterdir()) == sorted([*names, SUMS])
-        assert sorted(read_sums(root / "raw" / SUMS)) == names
+        assert sorted(read_checksums(root / "raw" / SUMS)) == names
         asked = len(server.requests)
         assert asked == 7
         assert fetch(root, server) == shown
@@ -373,7 +373,7 @@ def test_file_that_changes_meanwhile_is_downloaded_whole(
     assert sorted(path.name for path in (root / "raw").iterdir()) == [SUMS, name]
 
 
-def test_unchanged_file_is_resumed_by_its_tag(server: Server, root: Path) -> None:
+def test_unchanged_file_resumes_by_its_tag(server: Server, root: Path) -> None:
     name = serve_training(server)
     server.tags[f"/{name}"], server.cuts = ("ETag", '"1"'), [1000]
     fails(root, server, name)
@@ -416,7 +416,7 @@ def test_first_hash_is_kept_and_compared_later(server: Server, root: Path) -> No
     fetch(root, server, name)
     sums = root / "raw" / SUMS
     digest = hashlib.sha256(TRAINING).hexdigest()
-    assert read_sums(sums) == {name: digest}
+    assert read_checksums(sums) == {name: digest}
     written = sums.read_bytes()
     fetch(root, server, name)
     assert sums.read_bytes() == written
@@ -435,9 +435,9 @@ def test_first_hash_is_kept_and_compared_later(server: Server, root: Path) -> No
 
 def test_file_of_hashes(tmp_path: Path) -> None:
     path = tmp_path / SUMS
-    assert read_sums(path) == {}
+    assert read_checksums(path) == {}
     for name in ("b b", "a"):
-        add_sum(path, name, "ab" * 32)
+        add_checksum(path, name, "ab" * 32)
     assert path.read_text() == f"{'ab' * 32}  a\n{'ab' * 32}  b b\n"
     for content in (b"junk\n", b"AB" * 32 + b"  a\n", b"\xff\xfe", b"ab" * 32 + b" a\n"):
         path.write_bytes(content)
@@ -445,7 +445,7 @@ def test_file_of_hashes(tmp_path: Path) -> None:
             ManifestFormatError,
             match=r"^expected a line of sha256sum in .*SHA256SUMS, got .*; try: delete it$",
         ):
-            read_sums(path)
+            read_checksums(path)
 
 
 @pytest.mark.parametrize("data", [b"<html>pay for your network first</html>", b"", TRAINING[:-1], TRAINING + b"x"])

@@ -49,8 +49,14 @@ ACTS = [
 
 def test_score_sums_the_acts_of_a_player() -> None:
     first, second = score_of(ACTS, 0), score_of(ACTS, 1)
-    assert (first.rolls, first.unforced_plays, first.cube_decisions, first.doubles) == (2, 2, 1, 1)
-    assert (second.rolls, second.unforced_plays, second.cube_decisions, second.takes) == (2, 1, 0, 0)
+    assert first.rolls == 2
+    assert first.unforced_plays == 2
+    assert first.cube_decisions == 1
+    assert first.doubles == 1
+    assert second.rolls == 2
+    assert second.unforced_plays == 1
+    assert second.cube_decisions == 0
+    assert second.takes == 0
     assert (first.luck, first.play_loss, first.cube_loss) == pytest.approx((0.8, 0.12, 0.5))
     assert (first.normalised_luck, first.normalised_play_loss) == pytest.approx((0.55, 0.11))
     assert first.normalised_cube_loss == pytest.approx(0.25)

@@ -164,6 +164,30 @@ def test_values_of_consecutive_games_are_continuous() -> None:
     assert abs(sums.luck_adjusted) > 1e-3
 
 
+@pytest.mark.parametrize("ply", [0, 1, 2])
+def test_values_do_not_depend_on_batches(ply: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The judgements of acts that are prepared together, some at a time, and not at all are equal to the last bit."""
+    games = [replace(game, acts=game.acts[: (40, 20, 4)[ply]]) for game in (*played(3)[:2], *played(0)[:2])]
+    expected = [repr(list(judge_game(analyst(ply), game))) for game in games]
+    for batch in (1, 7):
+        monkeypatch.setattr("bgdata.matches.judging.BATCH", batch)
+        by = analyst(ply)
+        assert [repr(list(judge_game(by, game))) for game in games] == expected
+    monkeypatch.setattr(Analyst, "prepare", lambda *_arguments, **_options: None)
+    monkeypatch.setattr("bgdata.matches.judging._KEPT", 2)
+    assert [repr(list(judge_game(analyst(ply), game))) for game in games] == expected
+
+
+def test_preparing_computes_all_that_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    by, game = analyst(2), replace(played(3)[0], acts=played(3)[0].acts[:4])
+    by.prepare(game.acts, starts_game=True)
+    expected = repr(list(judge_game(analyst(2), game)))
+    monkeypatch.setattr(by, "prepare", lambda *_arguments, **_options: None)
+    monkeypatch.setattr(by.player.evaluator, "evaluate_many", None)  # no position is evaluated any more
+    monkeypatch.setattr(by.player.evaluator, "evaluate_ahead", None)
+    assert repr(list(judge_game(by, game))) == expected
+
+
 def test_exact_values_have_no_drift(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The games are random plays and doubles in bearoffs that a table has solved with the cube."""
     table = bgdata.open_warehouse(tmp_path_factory.mktemp("exact")).build("bearoff_two_sided", TwoSidedParameters(5, 3))
@@ -317,7 +341,10 @@ def test_rolls_without_a_cube_decision() -> None:
     for given in stakes:
         roll = Act(ActKind.ROLL, 0, 0, board, given, (3, 1), None)
         first, second = judge_game(analyst(), RecordedGame(Stakes(given.score), [roll, roll], None))
-        assert (first.cube, second.cube, second.cube_loss, second.is_cube_decision) == (None, None, 0, False)
+        assert first.cube is None
+        assert second.cube is None
+        assert second.cube_loss == 0
+        assert not second.is_cube_decision
     trailing = Stakes(MatchScore(3, 1))  # post-Crawford: not doubling is an error, even behind
     roll = Act(ActKind.ROLL, 0, 0, np.array(START.board, np.int8), trailing, (3, 1), None)
     first, second = judge_game(analyst(), RecordedGame(trailing, [roll, roll], None))

@@ -13,7 +13,7 @@ from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import JACOBY, Game, Match
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.matches.acts import ActKind
-from bgdata.matches.situations import situations, with_crawford
+from bgdata.matches.situations import replayed_situations, with_crawford
 from bgdata.matches.steps import judge_all
 from bgdata.store.progress import Silence
 from tests.equity.samples import published_met
@@ -37,7 +37,7 @@ def session() -> Match:
 
 def test_acts_of_a_session() -> None:
     """Answers record the cube before the double, also after beavers; rolls record the current cube."""
-    found = situations([session()], "session")
+    found = replayed_situations([session()], "session")
     assert [each.record.result for each in found] == [8, -8, -2, 4, 8, -1, *(each.record.result for each in found[6:])]
     kinds = [act.kind for act in found[3].record.acts]
     assert kinds[-4:] == [ActKind.DOUBLE, ActKind.BEAVER, ActKind.BEAVER, ActKind.PASS]
@@ -60,7 +60,7 @@ def test_acts_of_a_session() -> None:
 def test_jacoby_rule_is_taken_from_the_record(is_said: bool, asked: bool | None, is_jacoby: bool) -> None:
     """An explicit choice overrides the record."""
     told = replace(session(), info=(JACOBY,) * is_said)
-    for each in situations([told], "session", is_jacoby=asked):
+    for each in replayed_situations([told], "session", is_jacoby=asked):
         assert each.record.stakes == Stakes(Money(is_jacoby))
         assert {act.stakes.score for act in each.record.acts} == {Money(is_jacoby)}
 
@@ -77,21 +77,25 @@ def test_crawford_game_is_the_first_at_one_point() -> None:
 def test_game_with_a_double_is_not_the_crawford_game() -> None:
     """A record may begin after the Crawford game; a mark in the file takes precedence."""
     (match,) = parse_mat(CUT.encode()).matches
-    assert situations([match], "cut")[0].record.stakes == Stakes(MatchScore(3, 1))
+    assert replayed_situations([match], "cut")[0].record.stakes == Stakes(MatchScore(3, 1))
     later = replace(match.games[0], number=2, turns=match.games[0].turns[:2])
     games = with_crawford(replace(match, games=(*match.games, later))).games
     assert [game.is_crawford for game in games] == [False, False]
     recorded = replace(match, games=(replace(match.games[0], is_crawford=True),))
     message = r"^expected no double in the Crawford game, in line 6: left double \(game 1 of cut\)$"
     with pytest.raises(InvalidGameError, match=message):
-        situations([recorded], "cut")
+        replayed_situations([recorded], "cut")
 
 
 def test_stakes_are_from_the_view_of_the_player_on_roll() -> None:
     file = parse_mat(CUT.replace("right : 2", "right : 1").encode())
-    first, second, double, take = situations(list(file.matches), "cut")[0].record.acts
-    assert (first.stakes.score, second.stakes.score) == (MatchScore(3, 2), MatchScore(2, 3))
-    assert (double.kind, take.kind, take.player, take.on_roll) == (ActKind.DOUBLE, ActKind.TAKE, 1, 0)
+    first, second, double, take = replayed_situations(list(file.matches), "cut")[0].record.acts
+    assert first.stakes.score == MatchScore(3, 2)
+    assert second.stakes.score == MatchScore(2, 3)
+    assert double.kind == ActKind.DOUBLE
+    assert take.kind == ActKind.TAKE
+    assert take.player == 1
+    assert take.on_roll == 0
     assert double.stakes == take.stakes == Stakes(MatchScore(3, 2))
 
 
@@ -105,24 +109,26 @@ def test_stakes_are_from_the_view_of_the_player_on_roll() -> None:
 )
 def test_invalid_records_are_refused(change: tuple[str, str], message: str) -> None:
     with pytest.raises(InvalidGameError, match=f"^{message}$"):
-        situations(list(parse_mat(CUT.replace(*change).encode()).matches), "cut")
+        replayed_situations(list(parse_mat(CUT.replace(*change).encode()).matches), "cut")
 
 
 def test_judging_without_a_fitting_met_raises() -> None:
     player = LookaheadPlayer(pips_player())
     match = list(parse_mat(CUT.replace("right : 2", "right : 1").encode()).matches)
-    (judged,) = judge_all(player, CubeRules(met=published_met()), situations(match, "cut"), Silence())
+    (judged,) = judge_all(player, CubeRules(met=published_met()), replayed_situations(match, "cut"), Silence())
     assert (judged.judged.result, len(judged.judged.acts)) == (None, 4)
     with pytest.raises(InvalidParameterError, match=r"^expected a match equity table for a match, got none at "):
-        judge_all(player, CubeRules(), situations(match, "cut"), Silence())
+        judge_all(player, CubeRules(), replayed_situations(match, "cut"), Silence())
     long = [replace(match[0], length=20)]
     with pytest.raises(UsageError, match=r"^expected a match equity table to 20-away, got "):
-        judge_all(player, CubeRules(met=published_met()), situations(long, "cut"), Silence())
+        judge_all(player, CubeRules(met=published_met()), replayed_situations(long, "cut"), Silence())
 
 
 def test_money_session_is_judged_with_beavers() -> None:
     player = LookaheadPlayer(pips_player())
-    games = judge_all(player, CubeRules(has_beavers=True), situations([session()], "session"), Silence())
-    assert [game.judged.result for game in games] == [each.record.result for each in situations([session()], "session")]
+    games = judge_all(player, CubeRules(has_beavers=True), replayed_situations([session()], "session"), Silence())
+    assert [game.judged.result for game in games] == [
+        each.record.result for each in replayed_situations([session()], "session")
+    ]
     kinds = {act.act.kind for game in games for act in game.judged.acts}
     assert kinds == set(ActKind)

@@ -76,7 +76,7 @@ def test_shown_book_becomes_current(warehouse: Warehouse) -> None:
 
 
 @pytest.mark.slow
-def test_roll_and_reply_show_candidates(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_roll_shows_candidates(warehouse: Warehouse) -> None:
     rows = json.loads(succeeds(warehouse.root, *REPLIES, "13", "--format", "json"))
     assert {row["first_roll"] for row in rows} == {"31"}
     assert {row["reply_roll"] for row in rows} == {None}
@@ -88,10 +88,15 @@ def test_roll_and_reply_show_candidates(warehouse: Warehouse, tmp_path: Path) ->
         assert line.split()[0] == str(row["rank"] + 1)
         assert row["play"] in line
     assert lines[-1].split() == ["and", str(16 - len(rows)), *["more", "that", "were", "not", "rolled", "out"]]
-    best = rows[0]["play"]
+
+
+@pytest.mark.slow
+def test_reply_is_to_the_best_or_the_named_play(warehouse: Warehouse, tmp_path: Path) -> None:
+    first = json.loads(succeeds(warehouse.root, *REPLIES, "13", "--format", "json"))[0]
+    best = first["play"]
     replies = json.loads(succeeds(warehouse.root, *REPLIES, "31", "4-6", "--format", "json"))
     assert {(row["first_play"], row["reply_roll"]) for row in replies} == {(best, "64")}
-    assert {row["position_id"] for row in replies} == {rows[0]["next_position_id"]}
+    assert {row["position_id"] for row in replies} == {first["next_position_id"]}
     moves = " ".join(reversed(best.split()))  # the same play in another order
     assert moves != best
     shown = succeeds(warehouse.root, *REPLIES, "31", "64", "--after", moves)

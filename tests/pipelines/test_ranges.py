@@ -22,9 +22,9 @@ import numpy as np
 from distributed import LocalCluster
 from prefect import flow
 
-from bgdata.store.handed import hand_on
+from bgdata.store.worker_inputs import worker_inputs
 from bgdata.store.job import Job
-from bgdata.store.shards import WayBack, Work, compute_shards, ranges
+from bgdata.store.shards import ShardReturn, Work, compute_shards, ranges
 from pipelines.ranges import RangeTasks, workers_at
 from pipelines.tasks import run_flow
 from tests.store.toy import Count, Notes, toy_warehouse
@@ -32,7 +32,7 @@ from tests.store.toy import Count, Notes, toy_warehouse
 @flow
 def double(folder, through):
     table = toy_warehouse(folder / "warehouse").build("squares", Count(10))
-    work = Work("tests.store.sharing:doubles", {"log": str(folder / "log")}, handed=hand_on({"squares": table}))
+    work = Work("tests.store.sharing:doubles", {"log": str(folder / "log")}, inputs=worker_inputs({"squares": table}))
     job = Job(folder, Notes(), title="doubles", executor=RangeTasks(through))
     shards = compute_shards(job, "numbers", work, ranges(10, 3))
     print(np.concatenate([shard["double"] for shard in shards]).tolist(), flush=True)

@@ -43,7 +43,8 @@ def picture(artifact: Any, kind: tuple[str, bytes]) -> bytes:
     """The content of a picture artifact of this format."""
     head, _, data = artifact["data"].partition(",")
     found = base64.b64decode(data)
-    assert (head, found[: len(kind[1])]) == (f"data:{kind[0]};base64", kind[1])
+    assert head == f"data:{kind[0]};base64"
+    assert found[: len(kind[1])] == kind[1]
     return found
 
 

@@ -153,7 +153,8 @@ def test_script_trains_a_player_without_bgdata(small_pack: Path, tmp_path: Path)
 
 
 def test_best_and_worst_engine_lose_what_the_table_says(scripts: tuple[ModuleType, ModuleType]) -> None:
-    """Two decisions; plays of the second are not in order. An engine that likes all equally loses the mean."""
+    """The table has two decisions, and lists the plays of the second out of order. An engine that likes all plays
+    equally loses their mean."""
     score, _ = scripts
     boards = np.arange(5 * 26, dtype=np.int8).reshape(5, 26)
     loss = np.array([0.0, 0.25, 0.5, 0.125, 0.0])

@@ -151,6 +151,13 @@ def test_folder_in_use_is_refused(small_root: Path, tmp_path: Path) -> None:
     assert "expected a folder to publish into" in said
 
 
+@pytest.mark.parametrize("title", ["", " ", "two\nlines"])
+def test_title_is_one_line(small_root: Path, tmp_path: Path, title: str) -> None:
+    said = error_of(run(small_root, "publish", tmp_path / "out", "match_equity", "--title", title), 2)
+    assert said == f"expected a title of one line, got {title!r}"
+    assert not (tmp_path / "out").exists()
+
+
 def test_unknown_kinds_and_variants_are_refused(small_root: Path, tmp_path: Path) -> None:
     assert "expected a kind" in error_of(run(small_root, "publish", tmp_path / "out", "bearof_gammon"), 2)
     assert "no bearoff_gammon/9x9" in error_of(run(small_root, "publish", tmp_path / "out", "bearoff_gammon/9x9"), 1)

@@ -299,9 +299,11 @@ def test_cube_follows_the_rules(matches: CubefulCorpus, money: CubefulCorpus) ->
                     assert row > 0
                     assert ACTIONS[turns[row + 1][1]] in ("take", "pass")
                 elif ACTIONS[action] != "play":
-                    assert (player, ACTIONS[turns[row - 1][1]]) == (1 - on_roll, "double")
+                    assert player == 1 - on_roll
+                    assert ACTIONS[turns[row - 1][1]] == "double"
                     cube, owner = (2 * cube, player) if ACTIONS[action] == "take" else (cube, owner)
-            assert (cube_value, cube <= MAX_CUBE) == (cube, True)
+            assert cube_value == cube
+            assert cube <= MAX_CUBE
             assert (ACTIONS[turns[-1][1]] == "pass") == (way == PASSED)
             assert points == cube * max(way, 1)
             assert winner == turns[-1][2]

@@ -14,8 +14,8 @@ import pytest
 import bgdata
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.position import Position
-from bgdata.selfplay import pages as rollouts
-from bgdata.selfplay.pages import ROUND, estimate_events
+from bgdata.selfplay.pages import rollout as rollouts
+from bgdata.selfplay.pages.rollout import ROUND, estimate_events, round_rows
 from bgdata.selfplay.rollout import roll_out, rollout_rounds
 from bgdata.web.app import create_app
 from bgdata.web.position_request import PositionRequest
@@ -76,19 +76,19 @@ def test_stream_sends_an_estimate_for_each_round(client: TestClient, site_root: 
 def test_closed_streams_free_their_place(site_root: Path) -> None:
     site = Site(bgdata.open_warehouse(site_root), Limits(streams=1))
     asked = PositionRequest(POSITION, {})
-    first = estimate_events(site, asked)
+    first = estimate_events(site, round_rows(site, asked))
     assert next(first).startswith("data: ")
-    (refused,) = estimate_events(site, asked)
+    (refused,) = estimate_events(site, round_rows(site, asked))
     assert refused.startswith('event: refused\ndata: {"error": "expected at most 1 rollouts that are watched at once')
     first.close()
-    assert next(estimate_events(site, asked)).startswith("data: ")
+    assert next(estimate_events(site, round_rows(site, asked))).startswith("data: ")
 
 
 def test_stream_is_charged_to_its_client(site_root: Path) -> None:
     """Only rounds are charged, and a client without seconds left is refused."""
     site = Site(bgdata.open_warehouse(site_root), Limits(client_share=0.0, client_seconds=1000.0), is_limited=True)
     assert site.budget
-    watched = estimate_events(site, PositionRequest(POSITION, {}), "a")
+    watched = estimate_events(site, round_rows(site, PositionRequest(POSITION, {}), "a"))
     next(watched)
     left = site.budget.seconds_left("a")
     assert left < 1000.0
@@ -101,7 +101,7 @@ def test_stream_is_charged_to_its_client(site_root: Path) -> None:
     ]
     with site.charge("a"):
         pass
-    assert next(estimate_events(site, PositionRequest(POSITION, {}), "b")).startswith("data: ")
+    assert next(estimate_events(site, round_rows(site, PositionRequest(POSITION, {}), "b"))).startswith("data: ")
 
 
 def test_stream_ends_with_its_connection(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,14 +110,18 @@ def test_stream_ends_with_its_connection(site_root: Path, monkeypatch: pytest.Mo
 
     def endless(*given: object) -> Iterator[object]:
         board, chooser, trials, *_ = given
+        while True:
+            played.set()
+            yield from rollout_rounds(board, chooser, trials, trials)  # type: ignore[arg-type]
+
+    def rows_until_the_end(*given: object) -> Iterator[object]:
         try:
-            while True:
-                played.set()
-                yield from rollout_rounds(board, chooser, trials, trials)  # type: ignore[arg-type]
+            yield from round_rows(*given)  # type: ignore[arg-type]
         finally:
             ended.set()
 
     monkeypatch.setattr(rollouts, "rollout_rounds", endless)
+    monkeypatch.setattr(rollouts, "round_rows", rows_until_the_end)
     app = create_app(bgdata.open_warehouse(site_root), Limits(streams=1, seat_seconds=0.0), hosts=())
     where = f"/rollout-stream/{POSITION}"
     with serving(app) as port:
@@ -125,9 +129,9 @@ def test_stream_ends_with_its_connection(site_root: Path, monkeypatch: pytest.Mo
             assert first.readline().startswith(b"data: {")
             assert first.readline() == b"\n"
             with asked_of(port, f"{where}.json") as second:
-                assert (second.status, json.loads(second.read())) == (
-                    429, {"error": "expected one rollout at once for each reader, found another; leave its page"}
-                )  # fmt: skip
+                assert second.status == 429
+                message = "expected one rollout at once for each reader, found another; leave its page"
+                assert json.loads(second.read()) == {"error": message}
             played.clear()
             assert played.wait(60)
             assert not ended.is_set()
@@ -150,3 +154,75 @@ def test_next_rollout_waits_for_the_previous_one() -> None:
     budget.watch("a")
     budget.watch("b")
     timer.join()
+
+
+def test_choices_equal_the_command(client: TestClient, site_root: Path) -> None:
+    """Plays and cube actions with score, cube and rules have the values of `bgdata rollout`."""
+    for query, arguments in (
+        ("roll=21&away=2-4&met=published-12", ("21", "--plays", "5", "--away", "2-4", "--met", "published-12")),
+        ("roll=21&cube=2&owner=on_roll&jacoby=1", ("21", "--plays", "5", "--cube", "2", "--owner=on_roll", "--jacoby")),
+        ("cube=1", ("--cube", "1")),
+    ):
+        rows = client.get(f"/choices/{POSITION}.json?{query}&trials=72").json()
+        whole = json.loads(succeeds(site_root, "rollout", POSITION, *arguments, "--trials", "72", "--format", "json"))
+        assert {row["choice"] for row in rows} == {row["choice"] for row in whole}
+        values = {row["choice"]: row for row in whole}
+        for row in rows:
+            for name in ("value", "standard_error"):
+                assert row[name] == pytest.approx(values[row["choice"]][name], abs=1e-9), (query, row["choice"])
+            assert (row["trials"], row["unit"]) == (72, values[row["choice"]]["unit"])
+    rows = client.get(f"/choices/{POSITION}.json?roll=21&trials=72").json()
+    whole = json.loads(succeeds(site_root, "rollout", POSITION, "21", "--plays", "5", "--trials=72", "--format=json"))
+    found = {row["play"]: row["cubeless_equity"] for row in whole}
+    assert {row["choice"]: row["value"] for row in rows} == pytest.approx(found, abs=1e-9)
+
+
+def test_rolled_out_choices_are_kept(client: TestClient) -> None:
+    """The page of the position shows them, and a stream goes on from there."""
+    where = f"{POSITION}?roll=52&cube=1"
+    assert "games each" not in read(client, f"/position/{where}").text
+    rows = client.get(f"/choices/{POSITION}.json?roll=52&cube=1&trials=108").json()
+    assert {row["trials"] for row in rows} == {108}
+    text = read(client, f"/position/{where}").text
+    assert "108 games each" in text
+    assert f"{rows[0]['value']:+.4f} ± {rows[0]['standard_error']:.4f}".replace("-", "−") in text
+    assert "108" in read(client, f"/choices/{where}").text
+    first, *_ = client.get(f"/choices-stream/{where}").text.split("\n\n")
+    assert json.loads(first.removeprefix("data: "))["rows"] == rows
+
+
+def test_stream_of_choices_begins_with_few_games(client: TestClient) -> None:
+    """The first estimate is of 36 games of the best play; the last has all games of every play."""
+    events = [event for event in client.get(f"/choices-stream/{POSITION}?roll=61").text.split("\n\n") if event]
+    assert events[-1] == "event: done\ndata: {}"
+    found = [json.loads(event.removeprefix("data: "))["rows"] for event in events[:-1]]
+    assert [(row["trials"], row["standard_error"]) for row in found[0]] == [(36, None)]
+    assert {row["trials"] for row in found[-1]} == {3 * ROUND}
+    assert all(row["standard_error"] is not None for row in found[-1])
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("roll=71", "expected two dice"),
+        ("roll=21&trials=1332", "expected at most 1,296 trials on this site"),
+        ("roll=21&trials=37", "expected a multiple of 36 trials, at least 72, got 37"),
+        ("roll=21&jacoby=1&beavers=1", "expected rollouts without beavers"),
+    ],
+)
+def test_invalid_choices_are_refused(client: TestClient, query: str, message: str) -> None:
+    assert message in read(client, f"/choices/{POSITION}?{query}", 400).text
+    assert message in client.get(f"/choices/{POSITION}.json?{query}").json()["error"]
+
+
+def test_rollout_of_the_page_is_kept(client: TestClient) -> None:
+    """The page begins with the static evaluation; after a stream it has its last estimate."""
+    short = position_id([1, 1, 1], [1, 2])
+    evaluation = client.get(f"/position/{short}.json").json()["eval"][0]
+    text = read(client, f"/rollout/{short}").text
+    assert "0 games by" in text
+    assert f"{evaluation['cubeless_equity']:+.4f}".replace("-", "−") in text
+    events = client.get(f"/rollout-stream/{short}").text.split("\n\n")
+    assert f"{3 * ROUND} games by" in read(client, f"/rollout/{short}").text
+    again = client.get(f"/rollout-stream/{short}").text.split("\n\n")
+    assert again == events[-3:]

@@ -497,9 +497,9 @@ def rolled(player: object, settings: RolloutSettings = FIVE_TURNS) -> Rolled:
 
 def rolled_out(blocks: int, settings: RolloutSettings = FIVE_TURNS, player: object = None) -> RolloutResult:
     """A rollout by a player, or by the kernel without one."""
-    through = (lambda _: rolled(player, settings)) if player else (lambda kernel: kernel)
+    wrap = (lambda _: rolled(player, settings)) if player else (lambda kernel: kernel)
     boards, chooser = game_boards(settings), random_player(0).chooser
-    return roll_out(boards, chooser, blocks * BLOCK, 7, settings, items=ITEMS, through=through)
+    return roll_out(boards, chooser, blocks * BLOCK, 7, settings, items=ITEMS, wrap=wrap)
 
 
 @pytest.mark.parametrize("settings", [FIVE_TURNS, TO_THE_END, FIVE_TURNS._replace(with_luck=False, likely=0)])
@@ -530,10 +530,10 @@ def test_luck_of_another_player_averages_to_zero() -> None:
     boards, results = game_boards(settings), []
     for each_settings in (settings, settings._replace(with_luck=False)):
 
-        def through(_: Rolled, settings: RolloutSettings = each_settings) -> Rolled:
+        def wrap(_: Rolled, settings: RolloutSettings = each_settings) -> Rolled:
             return rolled_by(PubEval(), boards, chooser, 7, settings, ITEMS)
 
-        results.append(roll_out(boards, chooser, 36 * BLOCK, 7, each_settings, items=ITEMS, through=through))
+        results.append(roll_out(boards, chooser, 36 * BLOCK, 7, each_settings, items=ITEMS, wrap=wrap))
     found, plain = results
     assert found.plain_standard_errors == pytest.approx(plain.equity_standard_errors)
     errors = np.hypot(found.equity_standard_errors, plain.equity_standard_errors)

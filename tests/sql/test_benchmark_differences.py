@@ -127,12 +127,10 @@ def test_differences_match_the_reference(connection: duckdb.DuckDBPyConnection, 
         assert row["difference"] == pytest.approx(expected.difference, abs=1e-9)
         assert row["standard_error"] == pytest.approx(expected.standard_error)
         assert expected.rollout_standard_error < row["rollout_standard_error"] < 2 * expected.rollout_standard_error
-        assert (row["ply"], row["player_version"], row["other_ply"], row["other_version"]) == (
-            1,
-            f"{player}1",
-            1,
-            f"{other}1",
-        )
+        assert row["ply"] == 1
+        assert row["player_version"] == f"{player}1"
+        assert row["other_ply"] == 1
+        assert row["other_version"] == f"{other}1"
         assert (row["benchmark"], row["benchmark_version"]) == (f"rollout_decisions/{SET}", "r1")
 
 

@@ -19,9 +19,9 @@ from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, FlatArray, Recheck, sample_text
 from bgdata.store.executors import Cluster, InProcess
-from bgdata.store.handed import HandedVersion, Settings
-from bgdata.store.shards import WayBack, Work, compute_shards, ranges
+from bgdata.store.shards import ShardReturn, Work, compute_shards, ranges
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import NeededVersion, Settings
 from tests.store.toy import Count, Squares
 
 
@@ -87,8 +87,8 @@ class PartedSquares(Squares):
 class Elsewhere(Cluster):
     """A cluster in this process, which pickles its tasks like another machine."""
 
-    def __init__(self, through: str = "") -> None:
-        super().__init__(InProcess(), through)
+    def __init__(self, store: str = "") -> None:
+        super().__init__(InProcess(), store)
 
     def submit(self, function: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
         return super().submit(*pickle.loads(pickle.dumps((function, *given))), **named)
@@ -96,17 +96,17 @@ class Elsewhere(Cluster):
 
 def hide_from_workers(monkeypatch: pytest.MonkeyPatch, folder: Path, cache: Path) -> None:
     """Make workers find no version in a folder, and unable to write into it; they fetch into another folder."""
-    is_in = HandedVersion.is_in
+    is_in = NeededVersion.is_in
     monkeypatch.setattr(
-        HandedVersion, "is_in", lambda self, place: not place.is_relative_to(folder) and is_in(self, place)
+        NeededVersion, "is_in", lambda self, place: not place.is_relative_to(folder) and is_in(self, place)
     )
-    monkeypatch.setattr(WayBack, "_is_seen", lambda _: False)
-    for module in ("handed", "through"):
+    monkeypatch.setattr(ShardReturn, "_is_seen", lambda _: False)
+    for module in ("worker_inputs", "exchange"):
         monkeypatch.setattr(f"bgdata.store.{module}.cache_folder", lambda: cache)
 
 
 def doubles(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Twice the squares of a range, from their handed version; a file records the worker. With BGDATA_TEST_SLOW the
+    """Twice the squares of a range, from the version sent; a file records the worker. With BGDATA_TEST_SLOW the
     call takes this many seconds."""
     time.sleep(float(os.environ.get("BGDATA_TEST_SLOW", "0.1")))
     with Path(str(settings["log"])).open("a") as log:

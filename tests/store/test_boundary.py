@@ -13,7 +13,7 @@ import pytest
 
 from bgdata.errors import BgdataError, QueryError
 from bgdata.store.catalog import connect, write_catalog
-from bgdata.store.locked_sql import QueryLimits, reading_query
+from bgdata.store.locked_sql import QueryLimits, read_only_query
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify, verify_files
@@ -147,7 +147,7 @@ def test_queries_outside_tables_are_refused(toys: Warehouse, sql: str) -> None:
     table = toys.build("squares", TEN)
     before = table.parquet.read_bytes()
     table.parquet.chmod(0o644)
-    text = reading_query(sql.format(root=toys.root.resolve(), parquet=table.parquet.resolve()))
+    text = read_only_query(sql.format(root=toys.root.resolve(), parquet=table.parquet.resolve()))
     with connect(toys, limits=QueryLimits(10)) as connection, pytest.raises(duckdb.Error):
         connection.sql(text).fetchall()
     assert table.parquet.read_bytes() == before
@@ -175,7 +175,7 @@ def test_queries_outside_tables_are_refused(toys: Warehouse, sql: str) -> None:
 )
 def test_writing_statements_are_refused(sql: str) -> None:
     with pytest.raises(QueryError, match=r"expected a query that only reads, got .*; try: --allow-files"):
-        reading_query(sql)
+        read_only_query(sql)
 
 
 @each(
@@ -190,7 +190,7 @@ def test_writing_statements_are_refused(sql: str) -> None:
 )
 def test_invalid_sql_is_refused(sql: str, message: str) -> None:
     with pytest.raises(QueryError, match=f"expected {message}"):
-        reading_query(sql)
+        read_only_query(sql)
 
 
 @each(
@@ -211,15 +211,17 @@ def test_queries_run_under_lock(toys: Warehouse, sql: str, rows: list[tuple[obje
     """Queries with our functions in Python do so too."""
     toys.build("squares", TEN)
     with connect(toys, limits=QueryLimits(60)) as connection:
-        assert [tuple(row) for row in connection.sql(reading_query(sql)).fetchall()] == rows
+        assert [tuple(row) for row in connection.sql(read_only_query(sql)).fetchall()] == rows
 
 
 def test_order_is_kept_under_lock(toys: Warehouse) -> None:
     toys.build("squares", Count(100))
     with connect(toys, limits=QueryLimits(60)) as connection:
         for sql in ("describe squares", "show tables", "summarize squares", "explain select 1"):
-            assert connection.sql(reading_query(sql)).fetchall(), sql
-        found = connection.sql(reading_query("select number from squares order by number % 7, number desc")).fetchall()
+            assert connection.sql(read_only_query(sql)).fetchall(), sql
+        found = connection.sql(
+            read_only_query("select number from squares order by number % 7, number desc")
+        ).fetchall()
     assert [number for (number,) in found] == sorted(range(100), key=lambda number: (number % 7, -number))
 
 

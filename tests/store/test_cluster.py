@@ -18,10 +18,10 @@ import pytest
 from bgdata.errors import MissingTableError, StorageError, UsageError, WorkerError
 from bgdata.store import shards
 from bgdata.store.executors import Cluster, InProcess, open_executor
-from bgdata.store.handed import hand_on
 from bgdata.store.job import Job
 from bgdata.store.shards import Work, compute_shards, ranges
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import worker_inputs
 from tests.store.sharing import Elsewhere, hide_from_workers, work
 from tests.store.toy import Count, Notes, toy_warehouse
 
@@ -105,7 +105,7 @@ def squares(root: Path) -> Table:
 
 
 def doubled(table: Table, log: Path) -> Work:
-    return Work("tests.store.sharing:doubles", {"log": str(log)}, handed=hand_on({"squares": table}))
+    return Work("tests.store.sharing:doubles", {"log": str(log)}, inputs=worker_inputs({"squares": table}))
 
 
 def computed(folder: Path, wanted: Work, executor: Any, notes: Notes | None = None) -> list[int]:
@@ -211,15 +211,15 @@ def test_unfetched_shards_are_taken_from_the_store(
 ) -> None:
     """A killed build resumes from shards left in the store; a damaged shard is computed again."""
     wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), tmp_path / "store"
-    receive = shards.WayBack.receive
+    receive = shards.ShardReturn.receive
 
-    def killed(back: shards.WayBack, name: str, data: bytes | None) -> Path:
+    def killed(back: shards.ShardReturn, name: str, data: bytes | None) -> Path:
         if name.startswith("000000004-"):
             raise KeyboardInterrupt
         return receive(back, name, data)
 
     with monkeypatch.context() as changed:
-        changed.setattr(shards.WayBack, "receive", killed)
+        changed.setattr(shards.ShardReturn, "receive", killed)
         with pytest.raises(KeyboardInterrupt):
             computed(elsewhere / "one", wanted, Elsewhere(str(store)))
     (left,) = store.glob("shards/*/*")
@@ -234,8 +234,8 @@ def test_unfetched_shards_are_taken_from_the_store(
 
 def test_changed_shard_is_refused(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = Work("tests.store.sharing:squares", {})
-    send = shards.WayBack.send
-    monkeypatch.setattr(shards.WayBack, "send", lambda *given: (send(*given) or b"")[:-1])
+    send = shards.ShardReturn.send
+    monkeypatch.setattr(shards.ShardReturn, "send", lambda *given: (send(*given) or b"")[:-1])
     with pytest.raises(OSError, match=r"expected the shard \S+ from a worker as it was written, found it changed"):
         computed(elsewhere / "one", wanted, Elsewhere())
 
@@ -250,7 +250,7 @@ def test_full_disk_of_a_worker_is_reported(elsewhere: Path, tmp_path: Path, monk
     def full(*_: object) -> None:
         raise StorageError("cannot write x: the disk is full")
 
-    monkeypatch.setattr("bgdata.store.through.fetch_file", full)
+    monkeypatch.setattr("bgdata.store.exchange.fetch_file", full)
     wanted = doubled(squares(elsewhere / "warehouse"), tmp_path / "log")
     with pytest.raises(WorkerError, match=r"^cannot write x: the disk is full; on "):
         computed(elsewhere / "one", wanted, Elsewhere(str(tmp_path / "store")))
@@ -262,7 +262,7 @@ def test_missing_versions_on_workers_are_refused(elsewhere: Path, tmp_path: Path
     with pytest.raises(WorkerError, match=r"found no such version; try: .* --through ADDRESS"):
         computed(elsewhere / "one", wanted, Elsewhere())
     with pytest.raises(MissingTableError):
-        wanted.handed.versions["squares"].locate("")
+        wanted.inputs.versions["squares"].locate("")
 
 
 class Refusing(InProcess):

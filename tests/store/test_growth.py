@@ -18,7 +18,7 @@ from bgdata.process import cache_folder
 from bgdata.store import build, catalog, catalog_views, survey, table
 from bgdata.store.catalog import is_stale, write_catalog
 from bgdata.store.housekeeping import remove
-from bgdata.store.locked_sql import QueryLimits, reading_query
+from bgdata.store.locked_sql import QueryLimits, read_only_query
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify_files
 from bgdata.warehouse import Warehouse
@@ -68,7 +68,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def ask(warehouse: Warehouse, sql: str) -> Any:
     """The first value of a query, as `bgdata query` asks it."""
     with warehouse.connect(limits=LIMITS, for_query=sql) as connection:
-        row = connection.execute(reading_query(sql)).fetchone()
+        row = connection.execute(read_only_query(sql)).fetchone()
         return row[0] if row else None
 
 
@@ -92,7 +92,10 @@ def test_query_compares_only_named_variants(many: Warehouse, counted: Counter[st
     assert ask(many, "select count(*) from square_sums") == 0
     assert counted["looked at"] == 0
     assert ask(many, "select max(square) from squares") == 13**2
-    assert (counted["looked at"], counted["read"], counted["manifests"], counted["views"]) == (5, 0, 0, 0)
+    assert counted["looked at"] == 5
+    assert counted["read"] == 0
+    assert counted["manifests"] == 0
+    assert counted["views"] == 0
     assert many.catalog.stat().st_mtime_ns == written
 
 
@@ -177,7 +180,7 @@ def answer_of(warehouse: Warehouse, *, mend: bool) -> object:
     sql = "select list((variant, square) order by variant, square) from squares"
     with warehouse.connect(limits=LIMITS, mend=mend, for_query=sql) as connection:
         try:
-            return connection.execute(reading_query(sql)).fetchall()
+            return connection.execute(read_only_query(sql)).fetchall()
         except duckdb.Error as error:
             return str(error).splitlines()[0]
 

@@ -229,7 +229,10 @@ def test_parted_arrays_index_like_joined_ones(sizes: list[int], data: st.DataObj
     parts = [np.arange(3 * (end - size), 3 * end).reshape(size, 3) for end, size in zip(ends, sizes, strict=True)]
     joined, found = np.concatenate(parts), PartedArray(parts)
     total = len(joined)
-    assert (found.shape, found.dtype, len(found), found.ndim) == (joined.shape, joined.dtype, total, 2)
+    assert found.shape == joined.shape
+    assert found.dtype == joined.dtype
+    assert len(found) == total
+    assert found.ndim == 2
     place = st.integers(-total, total - 1)
     places = data.draw(st.lists(place, max_size=8))
     key = data.draw(

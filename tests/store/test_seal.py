@@ -16,7 +16,7 @@ from bgdata.kinds import SQL
 from bgdata.process import cache_folder
 from bgdata.store import build, catalog, survey
 from bgdata.store.catalog import is_stale, write_catalog
-from bgdata.store.locked_sql import QueryLimits, reading_query
+from bgdata.store.locked_sql import QueryLimits, read_only_query
 from bgdata.store.registry import Kinds
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -67,7 +67,7 @@ def declared(declare: Make) -> Warehouse:
 def ask(warehouse: Warehouse, sql: str, **options: Any) -> Any:
     """The first value of a query, as `bgdata query` asks it."""
     with warehouse.connect(limits=LIMITS, **options) as connection:
-        row = connection.execute(reading_query(sql)).fetchone()
+        row = connection.execute(read_only_query(sql)).fetchone()
         return row[0] if row else None
 
 
@@ -184,7 +184,7 @@ def answers(warehouse: Warehouse, *, mend: bool) -> list[Any]:
             "select count(*) from square_sums",
         ):
             try:
-                found.append(connection.execute(reading_query(sql)).fetchall())
+                found.append(connection.execute(read_only_query(sql)).fetchall())
             except duckdb.Error as error:
                 found.append(str(error).splitlines()[0])
     return found

@@ -17,14 +17,14 @@ import pytest
 from bgdata.errors import CheckFailedError, StorageError
 from bgdata.store.arrays import ArrayWriter, save_array
 from bgdata.store.storage import (
+    checksum_bytes,
     hold_lock,
     is_locked,
-    parse_sums,
+    parse_checksums,
     publish,
     remove_folder,
     sha256_file,
     storage_errors,
-    sums_bytes,
     write_file,
 )
 from tests.store import processes
@@ -225,8 +225,8 @@ def test_lock_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
 
 def test_sha256_lines_round_trip_and_invalid_ones_are_refused() -> None:
     sums = {"b c.txt": "0" * 64, "a.txt": "f" * 64}
-    assert parse_sums(sums_bytes(sums)) == sorted(sums.items())
-    assert parse_sums(b"") == []
+    assert parse_checksums(checksum_bytes(sums)) == sorted(sums.items())
+    assert parse_checksums(b"") == []
     for line in (b"a.txt", b"0" * 63 + b"  a", b"0" * 64 + b" a", b"0" * 64 + b"  ", b"\xff"):
         with pytest.raises(ValueError, match=re.escape(line.decode(errors="replace"))):
-            parse_sums(sums_bytes(sums) + line + b"\n")
+            parse_checksums(checksum_bytes(sums) + line + b"\n")

@@ -164,7 +164,8 @@ def test_new_networks_are_small_and_random() -> None:
     ]
     for which, (first, *later) in enumerate(sizes):
         layers = unpacked(networks, which)
-        assert (len(layers.first), [len(row) for row in layers.biases]) == (first, later)
+        assert len(layers.first) == first
+        assert [len(row) for row in layers.biases] == later
         assert not any(any(row) for row in layers.biases)
     shares = [(stream_bits(9, 0, item) >> 40) / 2**24 for item in range(len(networks.weights))]
     assert networks.weights.tolist() == pytest.approx([0.2 * share - 0.1 for share in shares], abs=1e-8)

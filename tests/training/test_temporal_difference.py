@@ -290,7 +290,7 @@ def test_bearoff_sample_is_random_and_exact(table: TwoSidedTable, sample: Bearof
 
 
 def test_bearoff_error_is_of_the_race_network(sample: BearoffSample) -> None:
-    """Without tables; 0 for a network that is always right."""
+    """The race network evaluates without tables. The error of a network that is always right is 0."""
     networks = random_networks(0)
     found = evaluations(networks, NO_TABLES, sample.boards)
     assert set(found.sources.tolist()) == {AnswerSource.RACE_NETWORK}

@@ -83,7 +83,7 @@ def test_missing_inputs_are_not_learned() -> None:
 
 
 def test_training_does_not_depend_on_threads_and_batches() -> None:
-    """All games at once, or in two parts."""
+    """Games are played all at once, or in two parts."""
     whole, totals = trained(6)
     with threads(1):
         alone, _ = trained(6)

@@ -229,7 +229,7 @@ def test_different_digests_are_reported(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.prefect
 def test_flow_continues_what_the_command_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The flow makes the same versions, does not run finished parts again, and tells differences."""
+    """The command has finished the part `games`, so the flow runs only `table`."""
     path, made = plan_of(tmp_path), tmp_path / "made"
     monkeypatch.setattr(plans, "PLAN", path)
     assert run(made, "rebuild", "--from-nothing", "--part", "games").exit_code == 0
@@ -240,12 +240,14 @@ def test_flow_continues_what_the_command_began(tmp_path: Path, monkeypatch: pyte
     assert games.strip() == f"selfplay/{'/'.join(before[0].parts[-2:])}"
     assert table.startswith("bearoff_gammon/2x15/")
     assert before[0] in [table.folder for table in bgdata.open_warehouse(made).versions()]
-    assert "selfplay" not in done.stderr  # it was not made again
-    other = run_flow("--warehouse", str(made), "--plan", str(path), "colour")
-    assert (other.returncode, other.stderr.splitlines()[-1]) == (
-        1,
-        "error: expected a part among games, table, sample, got 'colour'",
-    )
+    assert "selfplay" not in done.stderr
+
+
+@pytest.mark.prefect
+def test_unknown_part_of_a_flow_is_refused(tmp_path: Path) -> None:
+    done = run_flow("--warehouse", str(tmp_path / "made"), "--plan", str(plan_of(tmp_path)), "colour")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "error: expected a part among games, table, sample, got 'colour'"
 
 
 def run_flow(*words: str) -> subprocess.CompletedProcess[str]:

@@ -109,32 +109,43 @@ def succeeds_at(address: str, *words: str) -> str:
     return result.stdout
 
 
-def test_a_large_table_is_probed_by_rows(root: Path, address: str, read: dict[str, int]) -> None:
-    near, far = bgdata.open_two_sided(root, 4, 5), bgdata.open_two_sided(address, 4, 5)
-    assert isinstance(far, RemoteTwoSidedTable)
-    row_bytes, whole = near.stored[0].nbytes, near.stored.nbytes
-    hashes = (near.table.folder / f"{ROW_HASHES}.npy").stat().st_size
+def test_opening_a_large_table_reads_headers_and_row_hashes(root: Path, address: str, read: dict[str, int]) -> None:
+    local, remote_table = bgdata.open_two_sided(root, 4, 5), bgdata.open_two_sided(address, 4, 5)
+    assert isinstance(remote_table, RemoteTwoSidedTable)
+    assert repr(remote_table).startswith("RemoteTwoSidedTable(bearoff_two_sided/4x5/")
     assert read == {
-        "current": 12, "manifest.json": (near.table.folder / "manifest.json").stat().st_size,
-        f"{ROW_HASHES}.npy": hashes, "equities.npy": remote.HEADER_BYTES,
-    }  # fmt: skip
+        "current": 12,
+        "manifest.json": (local.table.folder / "manifest.json").stat().st_size,
+        f"{ROW_HASHES}.npy": (local.table.folder / f"{ROW_HASHES}.npy").stat().st_size,
+        "equities.npy": remote.HEADER_BYTES,
+    }
+
+
+def test_large_table_is_probed_by_rows(root: Path, address: str, read: dict[str, int]) -> None:
+    local, remote_table = bgdata.open_two_sided(root, 4, 5), bgdata.open_two_sided(address, 4, 5)
+    row_bytes = local.stored[0].nbytes
+    assert row_bytes * 100 < local.stored.nbytes
     read.clear()
-    assert far.probe(33, 7) == near.probe(33, 7)
-    assert far.probe(33, 9) == near.probe(33, 9)
-    assert (far.probe_many([3, 9, 3], [1, 2, 3]) == near.probe_many([3, 9, 3], [1, 2, 3])).all()
-    assert read == {"equities.npy": 3 * row_bytes}
-    assert row_bytes * 100 < whole
-    again = bgdata.open_two_sided(address, 4, 5)
+    assert remote_table.probe(33, 7) == local.probe(33, 7)
+    assert remote_table.probe(33, 9) == local.probe(33, 9)
+    assert (remote_table.probe_many([3, 9, 3], [1, 2, 3]) == local.probe_many([3, 9, 3], [1, 2, 3])).all()
+    assert read == {"equities.npy": 3 * row_bytes}  # rows 33, 3 and 9, once each
+
+
+def test_rows_are_kept_on_disk_and_checked(root: Path, address: str, read: dict[str, int]) -> None:
+    expected = bgdata.open_two_sided(root, 4, 5).probe(33, 9)
+    first = bgdata.open_two_sided(address, 4, 5)
+    assert first.probe(33, 9) == expected
+    second = bgdata.open_two_sided(address, 4, 5)
     read.clear()
-    assert again.probe(33, 9) == near.probe(33, 9)
-    assert read == {}, "rows are kept by the user, too"
-    (path,) = again.table.folder.glob("equities.rows/*33")
+    assert second.probe(33, 9) == expected
+    assert read == {}
+    (path,) = first.table.folder.glob("equities.rows/*33")
     path.write_bytes(b"damaged")
     third = bgdata.open_two_sided(address, 4, 5)
     read.clear()
-    assert third.probe(33, 9) == near.probe(33, 9)
-    assert read == {"equities.npy": row_bytes}
-    assert repr(far).startswith("RemoteTwoSidedTable(bearoff_two_sided/4x5/")
+    assert third.probe(33, 9) == expected
+    assert set(read) == {"equities.npy"}
 
 
 def test_commands_read_rows_of_a_large_table(address: str, read: dict[str, int], root: Path) -> None:
@@ -148,7 +159,7 @@ def test_commands_read_rows_of_a_large_table(address: str, read: dict[str, int],
     assert "table.parquet" not in read
 
 
-def test_a_damaged_row_is_named(address: str) -> None:
+def test_damaged_row_is_named(address: str) -> None:
     far = bgdata.open_two_sided(address, 4, 5)
     place = open_place(address)
     assert isinstance(place, Store)
@@ -165,7 +176,7 @@ def test_a_damaged_row_is_named(address: str) -> None:
         far.probe(last, 1)
 
 
-def test_a_large_table_is_not_fetched_whole(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_table_is_not_fetched_whole(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "LARGE", 1000)
     result = run_at(address, "eval", POSITION)
     assert error_of(result, 1).startswith("expected bearoff_two_sided/4x5/")

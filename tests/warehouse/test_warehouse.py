@@ -13,10 +13,13 @@ from bgdata.game.position import Position
 from bgdata.warehouse.rows import BOARDS, GROUP_PIPS, pip_spread
 
 
-def test_sums_are_reproducible_and_missing_tables_raise(small_root: Path) -> None:
+def test_queries_run_on_one_thread_with_parameters(small_root: Path) -> None:
     """With several threads the last digits of a sum vary."""
     query = "select current_setting('threads') as threads, $player as player"
     assert bgdata.open_warehouse(small_root).rows(query, {"player": "pubeval"}) == [{"threads": 1, "player": "pubeval"}]
+
+
+def test_query_of_a_missing_table_raises(small_root: Path) -> None:
     with pytest.raises(QueryError, match=r"^expected tables that can be read, got Catalog Error: .*nothing"):
         bgdata.open_warehouse(small_root).rows("from nothing_of_that_name")
 

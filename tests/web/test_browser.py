@@ -28,6 +28,7 @@ PAGES = (
     "/", "/table", "/table/bearoff_two_sided", "/table/bearoff_two_sided/3x3", "/table/selfplay_labels", "/claims",
     f"/position/{START}", f"/position/{START}?roll=31&away=2-4&met=published-12", f"/position/{POSITION}",
     f"/where/{START}", f"/probe/{POSITION}", f"/cube-map/{START}?met=published-12&length=4", f"/rollout/{POSITION}",
+    f"/choices/{POSITION}?roll=21", f"/choices/{POSITION}",
     "/match-equity", "/match-equity?met=published-12&away=3-5", "/openings?objective=double-match-point", "/players",
     "/race", "/race?by=equal", f"/position/{START}?setup=1",
     "/sql?q=select position_id, equity from opening_book limit 3", "/game/selfplay/pubeval-20-seed-3",
@@ -84,15 +85,26 @@ def place_of(page: Page, x: int, y: int) -> tuple[float, float]:
     return box["x"] + x * box["width"] / 660, box["y"] + y * box["height"] / 548
 
 
+PLACES = {  # places in the board's picture
+    "24": (576, 80), "23": (536, 80), "1": (576, 470), "2": (536, 470), "6": (376, 470), "bar": (332, 230),
+    "own off": (628, 450), "own cube": (34, 470), "die": (450, 274), "own score": (300, 540),
+    "6 of the opponent": (376, 80),
+}  # fmt: skip
+
+
+def drag_checker(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Move a checker with the mouse, between screen coordinates."""
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*end, steps=4)
+    page.mouse.up()
+
+
 def test_dragging_a_checker_changes_the_address(opened: Opener, host: str) -> None:
-    """A checker dropped beside the board stays; checkers on the bar can be dragged too."""
     page = opened(f"/position/{START}")
     page.get_by_text("Set up a position").click()
     page.locator("#board").scroll_into_view_if_needed()
-    page.mouse.move(*place_of(page, 356 + 5 * 40 + 20, 80))
-    page.mouse.down()
-    page.mouse.move(*place_of(page, 356 + 4 * 40 + 20, 80), steps=4)
-    page.mouse.up()
+    drag_checker(page, place_of(page, *PLACES["24"]), place_of(page, *PLACES["23"]))
     board = list(Position(START).board)
     board[24], board[23] = board[24] - 1, board[23] + 1
     page.wait_for_url(f"{host}/position/{Position(board).id}*")
@@ -100,13 +112,14 @@ def test_dragging_a_checker_changes_the_address(opened: Opener, host: str) -> No
     page.get_by_role("button", name="Take back").click()
     wait_for_address(page, f"{host}/position/{START}")
     assert page.get_by_role("button", name="Take back").is_hidden()
+
+
+def test_checker_dropped_beside_the_board_stays(opened: Opener, host: str) -> None:
     page = opened(f"/position/{START}")
     page.get_by_text("Set up a position").click()
-    for target in ((700, 300), place_of(page, 576, 80)):
-        page.mouse.move(*place_of(page, 376, 470))
-        page.mouse.down()
-        page.mouse.move(*target)
-        page.mouse.up()
+    beside_the_board = (700, 300)
+    drag_checker(page, place_of(page, *PLACES["6"]), beside_the_board)
+    drag_checker(page, place_of(page, *PLACES["6"]), place_of(page, *PLACES["24"]))  # the only move that counts
     board = list(Position(START).board)
     board[6], board[24] = board[6] - 1, board[24] + 1
     wait_for_address(page, f"{host}/position/{Position(board).id}")
@@ -115,12 +128,6 @@ def test_dragging_a_checker_changes_the_address(opened: Opener, host: str) -> No
 def wait_for_address(page: Page, address: str) -> None:
     """Wait until the page is at this address, with any query and fragment."""
     page.wait_for_url(lambda url: url.partition("?")[0].partition("#")[0] == address)
-
-
-PLACES = {  # places in the board's picture
-    "24": (576, 80), "1": (576, 470), "2": (536, 470), "6": (376, 470), "bar": (332, 230), "own off": (628, 450),
-    "own cube": (34, 470), "die": (450, 274), "own score": (300, 540), "6 of the opponent": (376, 80),
-}  # fmt: skip
 
 
 def tap_places(page: Page, host: str, *places: str) -> tuple[Position, dict[str, str]]:
@@ -175,19 +182,43 @@ def test_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
     page.wait_for_url("**roll=11&cube=4&owner=on_roll**")
 
 
-def test_copying_completion_and_rollouts(opened: Opener) -> None:
-    """Copying a notation is confirmed, SQL names are completed, and a rollout continues to its last game."""
+def test_copying_a_notation_is_confirmed(opened: Opener) -> None:
     page = opened(f"/position/{START}", permissions=["clipboard-read", "clipboard-write"])
     page.locator(".names code", has_text=START).first.click()
     page.locator(".copied", has_text="copied").wait_for()
     assert START in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_sql_names_are_completed(opened: Opener) -> None:
     page = opened("/sql")
     box = page.locator("textarea")
     box.press_sequentially("from bearoff_two")
     box.press("Tab")
     assert box.input_value() == "from bearoff_two_sided"
+
+
+def test_rollout_continues_to_its_last_game(opened: Opener) -> None:
     page = opened(f"/rollout/{POSITION}")
     page.wait_for_function("() => document.querySelector('[data-count]').textContent == '360'")
+
+
+def test_rollout_of_plays_is_stopped_and_kept(opened: Opener) -> None:
+    """A click begins it, another stops it. It is still there after a reload, and continues unless it was stopped."""
+    page = opened(f"/position/{POSITION}?roll=31&cube=1")
+    assert page.locator(".plays .rolled").first.is_hidden()
+    page.get_by_role("button", name="Roll out", exact=True).click()
+    page.wait_for_function("() => document.querySelector('.plays [data-value]').textContent.includes('±')")
+    page.get_by_role("button", name="Stop").or_(page.get_by_role("button", name="Go on rolling out")).click()
+    kept = page.locator(".plays [data-value]").first
+    assert "±" in kept.inner_text()
+    page.reload()
+    assert "±" in kept.inner_text()
+    assert "games each" in page.locator("[data-rollout]").inner_text()
+    page = opened(f"/position/{POSITION}?cube=1")
+    page.get_by_role("button", name="Roll out", exact=True).click()
+    page.locator(".cubes [data-value]").first.wait_for()
+    page.reload()
+    page.wait_for_function("() => document.querySelector('[data-rollout]').textContent.includes('360 games each')")
 
 
 def test_play_shows_arrows_and_links_to_the_next_position(opened: Opener, host: str) -> None:
@@ -226,7 +257,7 @@ def test_dragged_checker_follows_the_pointer(opened: Opener) -> None:
 
 
 def test_position_is_set_up_by_keys_alone(opened: Opener, host: str) -> None:
-    """From the editor to a bearoff with a roll and a play, without a pointer."""
+    """The test goes from the editor to a bearoff with a roll and a play."""
     page = opened(f"/position/{START}")
     press = page.keyboard.press
     while page.evaluate("document.activeElement.tagName") != "SUMMARY":

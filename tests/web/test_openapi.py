@@ -26,6 +26,7 @@ TABLE = "/table/bearoff_two_sided/3x3"
 OVER = position_id([0, 2], []).replace("/", "%2F")
 EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
     "/.json": ("/.json",),
+    "/search.json": ("/search.json?q=start", "/search.json?q=31", "/search.json?q=bearoff", "/search.json"),
     "/position/{text}.json": (
         f"/position/{START}.json",
         f"/position/4HPwATDgc/ABMA.json?roll=31&ply=1&plays=60&{MET}&away=3-5",
@@ -41,6 +42,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
     "/probe/{text}.json": (f"/probe/{POSITION}.json",),
     "/cube-map/{text}.json": (f"/cube-map/{START}.json?length=4&{MET}",),
     "/rollout/{text}.json": (f"/rollout/{START}.json?trials=72",),
+    "/choices/{text}.json": (
+        f"/choices/{POSITION}.json?roll=21&trials=72",
+        f"/choices/{POSITION}.json?{MET}&away=3-5",
+        f"/choices/{POSITION}.json?cube=2&owner=on_roll&jacoby=1",
+        f"/choices/{POSITION}.json?away=1-4&crawford=1&{MET}",
+    ),
     "/table.json": ("/table.json",),
     "/table/{kind}.json": ("/table/claims.json",),
     "/table/{kind}/{variant}.json": (f"{TABLE}.json", "/table/scores/{scores}.json", f"/table{GAMES[5:]}.json"),
@@ -65,10 +72,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
     "/openapi.json": ("/openapi.json",),
 }
 WITHOUT_JSON = {
-    "/search": "/search.json?q=start",
     "/position": "/position.json?q=start",
     "/board/{text:path}": f"/board/{START}.json",
-    "/rollout-stream/{text:path}": f"/rollout-stream/{START}.json",
+    "/rollout-stream/{text:path}": f"/rollout-stream/{POSITION}.json",
+    "/choices-stream/{text:path}": f"/choices-stream/{POSITION}.json?roll=21",
 }
 PARAMETERS = {"name": str, "in": str, "required": bool, "description": str, "schema": dict}
 

@@ -13,6 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import AsyncMock, Mock
@@ -23,6 +24,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import bgdata
+from bgdata.game.position import Position
 from bgdata.store.dataset import ImportedDataset
 from bgdata.web import app as web_app
 from bgdata.web import connections
@@ -101,7 +103,8 @@ def test_requests_by_other_sites_are_refused(client: TestClient) -> None:
 def test_invalid_requests_are_refused(client: TestClient) -> None:
     for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
         answer = client.request(method, "/table")
-        assert (answer.status_code, "expected GET or HEAD" in answer.text) == (405, True)
+        assert answer.status_code == 405
+        assert "expected GET or HEAD" in answer.text
     assert client.request("GET", "/", content=b"x").status_code == 413
     assert client.get("/search?q=" + "x" * 9000).status_code == 414
     assert client.get("/", headers={"host": "evil.example"}).status_code == 421
@@ -170,11 +173,95 @@ def search_target(client: TestClient, text: str) -> str:
     return answer.headers["location"]
 
 
-@each("text", ["no such thing", "<script>", "A99", "bearoff_two", "\x00", "é" * 100])
-def test_search_without_a_match_is_refused(client: TestClient, text: str) -> None:
+@each("text", ["no such thing", "<script>", "A99", "//evil.example/elsewhere", "\x00", "é" * 100, '"><b>'])
+def test_search_without_a_match_keeps_what_was_typed(client: TestClient, text: str) -> None:
     answer = client.get("/search", params={"q": text})
-    assert (answer.status_code, "<script>" in answer.text) == (400, False)
+    assert answer.status_code == 400
+    assert "<script>" not in answer.text
+    assert "<b>" not in answer.text
     assert "expected a position in any notation, a table such as bearoff_two_sided/6x9" in answer.text
+    assert f'value="{escape(text)}"' in answer.text.replace("&#34;", "&quot;")
+    assert "got" in client.get("/search.json", params={"q": text}).json()["error"]
+
+
+GNUBG_TEXT = """ GNU Backgammon  Position ID: 4HPwATDgc/ABMA
+                 Match ID   : cIkFAAAAAAAE
+ +13-14-15-16-17-18------19-20-21-22-23-24-+     O: gnubg"""
+XGID = "XGID=-b----E-C---eE---c-e----B-:0:0:1:31:0:0:0:0:10"
+
+
+@each(
+    ("text", "where"),
+    [
+        (f"look at {XGID}, please", f"/position/{XGID}"),
+        (GNUBG_TEXT, "/position/4HPwATDgc/ABMA:cIkFAAAAAAAE"),
+        (f"What about ({START})?", f"/position/{START}"),
+        (f"http://127.0.0.1:8000/position/{START}?roll=31&away=3-5", f"/position/{START}?roll=31&away=3-5"),
+        ("https://example.org/claims?name=A12", "/claims?name=A12"),
+        (f"/cube-map/{START}", f"/cube-map/{START}"),
+        ("//evil.example/position/start", "/position/start"),
+        ("1-3", ""),
+    ],
+)
+def test_search_finds_positions_in_texts_and_addresses(client: TestClient, text: str, where: str) -> None:
+    answer = client.get("/search", params={"q": text})
+    if where:
+        assert answer.status_code == 303
+        assert answer.headers["location"] == where
+        assert client.get(where).status_code == 200
+        assert [row["address"] for row in client.get("/search.json", params={"q": text}).json()] == [where]
+    else:
+        assert answer.status_code == 200
+
+
+def test_search_reads_opengammon_ids(client: TestClient) -> None:
+    """The side to move is offered both ways; the start is the same for both, with the cube turned."""
+    rows = client.get("/search.json", params={"q": "11ccccchhhjjjjj:66666888dddddoo:W1N:31"}).json()
+    assert [row["address"] for row in rows] == [
+        f"/position/{START}?roll=31&cube=2&owner={owner}" for owner in ("opponent", "on_roll")
+    ]
+    board, dice = list(Position(START).board), "52"
+    board[6], board[24], board[0] = 4, 3, 1
+    board[1] = -1
+    (row,) = client.get(
+        "/sql.json", params={"q": f"select ogid({board}, die1 := {dice[0]}, die2 := {dice[1]}) as id"}
+    ).json()
+    black, white = client.get("/search.json", params={"q": row["id"]}).json()
+    assert black["address"].startswith(f"/position/{Position(board).id}?roll=52")
+    assert white["address"].startswith(f"/position/{Position(board).flip().id}?roll=52")
+
+
+@each(
+    ("text", "expected"),
+    [
+        ("31", {f"/position/{START}?roll=31", "/openings?roll=31"}),
+        ("13", {f"/position/{START}?roll=31", "/openings?roll=31"}),
+        ("44", {f"/position/{START}?roll=44"}),
+        ("bearoff", {"/table/bearoff_two_sided", "/table/bearoff_one_sided"}),
+        ("Gammon", {"/table/bearoff_gammon"}),
+        ("claims", {"/table/claims"}),
+        ("pubev", {"/table/selfplay/pubeval-20-seed-3"}),
+        ("gnubg", {"/table/gnubg_benchmark"}),
+    ],
+)
+def test_search_offers_what_it_half_knows(client: TestClient, text: str, expected: set[str]) -> None:
+    rows = client.get("/search.json", params={"q": text}).json()
+    found = {row["address"] for row in rows}
+    assert expected <= found, found
+    answer = client.get("/search", params={"q": text})
+    if answer.status_code == 200:
+        assert set(read(client, f"/search?q={text}").links) >= found
+    for where in found:
+        assert client.get(where).status_code == 200, where
+
+
+def test_search_offers_players_and_claims_by_a_part_of_their_names(client: TestClient) -> None:
+    (player, *_) = {row["player_name"] for row in client.get("/players.json").json()["scores"]}
+    rows = client.get("/search.json", params={"q": player[1:].upper()}).json()
+    assert {"kind": "player", "name": player, "address": f"/players?player={quote(player)}"} in rows
+    claim = client.get("/claims.json").json()[0]
+    rows = client.get("/search.json", params={"q": claim["claim"][:-1].lower()}).json()
+    assert claim["claim"] in {row["name"].partition(":")[0] for row in rows if row["kind"] == "claim"}
 
 
 def test_empty_warehouse_has_pages(empty: TestClient) -> None:

@@ -41,7 +41,7 @@ class ErrorParameters(Parameters):
 P = TypeVar("P", bound=ErrorParameters)
 
 
-class CombinationError(Dataset[P]):
+class CombinationErrorTable(Dataset[P]):
     """Base of the kinds `bearoff_error` and `race_error`: the error of combining two one-sided tables."""
 
     combinations: ClassVar[tuple[str, ...]]
@@ -65,7 +65,7 @@ class CombinationError(Dataset[P]):
         }
 
 
-class BearoffError(CombinationError[ErrorParameters]):
+class BearoffErrorTable(CombinationErrorTable[ErrorParameters]):
     """Kind `bearoff_error`: the error of the combined equity. One row per ordered pair of non-empty layouts."""
 
     name = "bearoff_error"
@@ -109,4 +109,4 @@ class BearoffError(CombinationError[ErrorParameters]):
         return Estimate(rows=count**2, disk_bytes=count**2 * 15, memory_bytes=count**2 * 28 + 2**28)
 
 
-DATASET = BearoffError()
+DATASET = BearoffErrorTable()

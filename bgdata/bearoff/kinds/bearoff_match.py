@@ -119,7 +119,8 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
         self.inputs(parameters)
 
     def complete(self, parameters: MatchBearoffParameters, warehouse: Versions) -> MatchBearoffParameters:
-        """The parameters with `met_source` and `met_recipe` of the match equity table. Raises MissingTableError."""
+        """The parameters with `met_source` and `met_recipe` of the match equity table. Raises MissingTableError if it
+        is missing."""
         known = [MATCH_EQUITY.slug(each) for each in (*MATCH_EQUITY.defaults, MATCH_EQUITY.smallest)]
         if parameters.met_source or parameters.met in known:
             return parameters

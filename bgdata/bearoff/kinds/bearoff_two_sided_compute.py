@@ -31,11 +31,9 @@ ROUNDED_GROUP_ROWS = 491_520  # in Parquet; each group stores each distinct valu
 
 
 def error_bound(points: int, checkers: int) -> float:
-    """Largest error of a stored equity: the rounding of the recursion, and half a step of a 16-bit code.
-
-    The first part is an upper bound on the measured difference between the recursion in float32 and in float64, for all
-    sizes up to 6x9 that the tests solve. This bound grows with the length of the game.
-    """
+    """Largest error of a stored equity: the rounding of the recursion, and half a step of a 16-bit code. The first part
+    is an upper bound on the measured difference between the recursion in float32 and in float64, for all sizes up to
+    6x9 that the tests solve. This bound grows with the length of the game."""
     recursion = 1e-6 + 1e-8 * points * checkers
     return equity_limit(checkers) * (recursion + is_rounded(points, checkers) / 65535.0)
 
@@ -179,11 +177,8 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
 
 def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Array) -> None:
     """Recompute int64[n, 2] pairs (on roll, opponent) from the pairs that their plays lead to, and compare. Raises
-    CheckFailedError, which names the worst pair.
-
-    The bound is three times the error bound, because doubling counts an error of the table twice, and the row has an
-    error of its own.
-    """
+    CheckFailedError, which names the worst pair. The bound is three times the error bound, because doubling counts an
+    error of the table twice, and the row has an error of its own."""
     on_roll, opponent = pairs.T
     rolls = (on_roll[:, None] * ROLL_COUNT + np.arange(ROLL_COUNT)).ravel()
     counts = plays.start[rolls + 1] - plays.start[rolls]

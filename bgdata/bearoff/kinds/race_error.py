@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
-from bgdata.bearoff.kinds.bearoff_error import CombinationError, ErrorParameters
+from bgdata.bearoff.kinds.bearoff_error import CombinationErrorTable, ErrorParameters
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.store.dataset import Column, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
@@ -21,7 +21,7 @@ class RaceErrorParameters(ErrorParameters):
     later = ()
 
 
-class RaceError(CombinationError[RaceErrorParameters]):
+class RaceErrorTable(CombinationErrorTable[RaceErrorParameters]):
     """Kind `race_error`: the error of combining two one-sided tables, by groups of pairs. One row per group: all pairs,
     and groups by pips, checkers and wastage of both sides."""
 
@@ -77,4 +77,4 @@ class RaceError(CombinationError[RaceErrorParameters]):
         return Estimate(rows, 120 * rows, (1 << 29) + 2000 * layouts)
 
 
-DATASET = RaceError()
+DATASET = RaceErrorTable()

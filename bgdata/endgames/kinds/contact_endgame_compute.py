@@ -114,11 +114,8 @@ class Successors:
 
 def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> Array:
     """Recompute random pairs of a version from the positions that their legal plays lead to, and compare. Returns the
-    pairs int64[n, 2].
-
-    The bound allows for doubling, which counts an error of the table twice, and for the error of the row itself. Raises
-    CheckFailedError, which names the worst pair.
-    """
+    pairs int64[n, 2]. The bound allows for doubling, which counts an error of the table twice, and for the error of the
+    row itself. Raises CheckFailedError, which names the worst pair."""
     layouts, table = all_layouts(recheck.parameters.checkers), recheck.table
     equities, bound = table.array("equities"), 3 * ERROR_BOUND
     if recheck.rows < table.manifest.rows:

@@ -57,8 +57,9 @@ class HypergammonComputation(Computation[EndgameParameters]):
 
 
 def check_chances(recheck: Recheck[EndgameParameters], pairs: Array) -> None:
-    """Compare the chances of int64[n, 2] pairs with those after the best plays. Equally good plays may win more or
-    fewer gammons, so the chances must be between the lowest and highest of these. Raises CheckFailedError."""
+    """Compare the chances of int64[n, 2] pairs with the chances after their best plays. Equally good plays may win more
+    or fewer gammons, so the chances must be between the lowest and highest of these. Raises CheckFailedError if they
+    are not."""
     table, (on_roll, opponent) = recheck.table, pairs.T
     chances, equities = table.array("chances"), table.array("equities")
     followers = Successors(all_layouts(recheck.parameters.checkers), on_roll, opponent)

@@ -65,7 +65,7 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
         met = met_of_arrays(arrays, met_names(arrays)[0])
         found = {"gammon_rate": float(arrays["recipes"][0, 0]), "rounding_error": met.asymmetry}
         if len(arrays["state_weights"]):
-            opening = OpeningStates.of_trailer(arrays["state_weights"], arrays["state_chances"])
+            opening = OpeningStates.from_trailer(arrays["state_weights"], arrays["state_chances"])
             win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = opening.means.tolist()
             found |= {"leader_win_bias": win - 0.5, "leader_gammon_bias": (win_gammon - lose_gammon) / 2}
             found["backgammon_rate"] = win_backgammon + lose_backgammon
@@ -121,7 +121,7 @@ def table_arrays(name: str, parameters: MatchEquityParameters, states: Mapping[s
     """All arrays of a table, from the states of a network or from the given row."""
     if parameters.row:
         states = dict(zip(STATES, (np.zeros((0, 26), np.int8), np.zeros(0), np.zeros((0, 5), np.float32)), strict=True))
-    opening = OpeningStates.of_trailer(states["state_weights"], states["state_chances"]).fair()
+    opening = OpeningStates.from_trailer(states["state_weights"], states["state_chances"]).fair()
     rate = parameters.gammon_rate
     rate = opening.gammon_rate if rate is None else rate
 

@@ -65,7 +65,7 @@ _FIRST_SHIFT, _LATER_SHIFT = np.int32(18 - _RECTIFIED_BITS), np.int32(11)  # fro
 # half a unit per sum: the squashing function takes half of its argument
 _FIRST_SCALE = np.float32(0.5 / FIRST_SUM)
 _LATER_SCALE, _RECTIFIED_SCALE = (np.float32(0.5 / each.later_sum) for each in Activation)
-_LIMIT = np.float32(4.97)  # beyond, the fraction of `half_tangent` would exceed 1
+_LIMIT = np.float32(4.97)  # beyond, the fraction of `fast_tanh` would exceed 1
 _A, _B, _C, _D, _E, _F = (np.float32(number) for number in (135135, 17325, 378, 62370, 3150, 28))
 _HALF, _HALF_UNIT = np.float32(0.5), np.float32(1 << _LOGISTIC_BITS - 1)
 _TO_NEAREST = _HALF_UNIT + _HALF
@@ -136,7 +136,7 @@ def network_at(networks: Networks, which: int) -> NetworkArrays:
 
 
 @kernel(borrows=True)
-def half_tangent(y: np.float32) -> np.float32:
+def fast_tanh(y: np.float32) -> np.float32:
     """tanh(y) within 0.0001, as a continued fraction. It is twice the logistic function of 2y, minus 1."""
     y = min(max(y, -_LIMIT), _LIMIT)
     square = y * y
@@ -188,7 +188,7 @@ def add_changes(network: NetworkArrays, n: int, rows: Inputs, values: Inputs, su
 def fill_logistic(sums: Sums, scale: np.float32, hidden: Units) -> None:
     """Fill hidden[0:n] with the logistic function of sums[0:n]; `scale` is half a unit."""
     for unit in range(len(sums)):
-        tangent = half_tangent(np.float32(sums[unit]) * scale)
+        tangent = fast_tanh(np.float32(sums[unit]) * scale)
         hidden[unit] = np.int16(np.int32(_TO_NEAREST + _HALF_UNIT * tangent))
 
 
@@ -277,4 +277,4 @@ def fill_outputs(
     scale = _RECTIFIED_SCALE if is_rectified else _LATER_SCALE
     for lane in range(n):
         for output in range(OUTPUTS):
-            chances[lane, output] = _HALF + _HALF * half_tangent(np.float32(later[lane, output]) * scale)
+            chances[lane, output] = _HALF + _HALF * fast_tanh(np.float32(later[lane, output]) * scale)

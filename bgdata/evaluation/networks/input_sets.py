@@ -31,7 +31,7 @@ _REVISIONS = {InputSet.TESAURO_196: 1, InputSet.TESAURO_198: 1, InputSet.RACE: 1
 
 
 def input_set_named(label: str) -> InputSet:
-    """The input set of this label. Raises UnknownInputSetError."""
+    """The input set of this label. Raises UnknownInputSetError if there is none."""
     for input_set in InputSet:
         if input_set.label == label:
             return input_set

@@ -3,8 +3,8 @@
 Every input set begins with Tesauro's 196 inputs (1992): for each point, as the player on roll counts, whether the
 player has at least 1, 2 and 3 checkers there, and half of the checkers beyond 3, and the same four for the opponent;
 then half of the checkers on the bar, ours and the opponent's, and the fraction of 15 that is off, ours and the
-opponent's. Inputs after those of the points are called extras. They are computed for each board, while the inputs of a
-point depend only on its checkers.
+opponent's. Inputs after the inputs of the points are called extras. They are computed for each board, while the inputs
+of a point depend only on its checkers.
 """
 
 from __future__ import annotations
@@ -139,10 +139,8 @@ OF_OFF = np.round(np.arange(CHECKERS + 1) * UNIT / CHECKERS).astype(np.int16)
 
 
 def encode(input_set: InputSet, boards: Boards) -> Inputs:
-    """int16[n, input_count(input_set)] in units of 1/64, from int8[n, 26] boards for the player on roll.
-
-    Raises InvalidPositionError unless boards are int8[n, 26]; whether they are legal is not checked.
-    """
+    """int16[n, input_count(input_set)] in units of 1/64, from int8[n, 26] boards for the player on roll. Raises
+    InvalidPositionError unless boards are int8[n, 26]; whether they are legal is not checked."""
     inputs = np.empty((len(check_boards(boards)), input_count(input_set)), np.int16)
     fill_encoded(int(input_set), np.ascontiguousarray(boards), inputs)
     return inputs

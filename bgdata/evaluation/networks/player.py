@@ -210,10 +210,8 @@ _NETWORKS = {
 
 
 class NetworkPlayer:
-    """Chooses the play after which the opponent's cubeless equity is lowest; ties go to the first.
-
-    Looking ahead, it evaluates the `likely` plays of each roll, or all of them if that is 0.
-    """
+    """Chooses the play after which the opponent's cubeless equity is lowest; ties go to the first. Looking ahead, it
+    evaluates the `likely` plays of each roll, or all of them if that is 0."""
 
     likely = LIKELY
 
@@ -276,10 +274,8 @@ class NetworkPlayer:
 
 def version_by(folders: Iterable[Path]) -> str:
     """Eight hex digits that change with the values of the versions in these folders, but not with their revisions.
-
     Every revision counts as 1, the revision of the first recorded players, because later revisions may only differ in
-    Parquet.
-    """
+    Parquet."""
     names = (f"{folder.parent.name}/r1-{folder.name.partition('-')[2]}" for folder in folders)
     return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
 
@@ -389,15 +385,17 @@ def open_network_player(
     return LookaheadPlayer(player, ply) if ply else player
 
 
-def map_player(warehouse: Versions, network: str | os.PathLike[str] = "", ply: int = 0) -> LookaheadPlayer:
-    """A player with the best bearoff tables and contact endgames of a warehouse, and one of its networks or the default
-    network of the package. If `network` is an ONNX file, exact tables answer only cube decisions.
+def map_player(
+    warehouse: Versions, network: str | os.PathLike[str] = "", ply: int = 0, *, endgames: bool = True
+) -> LookaheadPlayer:
+    """A player with the best bearoff tables of a warehouse, its contact endgames unless `endgames` is false, and one of
+    its networks or the default one of the package; or an ONNX file, for which exact tables only answer cube decisions.
 
     Maps files instead of copying them, and reads only what is needed. Raises MissingWarehouseError if the folder does
     not exist, MissingTableError if the network is missing, CorruptFileError if a file is damaged, UsageError for a ply
     outside 0 to MAX_PLY, and the errors of `OnnxEvaluator`."""
     warehouse.require()
-    bearoff = open_bearoff(warehouse, with_endgames=True)
+    bearoff = open_bearoff(warehouse, with_endgames=endgames)
     matches = [*warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
     cubes = partial(_exact_cubes, bearoff, matches)
     if (network := os.fspath(network)).endswith(ONNX):

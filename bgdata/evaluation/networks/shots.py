@@ -65,7 +65,7 @@ def lowest(points: int) -> int:
 
 @kernel()
 def side_sets(board: Boards) -> tuple[SideSets, SideSets]:
-    """(sets of the player on roll, sets of the opponent) of board[slot]."""
+    """The sets of the player on roll, and the sets of the opponent, of board[slot]."""
     ours, our_made, theirs, their_made = 0, 0, 0, 0
     ours_ahead, ours_made_ahead, theirs_own, their_made_own = 0, 0, 0, 0
     for point in range(1, 25):
@@ -134,11 +134,9 @@ def escapes_from(square: int, made: int) -> int:
 
 @kernel()
 def fewest_escapes(rearmost: int, made: int) -> tuple[int, int]:
-    """(from squares from `rearmost` on, from all squares): the fewest rolls of 36 that escape over points `made`.
-
-    The squares considered are those up to LAST_SQUARE where a checker may be, and always the bar, 0. The result is 36
-    if there are none.
-    """
+    """The fewest rolls of 36 that escape over points `made`: from a square at or beyond `rearmost`, and from any
+    square. The squares considered are those up to LAST_SQUARE where a checker may be, and always the bar, 0. The result
+    is 36 if there are none."""
     fewest, fewest_of_all = 36, 36
     for square in range(LAST_SQUARE + 1):
         count = int(_ESCAPES[(made >> (square + 1)) & (MASKS - 1)]) | ((made >> square) & 1) << 6
@@ -183,8 +181,8 @@ MOVERS, SINGLES, TARGETS, LANDINGS, SOURCES, PAIRS, WANTED, HITTING, HITTING_TWO
 
 @kernel()
 def entering_shots(movers: int, bar: int, targets: int, landings: int) -> tuple[int, int, int]:
-    """(rolls of 36 that can hit, that can hit two blots, pips lost to the best hit summed over 36 rolls) for a side
-    with `bar` checkers on the bar, 1 or more.
+    """The rolls of 36 that can hit, the rolls that can hit two blots, and the pips lost to the best hit summed over 36
+    rolls, for a side with `bar` checkers on the bar, 1 or more.
 
     `movers` are its other checkers, `targets` the blots, `landings` the points not blocked, all ahead. A blot on the
     other side's own point p loses 25 - p pips. Ignores the rule that a roll must be played in full.
@@ -205,7 +203,7 @@ def entering_shots(movers: int, bar: int, targets: int, landings: int) -> tuple[
 
 @kernel()
 def entering_mixed(movers: int, bar: int, targets: int, landings: int, die: int, other_die: int) -> tuple[int, bool]:
-    """(targets that two different dice can hit from the bar, whether they can hit two)."""
+    """The targets that two different dice can hit from the bar, and whether they can hit two."""
     entry, other_entry = (1 << die) & landings, (1 << other_die) & landings
     hits = (entry | other_entry) & targets
     if bar > 1:
@@ -224,8 +222,8 @@ def entering_mixed(movers: int, bar: int, targets: int, landings: int, die: int,
 
 @kernel()
 def entering_double(movers: int, bar: int, targets: int, landings: int, die: int) -> tuple[int, bool]:
-    """(targets that a double can hit from the bar, whether it can hit two). All checkers can use the steps left after
-    entering, and every point is assumed to have enough checkers."""
+    """The targets that a double can hit from the bar, and whether it can hit two. All checkers can use the steps left
+    after entering, and every point is assumed to have enough checkers."""
     entry = (1 << die) & landings
     if entry == 0:
         return 0, False

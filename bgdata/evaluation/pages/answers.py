@@ -25,7 +25,7 @@ from bgdata.web.site import Row, Site
 
 
 def rules_of(site: Site, asked: PositionRequest) -> CubeRules:
-    """The match equity table and the rules for the stakes. Raises MissingTableError."""
+    """The match equity table and the rules for the stakes. Raises MissingTableError if there is no such table."""
     if isinstance(asked.own_stakes.score, MatchScore):
         return CubeRules(met=met_of(site, asked.options["met"]))
     return CubeRules(has_beavers=asked.has_beavers)

@@ -1,60 +1,147 @@
-"""The cube at every score."""
+"""The page of the right cube action at every score."""
 
 from __future__ import annotations
 
 from starlette.requests import Request
 
 from bgdata.bearoff.match_two_sided import MAX_CELLS
-from bgdata.equity.cube import CubeRules, Method
+from bgdata.equity.cube import CubeRules, Unit
+from bgdata.equity.curves import NEVER, Points
 from bgdata.equity.pages import met_of
-from bgdata.errors import UsageError
+from bgdata.errors import UsageError, cite
 from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.cube_tables import SolvedRaces
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.rows import (
-    best_words,
-)
+from bgdata.evaluation.rows import best_words
 from bgdata.game.board_svg import format_board_svg
-from bgdata.game.match import MatchScore, Stakes
-from bgdata.web.answer import Page
-from bgdata.web.position_request import PositionRequest, whole
-from bgdata.web.site import Site
+from bgdata.game.match import MatchScore, Money, Stakes
+from bgdata.rows import whole_rows
+from bgdata.web.answer import Page, shade, signed_text
+from bgdata.web.position_request import SHORT, PositionRequest, stakes_query, whole
+from bgdata.web.site import Row, Site
 
 MAP = 9  # default points to go of a cube map
+LENGTHS = (3, 5, 7, 9, 11, 15)  # points to go that the page links to
+SHOWN = {  # what the cells may show, by the word of the address
+    "action": "the action",
+    "gain": "what doubling gains",
+    "mwc": "chance of winning the match",
+    "window": "the market window",
+    "take": "take point of the opponent",
+}
+GLANCE = (  # what is at stake, by name
+    ("money", Stakes(Money(is_jacoby=False))),
+    ("double match point", Stakes(MatchScore(1, 1))),
+    ("gammon-go", Stakes(MatchScore(2, 1, is_crawford=True))),
+    ("gammon-save", Stakes(MatchScore(1, 2, is_crawford=True))),
+)
+STRONGEST_GAIN = 0.05  # mwc with the strongest color
 
 
 def page(site: Site, request: Request) -> Page:
     """The right cube action at every score up to some points to go, with a centered cube of 1: exact if a table covers
-    it, or if its share of a few seconds is enough to solve the race."""
+    it, or if its share of a few seconds is enough to solve the race. Take points and windows are by the model."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     length = whole(request.query_params, "length", MAP)
     if not 2 <= length <= 15:
         raise UsageError(f"expected 2 to 15 points to go, got {length}")
+    show = request.query_params.get("show", "action")
+    if show not in SHOWN:
+        raise UsageError(f"expected one of {', '.join(SHOWN)} to show, got {cite(show)}")
     met = met_of(site, asked.options["met"])
-    rules, rows = CubeRules(met=met), []
+    rules = CubeRules(met=met)
     with site.player(asked.ply) as shared:
         tables = [table for table in shared.cubes if not isinstance(table, SolvedRaces)]
         solved = SolvedRaces(2 * MAX_CELLS // length**2)
         player = LookaheadPlayer(shared.evaluator, shared.ply, shared.filters, [*tables, solved])
         if player.evaluate(asked.position).source is AnswerSource.OVER:
             raise UsageError("expected a game in progress, got one that is over")
-        for away in range(1, length + 1):
-            for opponent_away in range(1, length + 1):
-                stakes = Stakes(MatchScore(away, opponent_away, (away == 1) != (opponent_away == 1)))
-                decision = player.decide_cube(asked.position, stakes, rules)
-                rows.append({
-                    "away": away, "opponent_away": opponent_away, "is_crawford": stakes.is_crawford,
-                    "action": decision.action.name.lower() if decision.may_double else "none",
-                    "words": best_words(decision, stakes), "mwc": decision.equity, "method": str(decision.method),
-                    "double_gain": decision.double_gain, "take_gain": decision.take_gain,
-                })  # fmt: skip
-    exact = sum(row["method"] == Method.EXACT for row in rows)
+        scores = [(away, other) for away in range(1, length + 1) for other in range(1, length + 1)]
+        rows = [score_row(player, asked, rules, *score) for score in scores]
+        glance = [glance_row(player, asked, rules, name, stakes) for name, stakes in GLANCE]
     shown_ = {
         "asked": asked,
-        "rows": rows,
-        "exactness": "none" if not exact else "all" if exact == len(rows) else "some",
+        "cells": [row | {"text": cell_text(row, show), "color": cell_color(row, show)} for row in rows],
+        "glance": glance,
         "length": length,
+        "lengths": LENGTHS,
+        "show": show,
+        "shown": SHOWN,
         "met": met.name,
-        "board": format_board_svg(asked.position),
+        "board": format_board_svg(asked.position, roll=asked.roll),
     }
-    return Page("cube_map.html", shown_, rows)
+    return Page("cube_map.html", shown_, whole_rows(rows))
+
+
+def score_row(player: LookaheadPlayer, asked: PositionRequest, rules: CubeRules, away: int, opponent_away: int) -> Row:
+    """The decision at a score, with a centered cube. At 1-away it is the Crawford game."""
+    stakes = Stakes(MatchScore(away, opponent_away, (away == 1) != (opponent_away == 1)))
+    decision = player.decide_cube(asked.position, stakes, rules)
+    points = decision.points._asdict() if decision.may_double else dict.fromkeys(Points._fields, NEVER)
+    return {
+        "away": away,
+        "opponent_away": opponent_away,
+        "is_crawford": stakes.is_crawford,
+        "action": decision.action.name.lower() if decision.may_double else "none",
+        "words": best_words(decision, stakes),
+        "mwc": decision.equity,
+        "method": str(decision.method),
+        "double_gain": decision.double_gain,
+        "take_gain": decision.take_gain,
+        **{name: None if chance >= NEVER else chance for name, chance in points.items()},
+    }
+
+
+def glance_row(
+    player: LookaheadPlayer, asked: PositionRequest, rules: CubeRules, name: str, stakes: Stakes
+) -> dict[str, object]:
+    """The best play of the roll, or without one the value and the cube action, for what is at stake."""
+    own = CubeRules() if isinstance(stakes.score, Money) else rules
+    row: dict[str, object] = {
+        "name": name,
+        "address": asked.here(**(dict.fromkeys(SHORT) | stakes_query(stakes) | {"met": asked.options["met"]})),
+    }
+    if asked.roll:
+        best, *others = player.rank_plays(asked.position, asked.roll, stakes, own)
+        next_best = others[0] if others else None
+        return row | {
+            "play": str(best.play), "equity": best.cubeful_equity, "mwc": best.mwc,
+            "next_play": str(next_best.play) if next_best else "", "loss": next_best.loss if next_best else None,
+        }  # fmt: skip
+    decision = player.decide_cube(asked.position, stakes, own)
+    words = best_words(decision, stakes) if decision.may_double else "no cube"
+    is_match = decision.unit == Unit.MWC
+    return row | {"words": words, "mwc": decision.equity if is_match else None, "equity": decision.equity}
+
+
+LETTERS = {
+    "no_double": "N",
+    "double_take": "T",
+    "double_pass": "P",
+    "too_good": "G",
+    "double_beaver": "B",
+    "none": "–",
+}
+
+
+def cell_text(row: Row, show: str) -> str:
+    """What a cell of the map shows, in a few characters: chances in percent."""
+    if show == "mwc":
+        return f"{100 * row['mwc']:.1f}"
+    if show == "action" or row["action"] == "none":
+        return LETTERS[row["action"]]
+    if show == "gain":
+        return signed_text(100 * row["double_gain"], 1)
+    first, last = row["double_point"], row["cash_point"]
+    if show == "take":
+        return "–" if last is None else f"{100 - 100 * last:.0f}"
+    return "–" if first is None else f"{100 * first:.0f}–{100 * (1.0 if last is None else last):.0f}"
+
+
+def cell_color(row: Row, show: str) -> str:
+    """The class of a cell of the map."""
+    if show == "mwc":
+        return f"shade{shade(row['mwc'] - 0.5, 0.5)}"
+    if show == "gain" and row["action"] != "none":
+        return f"shade{shade(row['double_gain'], STRONGEST_GAIN)}"
+    return str(row["action"]) if show == "action" else "shade0"

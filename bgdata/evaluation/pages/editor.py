@@ -25,8 +25,9 @@ BOARDS = {"clear": EMPTY, "start": START}  # by the value of a button
 
 
 def go(site: Site, request: Request) -> Page | Response:
-    """Redirect a form to the address of its position, which is a notation or the edited counts of checkers by point.
-    If there is none, the form is shown again with the reason. Raises TooBusyError."""
+    """Redirect a form to the address of its position, which is given by a notation or by counts of checkers by point.
+    If there is none, the form is shown again with the reason. Raises TooBusyError if too many pages are being
+    computed."""
     typed = dict(request.query_params)
     try:
         return RedirectResponse(target_of(typed), 303)
@@ -70,7 +71,7 @@ def target_of(fields: Mapping[str, str]) -> str:
 
 
 def settings_of(fields: Mapping[str, str]) -> dict[str, str]:
-    """The query of an address from the fields of a form about roll, score and cube."""
+    """The query parameters of an address, from the fields of a form about roll, score and cube."""
     given = dict(fields)
     own, theirs = given.get("own", ""), given.get("theirs", "")
     if own or theirs:
@@ -86,8 +87,8 @@ def settings_of(fields: Mapping[str, str]) -> dict[str, str]:
 def form_of(
     site: Site, text: str, position: Position, values: Mapping[str, str], *, is_setup: bool, is_known: bool = True
 ) -> dict[str, Any]:
-    """What the template of the form shows: the notation `text`, the checkers of a position, and the values of the other
-    fields. Without `is_known` no notation belongs to these checkers."""
+    """The values that the template of the form shows: the notation `text`, the checkers of a position, and the values
+    of the other fields. If `is_known` is false, no notation belongs to these checkers."""
     own, _, theirs = values.get("away", "").partition("-")
     filled = dict.fromkeys(FIELDS, "") | {"q": text, "own": own, "theirs": theirs}
     filled |= {name: values[name] for name in FIELDS if name in values}
@@ -104,8 +105,8 @@ def form_of(
 
 
 def refusal(site: Site, error: BgdataError, text: str, values: Mapping[str, str]) -> Page:
-    """The page for a position that cannot be answered: the reason, and the form with what was typed. Raises errors that
-    say nothing about the position."""
+    """The page for a position that cannot be answered: the reason, and the form with what was typed. Raises `error` if
+    it is not about the position."""
     status = status_of(error)
     if status not in (400, 404):
         raise error

@@ -1,4 +1,4 @@
-"""Where a position occurs in the tables, and what the bearoff tables have for it."""
+"""Pages of a position: where it occurs in the tables, and the rows of the bearoff tables about it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ qualify row_number() over (partition by variant order by dataset, game) <= {FIRS
 
 
 def where(site: Site, request: Request) -> Page:
-    """Occurrences of a position, for the player on roll, in every table that has positions, with links to the first
-    games and rows."""
+    """The page of the occurrences of a position, for the player on roll, in every table that has positions, with links
+    to the first games and rows."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     shapes = [shape for kind in site.warehouse.kinds.values() for shape in kind.tables]
     names = sorted({shape.name for shape in shapes if any(column.name == "position_id" for column in shape.columns)})
@@ -53,8 +53,8 @@ def where(site: Site, request: Request) -> Page:
 
 
 def probe(site: Site, request: Request) -> Page:
-    """The rows of the bearoff tables for a position, without long computations; JSON is that of `bgdata probe`. Raises
-    NotCoveredError if no table covers it."""
+    """The page of the rows of bearoff tables for a position, without long computations; its JSON is what `bgdata probe`
+    prints. Raises NotCoveredError if no table covers the position."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     found = list(table_rows(site, asked.position, most=1))
     if not found:

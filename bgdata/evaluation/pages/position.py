@@ -37,6 +37,7 @@ from bgdata.game.position import Position
 from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kernel import threads
 from bgdata.rows import whole_rows
+from bgdata.selfplay.pages.choices import kept_estimates
 from bgdata.web.answer import Page, address, position_path, shade
 from bgdata.web.position_request import PositionRequest, stakes_query
 from bgdata.web.site import Row, Site
@@ -46,8 +47,8 @@ LUCKY = 0.6  # points: the strongest color of a roll
 
 
 def page(site: Site, request: Request) -> Page:
-    """The page of a position. JSON has under `show`, `eval`, `cube`, `probe` and `hint` what these commands print. If
-    `play` is illegal, page and JSON give the reason and all legal plays."""
+    """The page of a position. Its JSON has what the commands `show`, `eval`, `cube`, `probe` and `hint` print, under
+    their names. If `play` is illegal, page and JSON contain the reason and all legal plays."""
     text, given = request.path_params["text"], request.query_params
     try:
         return answer_of(site, text, given)
@@ -58,7 +59,7 @@ def page(site: Site, request: Request) -> Page:
 
 def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
     """The page of a position with the parameters of its address. Raises the errors of `PositionRequest` and the player,
-    and TooBusyError."""
+    and TooBusyError if too many pages are being computed."""
     asked = PositionRequest(text, given)
     if not 1 <= asked.plays <= site.limits.plays:
         raise UsageError(f"expected 1 to {site.limits.plays} plays, got {asked.plays}")
@@ -81,6 +82,7 @@ def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
         "n_plays": len(found["ranked"]),
         "mean": sum(row["equity"] * row["weight"] for row in found["rolls"]) / 36 if found["rolls"] else None,
         "headline": headline(asked, found),
+        "rolled": {} if found["is_over"] else kept_estimates(site, asked),
         **form_of(site, asked.text if asked.match else position.id, position, asked.fields, is_setup=asked.is_setup),
     }
     return Page("position.html", found | more, page_data(asked, found))

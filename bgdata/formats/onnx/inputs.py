@@ -1,9 +1,10 @@
 """The inputs of networks in a graph, of contact and of races: the same order and numbers as in `evaluation.networks`.
 
-*Own* numbering is that of the side itself, bar 25. *Ahead* runs the other way, bar 0: a side moves up, and the other
-side is on its own numbers. Chances of one roll, hits and new points, are computed as in `evaluation.networks.shots`,
-for all rolls at once. Sets are bool[26, n] of squares ahead, or bool[rolls, 26, n]; boards are the last axis, so that
-moving checkers copies whole rows. Square 0 is in no set, so it represents all squares beyond the board.
+*Own* numbering is the numbering of the side itself, bar 25. *Ahead* runs the other way, bar 0: a side moves up, and the
+other side is on its own numbers. Chances of one roll, hits and new points, are computed as in
+`evaluation.networks.shots`, for all rolls at once. Sets are bool[26, n] of squares ahead, or bool[rolls, 26, n]; boards
+are the last axis, so that moving checkers copies whole rows. Square 0 is in no set, so it represents all squares beyond
+the board.
 """
 
 from __future__ import annotations

@@ -43,14 +43,12 @@ MEANINGS = {
 }
 OVER = -1  # the class of finished games; others are indexes of NETWORK_CLASSES
 _BEHIND = SLOTS > 24 - HOME_POINTS  # on the bar or in the other side's home board
-_LIMIT, _FRACTION = 4.97, (135135, 17325, 378, 62370, 3150, 28)  # constants of `inference.half_tangent`
+_LIMIT, _FRACTION = 4.97, (135135, 17325, 378, 62370, 3150, 28)  # constants of `inference.fast_tanh`
 
 
 def chances_of(networks: Networks, boards: Value, *, by_all: bool = False) -> Value:
-    """float32[n, 5]: the chances of int8[n, 26] boards, from the rules or from the network of their class.
-
-    If `by_all` is true, every network evaluates all boards, for programs with a fixed number of rows.
-    """
+    """float32[n, 5]: the chances of int8[n, 26] boards, from the rules or from the network of their class. If `by_all`
+    is true, every network evaluates all boards, for programs with a fixed number of rows."""
     side = side_on_roll(boards)
     classes, found = network_class(side), outcome_chances(side)
     for which in range(len(networks.shapes)):
@@ -102,7 +100,7 @@ def outputs(network: NetworkArrays, values: Value) -> Value:
         sums = layer_sums(values, weights, biases)
         values = rectify(sums, unit) if activation is Activation.RECTIFIED else logistic(sums, unit)
         unit = activation.later_sum
-    return 0.5 + 0.5 * half_tangent(layer_sums(values, *last), unit)
+    return 0.5 + 0.5 * tanh_of_half(layer_sums(values, *last), unit)
 
 
 def layers(network: NetworkArrays) -> Iterator[tuple[NDArray[np.int16], NDArray[np.int32]]]:
@@ -129,12 +127,12 @@ def rectify(sums: Value, unit: int) -> Value:
 def logistic(sums: Value, unit: int) -> Value:
     """float64[n, hidden]: integer values of logistic hidden units, from their sums in units of 1/`unit`."""
     half = LOGISTIC_UNIT / 2
-    return ((half + 0.5) + half * half_tangent(sums, unit)).floor().to(np.float64)
+    return ((half + 0.5) + half * tanh_of_half(sums, unit)).floor().to(np.float64)
 
 
-def half_tangent(sums: Value, unit: int) -> Value:
+def tanh_of_half(sums: Value, unit: int) -> Value:
     """float32[n, hidden]: tanh of half the sums in units of 1/`unit`, by the same fraction and rounding as
-    `inference.half_tangent`."""
+    `inference.fast_tanh`."""
     y = (sums.to(np.float32) * (0.5 / unit)).at_least(-_LIMIT).at_most(_LIMIT)
     square = y * y
     a, b, c, d, e, f = _FRACTION

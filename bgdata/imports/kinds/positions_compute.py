@@ -180,7 +180,7 @@ class PositionsComputation(FileImportComputation):
                 yield Piece(source, block, heading._replace(place=heading.place - block.first_line))
 
     def _parse(self, files: Sequence[Source], piece: Piece) -> Parsed:
-        """The arrays of the rows of a piece; arrays of comments refer to the index in the piece."""
+        """The arrays of the rows of a piece. Rows refer to comments by their index in the piece."""
         rows = self.reader.parse(files[piece.source].content, piece)
         first_line, boards, chances = piece.block.first_line, rows.boards, rows.chances
         names = {array.name for array in self.kind.arrays}
@@ -223,7 +223,8 @@ def row_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]
 
 
 def flipped_chances(chances: Array) -> Array:
-    """The chances of the other side: (1 - win, lose_gammon, lose_backgammon, win_gammon, win_backgammon)."""
+    """float32[n, 5]: the chances from the other side's point of view: (1 - win, lose_gammon, lose_backgammon,
+    win_gammon, win_backgammon)."""
     return np.column_stack([1 - chances[:, 0], chances[:, 3], chances[:, 4], chances[:, 1], chances[:, 2]])
 
 

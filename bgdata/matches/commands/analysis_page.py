@@ -88,7 +88,7 @@ def error_parts(analysis: MatchAnalysis, loss: Loss, name: str) -> Iterator[str]
     Equal boards have equal identifiers, so `name` is put before them."""
     turn = loss.turn
     act = turn.judged.act
-    where = f"game {turn.game.game.number}, turn {turn.number}: {turn.player}"
+    where = f"game {turn.game.game.number}, turn {turn.shown_number}: {turn.player}"
     yield f"<h3>{escape(where)} loses {loss.size:.3f} {SIGNS[error_mark(loss.size)]}</h3>"
     yield '<div class="charts"><div>'
     roll = to_roll(act.dice) if act.dice and not loss.is_cube else None
@@ -139,7 +139,7 @@ def turn_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
         losses = [loss_text(value / judged.point) for value in (judged.play_loss, judged.cube_loss)]
         best = [text for text, value in ((turn.best_play, losses[0]), (turn.best_cube_action, losses[1])) if value]
         yield (
-            *(str(turn.game.game.number), str(turn.number), turn.player, roll or str(judged.act.kind)),
+            *(str(turn.game.game.number), str(turn.shown_number), turn.player, roll or str(judged.act.kind)),
             *(str(turn.play or ""), shown_worth(analysis, judged.start, is_change=False)),
             f"{judged.luck / judged.point:+.3f}" if judged.roll else "",
             *losses,

@@ -28,11 +28,16 @@ SCORE_COLUMNS = (
 
 @dataclass(frozen=True)
 class Turn:
-    """One judged act; `number` counts from 0 in its game."""
+    """One judged act. Its `number` in its game counts from 0, as in the table `turns`; people see `shown_number`."""
 
     game: AnalysedGame
     number: int
     judged: Judged
+
+    @property
+    def shown_number(self) -> int:
+        """The number of the act in its game, from 1, as `turn_number` in tables."""
+        return self.number + 1
 
     @property
     def player(self) -> str:
@@ -103,7 +108,7 @@ class Loss:
 class MatchAnalysis:
     """A match, or a money session, judged by the analyst."""
 
-    number: int  # in its file, from 1
+    number: int  # in its file, from 0, as in the table `imported_matches`
     games: Sequence[AnalysedGame]
     analyst: str
 
@@ -184,6 +189,7 @@ def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
         "match": analysis.number,
         "game_number": turn.game.game.number,
         "turn": turn.number,
+        "turn_number": turn.shown_number,
         "player_number": judged.act.player,
         "player": turn.player,
         "act": str(judged.act.kind),
@@ -329,7 +335,7 @@ def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
 def shown_turn(turn: Turn) -> Iterator[dict[str, Any]]:
     """A turn as lines of text; a missed double that was an error comes first."""
     judged, act = turn.judged, turn.judged.act
-    row = {"turn": turn.number, "player": turn.player, "worth": judged.start}
+    row = {"turn": turn.shown_number, "player": turn.player, "worth": judged.start}
     cube_loss, play_loss = judged.cube_loss / judged.point, judged.play_loss / judged.point
     if act.kind is not ActKind.ROLL:
         yield row | {"act": act.kind, "best": turn.best_cube_action if cube_loss else "", **shown_loss(cube_loss)}
@@ -397,7 +403,7 @@ def error_lines(analysis: MatchAnalysis, most: int) -> Iterator[str]:
     rows = (
         {
             **shown_loss(loss.size),
-            "where": f"game {loss.turn.game.game.number} turn {loss.turn.number:<3}",
+            "where": f"game {loss.turn.game.game.number} turn {loss.turn.shown_number:<3}",
             "player": loss.turn.player,
             "roll": "" if loss.is_cube else "".join(map(str, loss.turn.judged.act.dice or ())),
             "made": loss.act_text,

@@ -84,7 +84,9 @@ def analyze(
 
     if options["by_game"] and options["by_player"]:
         raise UsageError("expected one of --by-game and --by-player, got both")
-    found = analyse(warehouse, match, options, open_player(warehouse, options["network"], options["ply"]))
+    found = analyse(
+        warehouse, match, options, open_player(warehouse, options["network"], options["ply"], endgames=False)
+    )
     if plot:
         draw_analysis(found, plot)
     if page:
@@ -107,15 +109,12 @@ def analyze(
 def analyse(
     warehouse: Warehouse, source: str, options: Mapping[str, Any], player: LookaheadPlayer
 ) -> list[MatchAnalysis]:
-    """The matches of a file, or of an imported version, judged by a player.
-
-    Raises InvalidGameError if a game breaks a rule, UsageError or InvalidScoreError if options do not fit the score,
-    MissingTableError if the version is missing, and StorageError if the file cannot be read.
-    """
+    """The matches of a file, or of an imported version, judged by a player. Raises InvalidGameError if a game breaks a
+    rule, UsageError or InvalidScoreError if options do not fit the score, MissingTableError if the version is missing,
+    and StorageError if the file cannot be read."""
     from bgdata.equity.cube import CubeRules
-    from bgdata.matches.acts import ActKind
     from bgdata.matches.commands.analysis_rows import analysed_matches
-    from bgdata.matches.situations import situations
+    from bgdata.matches.situations import replayed_situations
     from bgdata.matches.steps import judge_all, matches_at
 
     matches = matches_at(warehouse, source)
@@ -125,13 +124,11 @@ def analyse(
     for name in ("jacoby", "beavers"):
         if options[name] and lengths and all(lengths):
             raise UsageError(f"expected money play with --{name}, got a match to {lengths[0]}")
-    found = situations(matches, source, is_jacoby=options["jacoby"])
-    has_beavers = options["beavers"]
-    if has_beavers is None:
-        has_beavers = any(act.kind is ActKind.BEAVER for each in found for act in each.record.acts)
+    found = replayed_situations(matches, source, is_jacoby=options["jacoby"])
     met = find_met_or_file(warehouse, options["met"]) if any(match.length for match in matches) else None
     with progress_bars() as progress:
-        judged = judge_all(player, CubeRules(met=met, has_beavers=has_beavers), found, progress)
+        rules, as_played = CubeRules(met=met, has_beavers=bool(options["beavers"])), options["beavers"] is None
+        judged = judge_all(player, rules, found, progress, beavers_as_played=as_played)
     analysed = analysed_matches(judged, player.label)
     for each in analysed:
         print_notes(each.players, each.notes)

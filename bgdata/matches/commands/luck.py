@@ -127,11 +127,9 @@ class Analysed:
 
 
 def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> list[Analysed]:
-    """Every game of a .mat or .sgf file, or of an imported `matches/VARIANT`, evaluated by a player.
-
-    Raises InvalidGameError if a game breaks a rule, UsageError if the player only chooses plays, UnknownPlayerError or
-    MissingTableError if there is no such player or version, and StorageError if the file cannot be read.
-    """
+    """Every game of a .mat or .sgf file, or of an imported `matches/VARIANT`, evaluated by a player. Raises
+    InvalidGameError if a game breaks a rule, UsageError if the player only chooses plays, UnknownPlayerError or
+    MissingTableError if there is no such player or version, and StorageError if the file cannot be read."""
     from bgdata.evaluation.player import open_named_player
     from bgdata.matches.steps import matches_at, notes_on
 
@@ -195,6 +193,7 @@ def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
             "match": analysed.number,
             "game_number": analysed.game.number,
             "turn": analysed.turns[turn],
+            "turn_number": analysed.turns[turn] + 1,
             "player": analysed.match.players[player],
             "position_id": Position(boards[turn]).id,
             "roll": "".join(map(str, dice)),
@@ -234,7 +233,7 @@ def turn_lines(analysed: Analysed) -> Iterator[str]:
     """Lines of text for the turns of one game."""
     players = analysed.match.players
     columns = (
-        Column("turn", COUNT),
+        Column("turn_number", COUNT, "turn"),
         Column("player", heading="", width=max(map(len, players))),
         Column("roll", is_right=True),
         Column("play", width=26),
@@ -295,8 +294,8 @@ def draw_luck(games: Sequence[Analysed], path: Path) -> None:
 
 # columns of `bgdata analyze`
 OF_TURN = (
-    *("match", "game_number", "turn", "player", "act", "position_id", "away", "opponent_away", "is_crawford"),
-    *("is_jacoby", "cube_value", "cube_owner", "roll", "play", "unit"),
+    *("match", "game_number", "turn", "turn_number", "player", "act", "position_id", "away", "opponent_away"),
+    *("is_crawford", "is_jacoby", "cube_value", "cube_owner", "roll", "play", "unit"),
     *("worth_before", "worth_after", "luck"),
 )
 OF_GAME = ("match", "game_number", "player_0", "player_1", "turns", "unit", "result")
@@ -317,7 +316,7 @@ def print_cubeful_luck(
     kind, _, network = options["player"].partition("/")
     if kind != NETWORK:
         raise UsageError(f"expected {NETWORK} or {NETWORK}/NAME with --cubeful, got {options['player']}")
-    found = analyse(warehouse, source, options, open_player(warehouse, network, options["ply"]))
+    found = analyse(warehouse, source, options, open_player(warehouse, network, options["ply"], endgames=False))
     if plot:
         from bgdata.matches.commands.analysis_page import draw_analysis
 
@@ -369,7 +368,7 @@ def cubeful_turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[
     """Lines of text for the turns of one game, each from the point of view of the player who acts."""
     worth, change = worth_quantity(analysis, is_change=False), worth_quantity(analysis)
     columns = (
-        Column("turn", COUNT),
+        Column("turn_number", COUNT, "turn"),
         Column("player", heading="", width=max(map(len, analysis.players))),
         Column("act", heading="", width=6),
         Column("play", width=26),

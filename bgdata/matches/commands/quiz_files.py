@@ -50,13 +50,13 @@ def _named(board: str, name: str) -> str:
 
 
 def asked_parts(question: Question, seed: int) -> Iterator[str]:
-    """The question and its possible answers."""
+    """The HTML elements of a question and its possible answers."""
     yield f"<p>{escape(question.words)}</p>"
     yield from grid([("", ""), *((str(n), each.text) for n, each in enumerate(question.shuffled(seed), 1))])
 
 
 def answer_parts(question: Question, seed: int) -> Iterator[str]:
-    """The best answer, all values, and where the question is from."""
+    """The HTML elements of the best answer, all values, and the source of the question."""
     best, place = question.answers[0], question.place
     yield f"<p>Best: {escape(best.text)}</p>"
     numbers = {answer: number for number, answer in enumerate(question.shuffled(seed), 1)}
@@ -81,7 +81,7 @@ def answer_parts(question: Question, seed: int) -> Iterator[str]:
 
 def write_deck(questions: Sequence[Question], title: str, seed: int, path: Path) -> None:
     """Write a deck for Anki. The same question is the same card in every deck, so importing again keeps its history.
-    Raises MissingExtraError without genanki, and StorageError."""
+    Raises MissingExtraError if genanki is not installed, and StorageError if the deck cannot be written."""
     with needing("matches", "to write a deck for Anki"):
         import genanki
     model = genanki.Model(

@@ -1,4 +1,4 @@
-"""Where the questions of a quiz come from: a player's errors, rolled-out decisions, and the opening book."""
+"""Finds the questions of a quiz: in a player's errors, rolled-out decisions, and the opening book."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ MONEY, LAST_GAME = Stakes(Money(is_jacoby=False), Cube()), Stakes(MatchScore(1, 
 
 
 def error_questions(warehouse: Warehouse, player: str, analysis: str) -> list[Question]:
-    """The errors of a player, without answers so far. Raises MissingTableError if there is none."""
+    """Questions from the errors of a player, whose answers are not evaluated yet. Raises MissingTableError if there is
+    no such analysis."""
     rows = warehouse.rows(
         f"""select * from my_errors
         where player = player_named({sql_text(player)}) and variant = {sql_text(analysis)}
@@ -55,7 +56,8 @@ def _where(row: Row) -> str:
 
 
 def book_questions(warehouse: Warehouse, source: str) -> list[Question]:
-    """The decisions of a source, with the values of their rollouts. Raises MissingTableError if there is none."""
+    """Questions from the decisions of a source, with the values of their rollouts. Raises MissingTableError if there is
+    none."""
     query = _OPENINGS if source == OPENINGS else _DECISIONS
     rows = warehouse.rows(query)
     if not rows:
@@ -104,7 +106,7 @@ def _question(xgid: str, answers: Sequence[Answer], origin: str) -> Question:
 def evaluated(
     questions: Sequence[Question], warehouse: Warehouse, player: LookaheadPlayer, met: str
 ) -> Iterator[Question]:
-    """The questions with answers, one by one; those that have answers stay as they are."""
+    """Yield the questions with answers; a question that has answers is not changed."""
     from bgdata.cli.defaults import find_met_or_file
     from bgdata.equity.cube import CubeRules
 

@@ -32,18 +32,18 @@ from bgdata.kinds.column_values import (
 )
 from bgdata.matches.acts import NO_DOUBLE, ActKind, Judged
 from bgdata.matches.judging import Analyst, judge_game
-from bgdata.matches.kinds.match_analysis import NUMBERS, SUBJECTS, VALUES, MatchAnalysisParameters
+from bgdata.matches.kinds.match_analysis import DATASET, NUMBERS, SUBJECTS, VALUES, MatchAnalysisParameters
 from bgdata.matches.kinds.matches_compute import matches_of
-from bgdata.matches.situations import Situation, situations
+from bgdata.matches.situations import Situation, replayed_situations
 from bgdata.selfplay.kinds.shared.games_compute import OWNERS
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller, played_tables
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings
 from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
-STEP = 4  # games in a shard: some seconds at 1-ply
+STEP = 16  # games in a shard: some seconds at 1-ply
 SAMPLE_GAMES = 2
 DIGITS = 9  # of values: sums differ in the last digits between processors
 PLAY, DOUBLE, ANSWER = range(3)
@@ -117,22 +117,17 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
 def situations_of(context: Context[MatchAnalysisParameters]) -> list[Situation]:
     """The games of the source."""
     source = context.inputs["source"]
-    return situations(list(matches_of(source.arrays())), source.name)
+    return replayed_situations(list(matches_of(source.arrays())), source.name)
 
 
 def key_of(found: Situation) -> bytes:
     """16 bytes that depend on everything that is judged of a game."""
-    digest = hashlib.sha256(repr((found.match.length, found.record.stakes, has_beavers(found))).encode())
+    digest = hashlib.sha256(repr((found.match.length, found.record.stakes, found.has_beavers)).encode())
     for act in found.record.acts:
         after = b"" if act.after_play is None else act.after_play.tobytes()
         digest.update(repr((act.kind, act.player, act.on_roll, act.stakes, act.dice)).encode())
         digest.update(act.board.tobytes() + b"/" + after)
     return digest.digest()[:16]
-
-
-def has_beavers(found: Situation) -> bool:
-    """Whether somebody beavers in the game."""
-    return any(act.kind is ActKind.BEAVER for act in found.record.acts)
 
 
 def known_games(build: Build[MatchAnalysisParameters], wanted: set[bytes]) -> dict[bytes, GameRows]:
@@ -145,7 +140,7 @@ def known_games(build: Build[MatchAnalysisParameters], wanted: set[bytes]) -> di
             role: table.folder.name for role, table in build.warehouse.made_from(table).items() if role != "source"
         }
         same = (parameters.network_version, parameters.ply) == (build.parameters.network_version, build.parameters.ply)
-        if mine != theirs or not same:
+        if mine != theirs or not same or table.manifest.revision != DATASET.revision:
             continue
         for key, rows in games_in(table):
             if key in wanted:
@@ -177,7 +172,7 @@ def open_analyst(context: Context[MatchAnalysisParameters]) -> dict[int, Analyst
     """The analysts for games with beavers and without, by `has_beavers`."""
     player = LookaheadPlayer(open_roller(context), context.parameters.ply)
     met = first_met(context.inputs["met"].arrays())
-    rules = (CubeRules(met=met, has_beavers=beavers, by_model=True) for beavers in (False, True))
+    rules = (CubeRules(met=met, has_beavers=beavers) for beavers in (False, True))
     return dict(enumerate(Analyst(player, each) for each in rules))
 
 
@@ -185,7 +180,7 @@ def judge(analysts: Mapping[int, Analyst], found: Situation, game: int) -> GameR
     """The decisions of a game."""
     rows = [
         row
-        for number, act in enumerate(judge_game(analysts[has_beavers(found)], found.record))
+        for number, act in enumerate(judge_game(analysts[found.has_beavers], found.record))
         for row in decision_rows(found, game, number, act)
     ]
     return GameRows(

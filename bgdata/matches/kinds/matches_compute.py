@@ -23,7 +23,7 @@ from bgdata.imports.kinds.shared.imports_compute import WholeFilesComputation
 from bgdata.kinds.column_values import CHANCES, chosen_texts, numbers_or_null, text_arrays, text_column
 from bgdata.matches.kinds.matches import FOREIGN_ANALYSIS, GAME_NOTES, IMPORTED_MATCHES
 from bgdata.matches.kinds.shared.joined_games import join_games
-from bgdata.matches.kinds.shared.match_rows import MatchRows, MatchRowsFile, Said, file_rows
+from bgdata.matches.kinds.shared.match_rows import ForeignAnalysis, MatchRows, MatchRowsFile, file_rows
 from bgdata.selfplay.kinds.shared.games import ACTIONS
 from bgdata.selfplay.kinds.shared.games_compute import corpus_column, game_columns, turn_columns, turn_places
 from bgdata.store.arrays import Array
@@ -83,7 +83,11 @@ class MatchesComputation(WholeFilesComputation):
     def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         if name == QUARANTINE.name:
             return super().side_batches(name, computed)
-        rows = {GAME_NOTES.name: note_rows, IMPORTED_MATCHES.name: imported_rows, FOREIGN_ANALYSIS.name: said_rows}
+        rows = {
+            GAME_NOTES.name: note_rows,
+            IMPORTED_MATCHES.name: imported_rows,
+            FOREIGN_ANALYSIS.name: foreign_analysis_rows,
+        }
         if name in rows:
             return rows[name](computed.arrays)
         corpus = corpus_column(self.kind, computed.parameters, len(computed.arrays["turns"]))
@@ -137,15 +141,15 @@ def match_arrays(found: Sequence[tuple[int, MatchRows]]) -> dict[str, Array]:
         "note_sources": np.array([source for _, source, _ in notes], np.uint16),
         "note_lines": np.array([note.line for _, _, note in notes], np.int32),
         **text_arrays("notes", [note.text for _, _, note in notes]),
-        **said_arrays(matches),
+        **foreign_analysis_arrays(matches),
     }
 
 
-def said_arrays(matches: Sequence[MatchRows]) -> dict[str, Array]:
+def foreign_analysis_arrays(matches: Sequence[MatchRows]) -> dict[str, Array]:
     """The arrays of the analysis in files, in order of turns."""
-    first, said = 0, list[tuple[int, Said]]()
+    first, found = 0, list[tuple[int, ForeignAnalysis]]()
     for match in matches:
-        said += sorted((first + each.turn, each) for each in match.said)
+        found += sorted((first + each.turn, each) for each in match.analyses)
         first += len(match.turns)
     analysts: dict[str, int] = {}
     rows = [
@@ -153,12 +157,12 @@ def said_arrays(matches: Sequence[MatchRows]) -> dict[str, Array]:
             turn, each.subject, analysts.setdefault(json.dumps([each.analyst, each.level]), len(analysts)), each.choice,
             -1 if each.is_made is None else int(each.is_made), int(each.is_mwc),
         )
-        for turn, each in said
+        for turn, each in found
     ]  # fmt: skip
     return {
         "said": np.array(rows, np.int32).reshape(-1, 6),
-        "said_values": np.array([each.values for _, each in said], np.float32).reshape(-1, 6),
-        **text_arrays("said_texts", [each.text for _, each in said]),
+        "said_values": np.array([each.values for _, each in found], np.float32).reshape(-1, 6),
+        **text_arrays("said_texts", [each.text for _, each in found]),
         **text_arrays("analysts", list(analysts)),
     }
 
@@ -211,7 +215,7 @@ def _first_of(said: Mapping[str, str], names: Sequence[str]) -> str | None:
     return next((said[name] for name in names if said.get(name)), None)
 
 
-def said_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
+def foreign_analysis_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     """The rows of the table `foreign_analysis`."""
     turns, subjects, analysts, choices, made, is_mwc = np.asarray(arrays["said"]).T
     games = np.searchsorted(arrays["first_turns"], turns, side="right") - 1

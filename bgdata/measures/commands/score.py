@@ -17,7 +17,7 @@ from bgdata.cli.options import (
     executor_option,
     format_option,
     games_option,
-    given_of,
+    given_options,
     on_option,
     plot_option,
     ply_option,
@@ -187,7 +187,7 @@ def compare(
     if not (benchmarks or sets):
         compare_players(context.obj, players, plot, form, options)
         return
-    for option in given_of(options):
+    for option in given_options(options):
         raise UsageError(f"expected either benchmarks (--benchmarks, --on) or reference positions, got {option} too")
     compare_on_benchmarks(context.obj, players, sets, plot, form)
 
@@ -195,12 +195,9 @@ def compare(
 def compare_players(
     warehouse: Warehouse, players: Sequence[str], plot: Path | None, form: str, options: Mapping[str, str]
 ) -> None:
-    """Evaluate the reference positions with each player, print the table, and draw it.
-
-    Raises UsageError if a player only chooses plays, or if there are no results; UnknownPlayerError if there is no such
-    player; MissingTableError if reference positions or a network are missing; and StorageError if the picture cannot be
-    written.
-    """
+    """Evaluate the reference positions with each player, print the table, and draw it. Raises UsageError if a player
+    only chooses plays, or if there are no results; UnknownPlayerError if there is no such player; MissingTableError if
+    reference positions or a network are missing; and StorageError if the picture cannot be written."""
     from bgdata.measures.steps.scores import full_name, opponent_of
     from bgdata.measures.steps.sets import build_reference_scores, find_references
 
@@ -326,7 +323,7 @@ def compare_on_benchmarks(
 
 
 def first_label(rows: Sequence[Row]) -> str:
-    """Label of the player with which the other players are compared."""
+    """Label of the player with which all other players are compared."""
     others = (f"{row['other_player']}:{row['other_ply']}" for row in rows if "other_player" in row)
     return next(others, label_of(rows[0]))
 

@@ -126,9 +126,7 @@ def losses_of(decisions: RolledOutDecisions, ranks: NDArray[np.int16]) -> NDArra
 
 def score_of(losses: NDArray[np.float64], ranks: NDArray[np.int16]) -> dict[str, float]:
     """Error rate in thousandths of a point per decision, and shares of best and of unlisted plays; 0 if there are no
-    choices.
-
-    `error_rate_low` and `error_rate_high` bound the 95 % interval by a normal approximation, cut off at 0. The
+    choices. `error_rate_low` and `error_rate_high` bound the 95 % interval by a normal approximation, cut off at 0. The
     approximation assumes that decisions are a random sample, and is unreliable for few."""
     count = len(losses)
     mean = ERROR_RATE * float(losses.mean()) if count else 0.0

@@ -51,7 +51,7 @@ class Entrant(NamedTuple):
 @dataclass(frozen=True)
 class LadderParameters(Parameters):
     """Parameters of `ladder`: what is played, the player that is rated 0 with its ply, and the sources: versions with
-    games, sorted by name. A source without a version is the smallest variant of its kind, which is built first."""
+    games, sorted by name. A source that names no version is the smallest variant of its kind, which is built first."""
 
     play: str = "cubeless"
     zero: str = "pubeval"

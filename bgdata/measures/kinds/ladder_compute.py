@@ -174,11 +174,9 @@ def ladder_arrays(context: Context[LadderParameters]) -> dict[str, Array]:
 
 
 def pair_results(context: Context[LadderParameters]) -> dict[tuple[Entrant, Entrant], list[float]]:
-    """Points per game to the first of two players, for each pair of games with the same dice.
-
-    The first player is the one that sorts first. Points are luck-adjusted if luck was measured. Raises
-    InvalidParameterError if games are of another play, or if two series of a pairing have the same dice.
-    """
+    """Points per game to the first of two players, for each pair of games with the same dice. The first player is the
+    one that sorts first. Points are luck-adjusted if luck was measured. Raises InvalidParameterError if games are of
+    another play, or if two series of a pairing have the same dice."""
     parameters = context.parameters
     found: dict[tuple[Entrant, Entrant], list[float]] = {}
     dice: set[tuple[Entrant, Entrant, int]] = set()

@@ -24,8 +24,8 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, player_tabl
 from bgdata.selfplay.series import CubefulRules, play_cubeful
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings
 from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
+from bgdata.store.worker_inputs import Settings
 
 Recipe: TypeAlias = GameParameters | CubefulScoreParameters
 STEP = 1000  # games of a shard
@@ -112,11 +112,11 @@ class PairingComputation(Computation[Recipe]):
 
 def play_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """The arrays of games or matches `begin` to before `end`."""
-    context, players = opened_once(open_playing, settings)
+    context, players = opened_once(open_both_players, settings)
     return play_series(context, players, begin, end)
 
 
-def open_playing(settings: Settings) -> tuple[Context[Recipe], tuple[Player, Player]]:
+def open_both_players(settings: Settings) -> tuple[Context[Recipe], tuple[Player, Player]]:
     """Open what `play_rows` needs, from its settings: the context and the two players."""
     recipe = CubefulScoreParameters if settings["kind"] == "cubeful_scores" else GameParameters
     context: Context[Recipe] = context_of(settings, recipe, all_kinds())

@@ -133,11 +133,9 @@ def judge(table: Table, parameters: RefereeParameters, decisions: Decisions, cho
 
 
 def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
-    """The first `count` decisions that the two-sided table covers, in games 0, 1, ... of a seed.
-
-    The result does not depend on the number of threads. Raises UsageError if `count` is below 1, if a number is beyond
-    2^63 - 1, and if MAX_GAMES games per decision do not reach enough positions of the table.
-    """
+    """The first `count` decisions that the two-sided table covers, in games 0, 1, ... of a seed. The result does not
+    depend on the number of threads. Raises UsageError if `count` is below 1, if a number is beyond 2^63 - 1, and if
+    MAX_GAMES games per decision do not reach enough positions of the table."""
     if count < 1:
         raise UsageError(f"expected at least 1 decision, got {count}")
     found: list[Decisions] = []

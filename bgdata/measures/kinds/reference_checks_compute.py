@@ -26,9 +26,9 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import (
 from bgdata.selfplay.rollout import rolled_by
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings
 from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 STEP = 20  # positions of a shard
 MAX_REPLAYED = 5  # positions that verify rolls out again

@@ -50,8 +50,8 @@ from bgdata.selfplay.splits import SPLITS, game_hashes, halves_of_games
 from bgdata.selfplay.training_games import Counter, Start, draw, fill_start
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
-from bgdata.store.handed import Settings
 from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
+from bgdata.store.worker_inputs import Settings
 
 STEP = 4  # positions of a shard of rollouts: seconds
 CANDIDATES = 60  # verify rolls out again the ones with the fewest games: each takes seconds
@@ -402,10 +402,8 @@ def perturb(stream: np.uint64, counter: Counter, board: Boards) -> None:
 
 @kernel(borrows=True)
 def nth_checker(board: Boards, sign: int, number: int) -> int:
-    """The slot of a side's checker (1: on roll, -1: the opponent) on board[slot], counted from its ace point.
-
-    Counting starts over if there are fewer checkers than `number`.
-    """
+    """The slot of a side's checker (1: on roll, -1: the opponent) on board[slot], counted from its ace point. Counting
+    starts over if there are fewer checkers than `number`."""
     while True:
         for step in range(1, BAR + 1):
             slot = step if sign > 0 else BAR - step

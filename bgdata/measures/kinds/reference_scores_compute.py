@@ -23,9 +23,9 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import SAMPLE_ROWS, player_ta
 from bgdata.selfplay.splits import SPLITS
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings
 from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 STEP = 4096  # positions a time at ply 0, because programs are slow to start; a killed run resumes after the last step
 COPIED = ("boards", "themes", "splits", "games", "equity_standard_errors")  # from the reference positions
@@ -65,8 +65,8 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
             )
 
     def statistics(self, computed: Computed[ReferenceScoreParameters]) -> Mapping[str, float]:
-        """Errors of the equity by split and theme. A theme without positions has no figures; one with positions of a
-        single game has no standard error."""
+        """Errors of the equity by split and theme. A theme that has no positions has no figures; one with positions of
+        a single game has no standard error."""
         arrays = {name: np.asarray(values) for name, values in computed.arrays.items()}
         found: dict[str, float] = {}
         for split in HALVES:

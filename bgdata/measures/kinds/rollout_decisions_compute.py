@@ -33,9 +33,9 @@ from bgdata.selfplay.rollout_decisions import roll_out_decision, static_losses
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
-from bgdata.store.handed import Settings
 from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 CANDIDATES = 8  # verify rolls out again the ones with the fewest games: each takes up to a minute
 REPLAYED_GAMES = 1000  # games that verify rolls out in all; at least one decision
@@ -64,7 +64,7 @@ class SampledTurns(NamedTuple):
 
     @classmethod
     def from_text(cls, text: str) -> SampledTurns:
-        """The turns of a string that `as_text` returned."""
+        """The turns that a string of `as_text` describes."""
         types = np.int64, np.int8, np.int8, np.int32, np.int32
         values = [np.frombuffer(bytes.fromhex(word), kind) for word, kind in zip(text.split(), types, strict=True)]
         return cls(values[0], values[1].reshape(-1, 26), values[2].reshape(-1, 2), values[3], values[4])

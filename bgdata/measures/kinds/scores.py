@@ -128,7 +128,7 @@ READERS: dict[str, Callable[[Texts, Figures], list[Measure]]] = {
 @dataclass(frozen=True)
 class ScoresParameters(Parameters):
     """Parameters of `scores`: a player, its ply and version, and the sources of its figures: versions, sorted by name.
-    A source without a version is the smallest variant of its kind, which is built first."""
+    A source that names no version is the smallest variant of its kind, which is built first."""
 
     player: str = "pubeval"
     ply: int = 0

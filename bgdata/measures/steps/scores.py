@@ -131,11 +131,9 @@ def build_scores(
 def build_rivals(
     warehouse: Warehouse, player: Player, opponents: Sequence[Player], progress: Progress, *, programs: bool = True
 ) -> list[Player]:
-    """Score the rivals of a player on every benchmark, and return them; empty if there are no benchmarks.
-
-    Rivals are the network that comes with bgdata, and the player's opponents of `build_scores`. Raises the errors of
-    `build_scores`.
-    """
+    """Score the rivals of a player on every benchmark, and return them; empty if there are no benchmarks. Rivals are
+    the network that comes with bgdata, and the player's opponents of `build_scores`. Raises the errors of
+    `build_scores`."""
     player = full_name(player[0]), player[1]
     try:
         sets = available_benchmarks(warehouse)
@@ -241,10 +239,9 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
 
 
 def figure_rows(warehouse: Warehouse, table: Table, rivals: Sequence[Player] = ()) -> list[Row]:
-    """All figures about the player of a version of `scores`, with the columns of that table and in its order.
-
-    They are the figures of the version; RMSE, MAE and bias of the player's values on the test split of reference
-    positions; and the player's error rates minus the error rates of each of `rivals` on the same decisions."""
+    """All figures about the player of a version of `scores`, with the columns of that table and in its order. They are
+    the figures of the version; RMSE, MAE and bias of the player's values on the test split of reference positions; and
+    the player's error rates minus the error rates of each of `rivals` on the same decisions."""
     own = warehouse.rows(f"from {parquet_source(table.parquet.resolve())}")  # the view has only the newest version
     recipe = ScoresParameters.from_manifest(table.manifest.parameters)
     values = warehouse.rows(VALUES, {"sources": list(map(str, recipe.sources)), "split": PUBLISHED})

@@ -62,11 +62,9 @@ def available_benchmarks(warehouse: Warehouse) -> list[Table]:
 
 
 def chosen_sets(warehouse: Warehouse, names: Sequence[str], more: Sequence[Table] = ()) -> list[Table]:
-    """The named benchmarks, and `more`; all benchmarks if both are empty.
-
-    A name is KIND/VARIANT, KIND/VARIANT/VERSION, or just the variant of an imported one. Raises InvalidParameterError
-    for a table that is not a benchmark, and MissingTableError for one that does not exist.
-    """
+    """The named benchmarks, and `more`; all benchmarks if both are empty. A name is KIND/VARIANT, KIND/VARIANT/VERSION,
+    or just the variant of an imported one. Raises InvalidParameterError for a table that is not a benchmark, and
+    MissingTableError for one that does not exist."""
     found = list[Table]()
     for name in names:
         reference = name if "/" in name else f"{IMPORTED.name}/{name}"
@@ -97,10 +95,8 @@ def build_benchmark_scores(
 
 
 def compared_rows(warehouse: Warehouse, sets: Sequence[Table], wanted: Sequence[Player]) -> list[Row]:
-    """Rows of `benchmark_summary` for each set and wanted player, with the differences from the first player.
-
-    If no players are wanted, all players with scores, in the order of `best_first`.
-    """
+    """Rows of `benchmark_summary` for each set and wanted player, with the differences from the first player. If no
+    players are wanted, all players with scores, in the order of `best_first`."""
     names = [table.name for table in sets]
     rates = warehouse.rows(RATES, {"sets": names})
     players = list(wanted) or best_first(rates)
@@ -165,11 +161,9 @@ def workers_text(name: str) -> str:
 
 
 def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
-    """Speed of an evaluator on int8[n, 26] boards, in positions per second: the median of RUNS runs after a warm-up.
-
-    A run takes at least MIN_SECONDS and longer than a single position, so that the start of a program does not count.
-    No position is evaluated twice before all others were, because gnubg caches its answers.
-    """
+    """Speed of an evaluator on int8[n, 26] boards, in positions per second: the median of RUNS runs after a warm-up. A
+    run takes at least MIN_SECONDS and longer than a single position, so that the start of a program does not count. No
+    position is evaluated twice before all others were, because gnubg caches its answers."""
     mixed, total = spread(boards), 0
 
     def seconds(size: int) -> float:

@@ -155,16 +155,14 @@ def roll_out_cubeless(
 
     limits, roll, board = request.limits, request.roll, np.array(request.position.board, np.int8)
     if roll is None:
-        through = kept.saving_with_progress(progress, limits.most, estimate)
-        result = roll_out(board[None], player.chooser, limits, request.seed, request.how, through=through)
+        wrap = kept.saving_with_progress(progress, limits.most, estimate)
+        result = roll_out(board[None], player.chooser, limits, request.seed, request.how, wrap=wrap)
         return RolloutOutput(
             [rollout_row(result, 0, limits)], describe_result(result), float(result.equity_standard_errors[0])
         )
-    through = kept.saving_with_progress(progress, limits.most, lambda blocks: estimate(own_blocks(blocks)))
+    wrap = kept.saving_with_progress(progress, limits.most, lambda blocks: estimate(own_blocks(blocks)))
     dice = roll.high, roll.low
-    decision = roll_out_decision(
-        board, dice, player.chooser, request.seed, request.how, request.window, limits, through
-    )
+    decision = roll_out_decision(board, dice, player.chooser, request.seed, request.how, request.window, limits, wrap)
     names = {tuple(play.after_play.board): str(play) for play in legal_plays(request.position, roll)}
     rows = [
         rollout_row(decision.result, row, limits)
@@ -338,7 +336,7 @@ class KeptRollout:
     def saving_with_progress(
         self, progress: Progress, most_trials: int, estimate: Callable[[Values], str]
     ) -> Callable[[Rolled], Rolled]:
-        """The wrapper `through` of `roll_out`: it saves finished blocks, advances a progress bar of at most
+        """The argument `wrap` for `roll_out`: it saves finished blocks, advances a progress bar of at most
         `most_trials`, and shows the `estimate` of the blocks so far."""
         from bgdata.kernel import thread_count
         from bgdata.selfplay.rollout_kernels import BLOCK
@@ -346,7 +344,7 @@ class KeptRollout:
         self.progress = progress
         self.load()
 
-        def through(rolled: Rolled) -> Rolled:
+        def wrap(rolled: Rolled) -> Rolled:
             progress.start("rollout", most_trials, "trials")
             if self.count:
                 progress.note(f"going on with this rollout after {self.count * BLOCK:,} trials")
@@ -376,7 +374,7 @@ class KeptRollout:
 
             return roll
 
-        return through
+        return wrap
 
 
 @contextmanager

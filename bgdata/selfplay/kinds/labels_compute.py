@@ -36,9 +36,9 @@ from bgdata.selfplay.kinds.shared.games_compute import Places, RowsComputation, 
 from bgdata.selfplay.splits import splits_of_hashes
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings
 from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 ROLLOUT_STEP = 4  # positions of a shard of rollouts: seconds
 STEP = 4096  # positions of a shard at ply 0: programs are slow to start
@@ -189,11 +189,11 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
 def look_ahead(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """The results of `evaluate_both` for the distinct positions `begin` to before `end` of the source, or of the
     part."""
-    player, places = opened_once(open_looking, settings)
+    player, places = opened_once(open_player_and_positions, settings)
     return evaluate_both(player, places.boards[begin:end])
 
 
-def open_looking(settings: Settings) -> tuple[NetworkPlayer, Places]:
+def open_player_and_positions(settings: Settings) -> tuple[NetworkPlayer, Places]:
     """Open what `look_ahead` needs, from its settings: player and positions."""
     context = context_of(settings, LookaheadParameters)
     return rollouts.open_roller(context), source_places(context)
@@ -258,11 +258,11 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
 
 def ask_engine(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """The chances of the distinct positions `begin` to before `end` of the source, or of the part, by the engine."""
-    engine, parameters, places = opened_once(open_asked, settings)
+    engine, parameters, places = opened_once(open_engine_and_positions, settings)
     return {"chances": chances_by(engine, parameters, places.boards[begin:end])}
 
 
-def open_asked(settings: Settings) -> tuple[Evaluator, EngineParameters, Places]:
+def open_engine_and_positions(settings: Settings) -> tuple[Evaluator, EngineParameters, Places]:
     """Open what `ask_engine` needs, from its settings: engine, recipe and positions."""
     context = context_of(settings, EngineParameters)
     return open_engine(context), context.parameters, source_places(context)
@@ -306,8 +306,8 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[BearoffParameters]) -> str:
-        """Draw the pairs again, look up a sample of them again, and recompute the combined ones of the sample from
-        distributions."""
+        """Draw the pairs again. For a sample of them, look up the chances in the tables, or combine the distributions,
+        again."""
         table, boards = recheck.table, boards_of(recheck.parameters)
         if len(boards) != len(table.array("boards")):
             raise CheckFailedError(f"expected {len(boards)} pairs in {table.name}, found {len(table.array('boards'))}")

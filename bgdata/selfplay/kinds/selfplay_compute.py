@@ -37,9 +37,9 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_playe
 from bgdata.selfplay.series import cubeful_self_play
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings, hand_on
 from bgdata.store.shards import Work, compute_shards, ranges
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings, worker_inputs
 
 P = TypeVar("P", SelfPlayParameters, CubefulParameters)
 ShardOf: TypeAlias = Callable[[Settings, int, int], dict[str, Array]]
@@ -134,7 +134,7 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
                 f"expected version {version} of {parameters.player}, as it plays here, "
                 f"got {parameters.version or 'none'}"
             )
-        work = Work(f"{__name__}:play_shard", settings, handed=hand_on(seat_tables(build)))
+        work = Work(f"{__name__}:play_shard", settings, inputs=worker_inputs(seat_tables(build)))
         self.play(build, work, ranges(build.items(parameters.games), SHARD_GAMES[parameters.luck]))
         for name, values in text_arrays("players", [title] * 2).items():
             build.job.save(name, values)
@@ -175,7 +175,7 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         parameters, settings = build.parameters, cubeful_settings(build)
         items = build.items(parameters.games)
         shards = ranges(items, max(1, SHARD_CUBEFUL_GAMES // max(1, parameters.length)))
-        work = Work(f"{__name__}:play_cubeful_shard", settings, handed=hand_on(played_tables(build)))
+        work = Work(f"{__name__}:play_cubeful_shard", settings, inputs=worker_inputs(played_tables(build)))
         first_turns = self.play(build, work, shards)
         matches = len(items) if parameters.length else -(-len(items) // SESSION_GAMES)
         for name, values in match_texts(settings, len(first_turns) - 1, matches).items():

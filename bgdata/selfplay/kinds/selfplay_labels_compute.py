@@ -32,9 +32,9 @@ from bgdata.selfplay.kinds.shared.games_compute import RowsComputation
 from bgdata.selfplay.splits import splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, Context, Recheck, sample_text
-from bgdata.store.handed import Settings
 from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 SHARD_GAMES = 2000  # games of one shard of 7 MB
 SOURCES = ("outcome", "exact", "combined")  # in the order of `BearoffSource`

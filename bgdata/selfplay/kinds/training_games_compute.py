@@ -31,9 +31,9 @@ from bgdata.selfplay.splits import SPLITS, game_hashes, splits_of_games
 from bgdata.selfplay.training_games import NO_POSITIONS, training_games
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, Recheck, sample_text
-from bgdata.store.handed import Settings, hand_on
 from bgdata.store.shards import Work, compute_shards, ranges
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings, worker_inputs
 
 SHARD_GAMES = 400  # some seconds of work on one core
 DOUBTED = 50  # one in so many positions of a version is doubtful
@@ -50,7 +50,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
     def compute(self, build: Build[TrainingGameParameters]) -> None:
         parameters, job = build.parameters, build.job
         settings = {**folders_of(build), "parameters": json.dumps(parameters.to_json())}
-        work = Work(f"{__name__}:play_shard", settings, handed=hand_on(played_tables(build)))
+        work = Work(f"{__name__}:play_shard", settings, inputs=worker_inputs(played_tables(build)))
         shards = list(compute_shards(job, "games", work, ranges(build.items(parameters.games), SHARD_GAMES)))
         for name in ROW_ARRAYS:
             job.save(name, np.concatenate([shard[name] for shard in shards]))

@@ -79,10 +79,7 @@ def far_from_mean(n: int, chance: str, by: int) -> float:
 
 def rating_gap(win_share: float) -> float:
     """Rating difference, in points of the First Internet Backgammon Server (FIBS), that gives a player this share of
-    wins.
-
-    Matches are to one point; 2000 points are a factor of ten in the odds.
-    """
+    wins. Matches are to one point; 2000 points are a factor of ten in the odds."""
     return 2000.0 * log10(win_share / (1 - win_share))
 
 

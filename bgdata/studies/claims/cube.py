@@ -73,10 +73,8 @@ def normal_jump_point(mean_win: float, mean_loss: float, deviation: float, name:
 
 def post_crawford_equity(away: int, gammon_rate: float, backgammon_rate: float) -> float:
     """Equity of the leader after the Crawford game, against a trailer an odd number of points away who doubles at once.
-
     Half of the gammons and backgammons, given as shares of all games, are the trailer's. The leader takes, because a
-    pass would save the trailer a game: it needs no more games from an even number of points than from one less.
-    """
+    pass would save the trailer a game: it needs no more games from an even number of points than from one less."""
     trailer = {1: 0.5}
     for points in range(3, away + 1, 2):
         single, gammon, backgammon = (trailer.get(points - won, 1.0) for won in (2, 4, 6))

@@ -134,11 +134,9 @@ def fill_equities(
     equities: NDArray[np.float64],
     turned: NDArray[np.float64],
 ) -> None:
-    """Fill equities[player, opponent] and turned[opponent, player] from layout 1 on.
-
-    `start` and `results` are as in `Plays`. Plays lead to lower indexes: for each layout, first its equities against
-    all lower layouts are filled, then those of all layouts up to it against it.
-    """
+    """Fill equities[player, opponent] and turned[opponent, player] from layout 1 on. `start` and `results` are as in
+    `Plays`. Plays lead to lower indexes: for each layout, first its equities against all lower layouts are filled, then
+    those of all layouts up to it against it."""
     count = (len(start) - 1) // ROLL_COUNT
     least = np.empty(count)  # equity of each opponent after the best play
     for layout in range(1, count):

@@ -22,11 +22,9 @@ ROUND = 2  # turns from a player's roll to its next one
 
 
 def volatility_percent(tables: Tables, games: str, network: str) -> Found:
-    """Mean absolute change of the winning chance from a player's roll to its next, in percent.
-
-    A network evaluates at 0-ply; only positions in WINDOWS count. The standard error treats games as observations,
-    since the turns of a game are correlated.
-    """
+    """Mean absolute change of the winning chance from a player's roll to its next, in percent. A network evaluates at
+    0-ply; only positions in WINDOWS count. The standard error treats games as observations, since the turns of a game
+    are correlated."""
     table = open_table(tables, games)
     wins = 100 * win_chances(table, open_table(tables, network))
     first = table.array("first_turns")

@@ -140,10 +140,8 @@ def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
 
 
 def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
-    """Whether an answer equals the printed value within `margin`, or exceeds it where "more than" was printed.
-
-    Words must be equal.
-    """
+    """Whether an answer equals the printed value within `margin`, or exceeds it where "more than" was printed. Words
+    must be equal."""
     least = parse_published(text.removeprefix(MORE_THAN)) if text.startswith(MORE_THAN) else None
     if least is not None and not isinstance(answer, str):
         return answer > least[0]
@@ -155,11 +153,9 @@ def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
 
 
 def margin(half: float, bound: float, *errors: float) -> float:
-    """Largest allowed distance of an answer from the published value.
-
-    It is half of the last printed digit, plus the largest effect of rounding on the answer, plus ERRORS standard errors
-    of the difference of two independent samples.
-    """
+    """Largest allowed distance of an answer from the published value. It is half of the last printed digit, plus the
+    largest effect of rounding on the answer, plus ERRORS standard errors of the difference of two independent
+    samples."""
     return half + bound + ERRORS * hypot(*errors)
 
 
@@ -175,11 +171,9 @@ class Together(NamedTuple):
 
 
 def judge_together(rows: Iterable[Mapping[str, Any]]) -> list[Together]:
-    """Judge the rows of each printed table together by chi-squared, in order of tables.
-
-    This shows small differences in the same direction, which single rows do not show. Variances are of both samples and
-    of printed rounding; rows are assumed independent. `rows` are rows of the table `claims`.
-    """
+    """Judge the rows of each printed table together by chi-squared, in order of tables. This shows small differences in
+    the same direction, which single rows do not show. Variances are of both samples and of printed rounding; rows are
+    assumed independent. `rows` are rows of the table `claims`."""
     found: dict[str, list[tuple[float, bool]]] = {}
     for row in rows:
         if row["printed_table"] and row["our_error"]:

@@ -15,8 +15,8 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_playe
 from bgdata.selfplay.series import CubefulResults, cubeful_results
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
-from bgdata.store.handed import Settings, hand_on
 from bgdata.store.shards import Work, compute_shards
+from bgdata.store.worker_inputs import Settings, worker_inputs
 from bgdata.studies.kinds.cube_studies import (
     LUCK_ADJUSTED,
     MATCH_MEASURES,
@@ -36,7 +36,7 @@ class CubeStudiesComputation(Computation[StudyParameters]):
     def compute(self, build: Build[StudyParameters]) -> None:
         parameters, job = build.parameters, build.job
         settings = settings_of(parameters, folders_of(build))
-        work = Work(f"{__name__}:play_study", settings, handed=hand_on(played_tables(build)))
+        work = Work(f"{__name__}:play_study", settings, inputs=worker_inputs(played_tables(build)))
         parts = shard_ranges(parameters)
         shards = compute_shards(job, "games", work, parts)
         sums: list[Array] = [np.zeros((len(measures_of(parameters, arm)), 2), np.int64) for arm in parameters.arms()]

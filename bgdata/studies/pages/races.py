@@ -39,16 +39,14 @@ BAR = 220  # units of the longest bar
 
 
 def page(site: Site, request: Request) -> Page:
-    """The page of rules of thumb by their loss, and of errors of combined one-sided tables. Its JSON contains rows of
-    `race_rule_losses` and of `race_error`. Raises UsageError for an unknown parameter, and MissingTableError if a
-    variant is missing."""
+    """The page about races: losses of cube rules of thumb, and errors of combined one-sided tables."""
     given = request.query_params
     by = given.get("by", "played")
     if by not in WEIGHTINGS:
         raise UsageError(f"expected a weighting: {', '.join(WEIGHTINGS)}, got {cite(by)}")
     rule_tables, error_tables = variants(site, RULE_TABLES), variants(site, ERROR_TABLES)
-    rules_of = chosen("race_rules", rule_tables, given.get("rules", ""))
-    errors_of = chosen("race_error", error_tables, given.get("errors", ""))
+    rules_of = variant_named("race_rules", rule_tables, given.get("rules", ""))
+    errors_of = variant_named("race_error", error_tables, given.get("errors", ""))
     rules = site.rows(RULES, {"variant": rules_of}) if rules_of else []
     errors = site.rows(ERRORS, {"variant": errors_of}) if errors_of else []
     shown_ = {
@@ -72,7 +70,7 @@ def variants(site: Site, query: str) -> list[str]:
     return site.keep(query, lambda: [row["variant"] for row in site.rows(query)])
 
 
-def chosen(kind: str, variants: Sequence[str], name: str) -> str:
+def variant_named(kind: str, variants: Sequence[str], name: str) -> str:
     """The named variant, by default the largest; empty if there are none. Raises MissingTableError if there is no such
     variant."""
     if name and name not in variants:

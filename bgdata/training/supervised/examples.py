@@ -46,7 +46,7 @@ class Examples(NamedTuple):
     targets: Chances  # [n, 5]
 
 
-class Error(NamedTuple):
+class MeanErrors(NamedTuple):
     """Errors of a network on labelled positions: means over positions."""
 
     cross_entropy: float  # summed over possible chances; includes the entropy of the targets
@@ -61,11 +61,9 @@ def by_network(batch: Any) -> list[Examples]:
 
 
 def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False) -> list[Examples]:
-    """The first batches of an epoch with at least `most` positions, or all, by network.
-
-    If `of_each` is true, a network without examples in these batches also gets those of its first batch, because files
-    of one class may come later.
-    """
+    """The first batches of an epoch with at least `most` positions, or all, by network. If `of_each` is true, a network
+    without examples in these batches also gets the examples of its first batch, because files of one class may come
+    later."""
     parts: list[list[Examples]] = [[] for _ in range(NETWORKS)]
     missing = set(_NETWORK_OF[np.flatnonzero(batches.class_counts)].tolist()) - {NETWORKS} if of_each else set()
     rows = 0
@@ -81,13 +79,13 @@ def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False)
     return [Examples(*(np.concatenate(columns) for columns in zip(*part, strict=True))) for part in parts]
 
 
-def error_of(networks: Networks, examples: Examples) -> Error:
+def error_of(networks: Networks, examples: Examples) -> MeanErrors:
     """The mean errors of rounded networks without tables; NaN if there are no examples."""
     if not len(examples.boards):
-        return Error(np.nan, np.nan)
+        return MeanErrors(np.nan, np.nan)
     chances = evaluations(networks, NO_TABLES, examples.boards).chances
     differences = cubeless_equities(chances).astype(np.float64) - cubeless_equities(examples.targets)
-    return Error(
+    return MeanErrors(
         float(cross_entropies(examples.boards, chances, examples.targets).mean()), float((differences**2).mean())
     )
 

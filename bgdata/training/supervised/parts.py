@@ -96,11 +96,9 @@ def nearest(values: Values, centres: Values) -> Places:
 
 
 def k_means(values: Values, count: int, seed: int) -> Values:
-    """float64[part, input]: centres of k-means (Lloyd 1982), rounded to whole numbers in every round.
-
-    The first centres are rows drawn by their squared distances from earlier ones (k-means++, Arthur and Vassilvitskii
-    2007). Rounds end when no row changes its part, or after 50. An empty part keeps its centre.
-    """
+    """float64[part, input]: centres of k-means (Lloyd 1982), rounded to whole numbers in every round. The first centres
+    are rows drawn by their squared distances from earlier ones (k-means++, Arthur and Vassilvitskii 2007). Rounds end
+    when no row changes its part, or after 50. An empty part keeps its centre."""
     centres, parts = spread_rows(values, count, seed), np.full(len(values), -1)
     for _ in range(_ROUNDS):
         found = nearest(values, centres)

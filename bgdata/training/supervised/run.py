@@ -21,7 +21,14 @@ from bgdata.kernel import thread_count, threads
 from bgdata.store.executors import InProcess
 from bgdata.training.networks import FloatNetworks, copy_networks, numbers_of, revive, rounded_networks
 from bgdata.training.recipes import CYCLE, SupervisedRecipe
-from bgdata.training.supervised.examples import NETWORKS, Error, LabelledBatches, by_network, error_of, read_examples
+from bgdata.training.supervised.examples import (
+    NETWORKS,
+    LabelledBatches,
+    MeanErrors,
+    by_network,
+    error_of,
+    read_examples,
+)
 from bgdata.training.supervised.trainer import KernelTrainer, NetworkTrainer, PreparedBatch
 
 SMALLER, LARGEST = (0, 1), (2,)  # networks that learn while the contact network does
@@ -32,11 +39,8 @@ RISES = 3  # epochs in a row with a larger error, after which a learning rate in
 
 class Cycles:
     """The learning rate of each network in cycles. After three epochs in a row with a larger error, the rate is divided
-    by the root of 10. Below a thirtieth of the first rate it starts again, to leave a poor local minimum.
-
-    Source: the training of gnubg by Joseph Heled, and its repetition of 2012 with learning rates about ten times
-    smaller.
-    """
+    by the root of 10. Below a thirtieth of the first rate it starts again, to leave a poor local minimum. Source: the
+    training of gnubg by Joseph Heled, and its repetition of 2012 with learning rates about ten times smaller."""
 
     def __init__(self, networks: int) -> None:
         self.state: NDArray[np.float64] = np.zeros((networks, 3))  # level, rises in a row, last error
@@ -136,11 +140,9 @@ class SupervisedRun:
         return np.array(rows, np.float64)
 
     def learn_epoch(self, epoch: int) -> list[int]:
-        """Train on the batches of an epoch, numbered from 0; returns how many positions each network saw.
-
-        On two threads, one trains the largest network while the other prepares the next batch. Raises CheckFailedError
-        if weights are no longer finite.
-        """
+        """Train on the batches of an epoch, numbered from 0; returns how many positions each network saw. On two
+        threads, one trains the largest network while the other prepares the next batch. Raises CheckFailedError if
+        weights are no longer finite."""
         trainers = self._trainers
         is_shared = trainers[0].shares_threads and thread_count() > 2
         self._threads = None if is_shared else 1
@@ -189,7 +191,7 @@ class SupervisedRun:
                 with threads(self._threads):
                     self._trainers[which].learn(ready[which], rates)
 
-    def test(self) -> list[tuple[Error, Error, bool]]:
+    def test(self) -> list[tuple[MeanErrors, MeanErrors, bool]]:
         """The errors of each network in training and in validation, and whether the validation error is the lowest so
         far; if it is, the network's weights are kept. The first call, before any epoch, sets the errors to improve
         on."""

@@ -15,7 +15,7 @@ from bgdata.errors import UsageError, cite
 from bgdata.kinds import all_kinds
 from bgdata.store.build import mend_catalog
 from bgdata.store.dataset import Dataset
-from bgdata.store.lockfile import advice, left_out
+from bgdata.store.lockfile import advice, missing_extra_variants
 from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.plan import estimate_text
 from bgdata.store.progress import progress_bars
@@ -138,7 +138,7 @@ def build(
                 with_catalog=False,
             )  # fmt: skip
     mend_catalog(warehouse)
-    missing = [] if kind else left_out(warehouse)
+    missing = [] if kind else missing_extra_variants(warehouse)
     if missing:
         click.echo(advice(missing), err=True)
 

@@ -48,9 +48,7 @@ def diff(warehouse: Warehouse, before: str | None, after: str | None, form: str)
 
 def _compare_with_lock(warehouse: Warehouse, form: str, scope: str | None) -> bool:
     """Print a line for each locked variant (of KIND or KIND/VARIANT), and return whether the digests are equal.
-
-    Variants that only `bgdata build --all` builds may be missing.
-    """
+    Variants that only `bgdata build --all` builds may be missing."""
     if scope is not None and (scope.endswith(".bd") or scope.count("/") > 1):
         raise UsageError(f"expected two tables to compare, got one: {cite(scope)}")
     kind, variant, _ = parse_scope(scope)

@@ -15,7 +15,7 @@ from bgdata.cli.output import write_rows
 from bgdata.errors import UsageError, cite
 from bgdata.rows import Column, Row, table_lines
 from bgdata.store.dataset import Dataset
-from bgdata.store.lockfile import left_out
+from bgdata.store.lockfile import missing_extra_variants
 from bgdata.store.names import parse_scope
 from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.plan import estimate_text
@@ -65,7 +65,7 @@ def list_(warehouse: Warehouse, kind: str | None, form: str) -> None:
             title = f"{row['variant']:<8} {row['version']}"
             lines.append(f"  {mark} {title}  {row['rows']:>12,} rows  {row['bytes'] / 1e6:>8,.1f} MB")
         click.echo("\n".join(lines))
-        for title in left_out(warehouse, name) if parts[0] is None else ():
+        for title in missing_extra_variants(warehouse, name) if parts[0] is None else ():
             click.echo(f"    {title.partition('/')[2]:<8} is not built; try: bgdata build {name}")
     if not warehouse.root.is_dir():
         click.echo(f"no warehouse in {warehouse.root} yet; try: bgdata build", err=True)

@@ -136,10 +136,10 @@ def run_query(
     as `form_of`, or if the name of a gnubg file is invalid."""
     import duckdb
 
-    from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
+    from bgdata.store.locked_sql import QueryLimits, first_lines, read_only_query
 
     form = form_of(form, output)
-    text = sql if allow_files else reading_query(sql)
+    text = sql if allow_files else read_only_query(sql)
     with written_aside(output, form, is_needed=form != "table") as path:
         outputs = [path] if path else []
         limits = limits or QueryLimits()
@@ -203,11 +203,9 @@ UNIONS = {"labelled_boards", "benchmark_boards"}  # unions of tables that may be
 def notes_on_empty(
     warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
 ) -> Iterator[str]:
-    """Lines of text that explain an empty result, with the commands that fill the tables.
-
-    There is a line for each empty table in the query, and, if the query has no rows, for each view of such tables.
-    Joins by variant of tables that have no variant in common are named whatever the result, because a count of no rows
-    is a row."""
+    """Lines of text that explain an empty result, with the commands that fill the tables. There is a line for each
+    empty table in the query, and, if the query has no rows, for each view of such tables. Joins by variant of tables
+    that have no variant in common are named whatever the result, because a count of no rows is a row."""
     if not (sources := SOURCE.findall(text)):
         return
     views = dict(connection.execute(VIEWS).fetchall())

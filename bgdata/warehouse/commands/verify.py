@@ -35,7 +35,7 @@ from bgdata.store.build import mend_catalog, refresh_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import DAMAGED
 from bgdata.store.linked import check_link, move_aside, put_back, require_own
-from bgdata.store.lockfile import advice, left_out, load_lock, save_lock
+from bgdata.store.lockfile import advice, load_lock, missing_extra_variants, save_lock
 from bgdata.store.names import CURRENT, parse_scope
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import progress_bars
@@ -197,9 +197,7 @@ def verify_warehouse(
     warehouse: Warehouse, scope: str | None, sample: int | None, seed: int, form: str = "table", *, repair: bool
 ) -> bool:
     """Check every version (of KIND, KIND/VARIANT or KIND/VARIANT/VERSION), print the findings, and optionally repair.
-
-    Returns whether all versions are correct.
-    """
+    Returns whether all versions are correct."""
     from bgdata.store.verify import RECOMPUTED, Origin, Status, origin, verify
 
     if repair:
@@ -246,7 +244,7 @@ def verify_warehouse(
     click.echo(summary + (f", {unchecked} could not be made" if unchecked else ""), err=form != "table")
     if origins:
         click.echo("; ".join(f"{each}: {origins[each]}" for each in Origin if origins[each]), err=form != "table")
-    missing = [] if scope else left_out(warehouse)
+    missing = [] if scope else missing_extra_variants(warehouse)
     if missing:
         click.echo(advice(missing), err=True)
     if not repair or not wrong:
@@ -327,11 +325,9 @@ def put_back_current(warehouse: Warehouse) -> None:
 
 
 def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
-    """Set the current version of a variant whose current one is missing or unknown.
-
-    The default version becomes current, which is built if it is missing, or else the newest one. Raises
-    MissingTableError if there is none, and StorageError if the disk of a linked folder is missing.
-    """
+    """Set the current version of a variant whose current one is missing or unknown. The default version becomes
+    current, which is built if it is missing, or else the newest one. Raises MissingTableError if there is none, and
+    StorageError if the disk of a linked folder is missing."""
     from bgdata.store.catalog_views import is_readable
 
     check_link(warehouse.root / kind / variant)
@@ -407,11 +403,9 @@ def _parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
 
 
 def repair_version(warehouse: Warehouse, table: Table) -> None:
-    """Set a broken version aside for inspection, and build its variant again; if that fails, put it back.
-
-    The current version stays current. Raises MissingTableError if it is imported, because only its owner has the files;
-    ManifestFormatError if its parameters are unknown; and DigestMismatchError if inputs are damaged.
-    """
+    """Set a broken version aside for inspection, and build its variant again; if that fails, put it back. The current
+    version stays current. Raises MissingTableError if it is imported, because only its owner has the files;
+    ManifestFormatError if its parameters are unknown; and DigestMismatchError if inputs are damaged."""
     from bgdata.store.catalog_views import is_readable
     from bgdata.store.verify import check_hashes
 
@@ -520,11 +514,9 @@ def _kind_and_variant(scope: str) -> tuple[str, str]:
 
 
 def _rebuild_in_place(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> None:
-    """Build the default variants (of KIND or KIND/VARIANT) again and publish them.
-
-    Versions of the package are built only if `is_all`; variants outside a default build only if they exist or their
-    kind is named. Prints notes, or a row for each version.
-    """
+    """Build the default variants (of KIND or KIND/VARIANT) again and publish them. Versions of the package are built
+    only if `is_all`; variants outside a default build only if they exist or their kind is named. Prints notes, or a row
+    for each version."""
     kind, variant = _kind_and_variant(scope) if scope is not None else (None, "")
     kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
     recipes = [(declared, each) for declared in kinds for each in declared.defaults]
@@ -536,7 +528,7 @@ def _rebuild_in_place(warehouse: Warehouse, scope: str | None, form: str, *, is_
         recipes = [each for each in recipes if declared.slug(each[1]) == variant]
         if not recipes:
             recipes = [(declared, declared.recipe_of(warehouse.open(declared.name, variant).manifest))]
-    missing = [] if scope is not None else left_out(warehouse)
+    missing = [] if scope is not None else missing_extra_variants(warehouse)
     rows: list[Row] = []
     with progress_bars() as progress:
         for declared, parameters in recipes:

@@ -363,12 +363,71 @@ class Plays {
   }
 }
 
-let editor = null, digit = { first: "", time: 0 };
+// A rollout of the plays or cube actions of the page, which goes on until it is stopped or the page is left. The server
+// keeps it; a reloaded page goes on from there.
+class Rollout {
+  constructor(bar) {
+    this.bar = bar;
+    this.button = bar.querySelector("button");
+    this.said = bar.querySelector("[role=status]");
+    this.source = null;
+    bar.querySelector("a").hidden = true;
+    this.button.hidden = false;
+    this.button.addEventListener("click", () => this.source ? this.stop() : this.run());
+    if (sessionStorage.getItem("rollout") === bar.dataset.rollout) this.run();
+  }
+  run() {
+    sessionStorage.setItem("rollout", this.bar.dataset.rollout);
+    this.button.textContent = "Stop";
+    this.said.textContent = "rolling out…";
+    this.source = new EventSource(this.bar.dataset.rollout);
+    this.source.addEventListener("message", (event) => this.show(JSON.parse(event.data).rows));
+    this.source.addEventListener("done", () => this.stop());
+    this.source.addEventListener("refused", (event) => this.stop(JSON.parse(event.data).error));
+    this.source.addEventListener("error", () => {  // also where the page is being left
+      this.close();
+      this.button.textContent = "Go on rolling out";
+      whyRefused(this.bar.dataset.rollout).then((why) => { this.said.textContent = why; });
+    });
+  }
+  // Without a click, as when the page is left, it goes on when the page is back.
+  close() {
+    this.source?.close();
+    this.source = null;
+  }
+  stop(why = "") {
+    this.close();
+    sessionStorage.removeItem("rollout");
+    this.button.textContent = "Go on rolling out";
+    if (why) this.said.textContent = why;
+  }
+  show(rows) {
+    for (const cell of document.querySelectorAll(".rolled")) cell.hidden = false;
+    const isMatch = rows[0].unit === "mwc";
+    const number = (value) => isMatch ? `${(100 * value).toFixed(2)} %` : value.toFixed(4);
+    const signed = (value) => isMatch ? number(value) : (value < 0 ? "−" : "+") + number(Math.abs(value));
+    const within = (error) => error === null ? "" : ` ± ${number(error)}`;
+    for (const row of rows) {
+      const line = document.querySelector(`tr[data-choice="${row.choice}"]`);
+      if (!line) continue;
+      const put = (name, text) => { const cell = line.querySelector(`[data-${name}]`); if (cell) cell.textContent = text; };
+      put("value", signed(row.value) + within(row.standard_error));
+      put("lost", row.loss ? number(row.loss) + within(row.loss_standard_error) : "");
+      put("trials", row.trials.toLocaleString("en"));
+    }
+    this.said.textContent = `${Math.min(...rows.map((row) => row.trials)).toLocaleString("en")} games each`;
+  }
+}
+
+let editor = null, rollout = null, digit = { first: "", time: 0 };
 
 function begin() {
   const board = document.getElementById("board"), plays = document.querySelector(".plays");
   editor = board?.dataset.editor ? new Editor(board) : null;
   if (board && plays) new Plays(plays, board);
+  rollout?.close();
+  const bar = document.querySelector("[data-rollout]");
+  rollout = bar ? new Rollout(bar) : null;
 }
 
 // Two digits choose a roll, 0 takes it away.
@@ -401,6 +460,7 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   pages.show(link.href, { stays: "stays" in link.dataset });
 });
+addEventListener("pagehide", () => rollout?.close());
 addEventListener("popstate", () => {
   if (location.pathname + location.search !== pages.shown) pages.show(location.href, { isNew: false, stays: true });
 });

@@ -17,9 +17,11 @@ from bgdata.errors import InvalidParameterError
 @pytest.mark.parametrize("combination", ["plain", "corrected"])
 def test_groups_match_the_table_of_all_pairs(tmp_path: Path, combination: str) -> None:
     warehouse = bgdata.open_warehouse(tmp_path)
-    for kind in ("race_error", "bearoff_error"):
-        table = warehouse.build(kind, warehouse.kinds[kind].parameters(4, 4, combination))
-    assert table.manifest.statistics["pairs"] if kind == "race_error" else table.manifest.rows == 69 * 69
+    groups, pairs = (
+        warehouse.build(kind, warehouse.kinds[kind].parameters(4, 4, combination))
+        for kind in ("race_error", "bearoff_error")
+    )
+    assert groups.manifest.statistics["pairs"] == pairs.manifest.rows == 69 * 69
     with warehouse.connect() as connection:
         found = connection.sql(
             "select on_roll_group, opponent_group, pairs, mean_difference, sd_difference, mean_absolute_difference, "

@@ -21,11 +21,11 @@ from bgdata.evaluation.networks.inference import (
     NetworkArrays,
     Networks,
     change_sums,
+    fast_tanh,
     fill_first_hidden,
     fill_logistic,
     fill_outputs,
     fill_rectified,
-    half_tangent,
     later_size,
     nearest_recent,
     network_at,
@@ -149,9 +149,9 @@ def test_network_with_known_answers() -> None:
         assert (chances[1:] < 1e-4).all()
 
 
-def test_half_tangent_is_odd_and_accurate() -> None:
+def test_fast_tanh_is_odd_and_accurate() -> None:
     points = np.concatenate([np.linspace(-6, 6, 4001), [-1e9, 1e9, 0.0, 1e-30]]).astype(np.float32)
-    found = [float(half_tangent(point)) for point in points]
+    found = [float(fast_tanh(point)) for point in points]
     assert max(abs(value - tanh(y)) for value, y in zip(found, points.tolist(), strict=True)) < 1e-4
     assert found == pytest.approx([tangent(y) for y in points.tolist()], abs=5e-7)
     assert max(map(abs, found)) < 1
@@ -159,7 +159,7 @@ def test_half_tangent_is_odd_and_accurate() -> None:
     assert [-value for value in found[:4001]] == found[4000::-1]  # odd to the last bit
 
 
-def test_half_tangent_is_lamberts_fraction() -> None:
+def test_fast_tanh_is_lamberts_fraction() -> None:
     """The tangent equals the published continued fraction in exact arithmetic, also where that would exceed 1."""
     y = Fraction(497, 100)
 
@@ -170,7 +170,7 @@ def test_half_tangent_is_lamberts_fraction() -> None:
         return y / below
 
     assert exact(y) < 1 < exact(y + Fraction(1, 100))
-    assert float(half_tangent(np.float32(1.5))) == pytest.approx(float(exact(Fraction(3, 2))), abs=1e-7)
+    assert float(fast_tanh(np.float32(1.5))) == pytest.approx(float(exact(Fraction(3, 2))), abs=1e-7)
 
 
 @pytest.mark.parametrize("unit", [FIRST_SUM, Activation.LOGISTIC.later_sum])

@@ -120,7 +120,8 @@ def test_values_of_a_match_are_consistent(root: Path) -> None:
     """The mwc at the end of a game is that at the beginning of the next."""
     path = str(root / "match.mat")
     first, second = rows(root, path, *QUICK, "--by-game")
-    assert (first["unit"], second["score_1"]) == ("mwc", 2)
+    assert first["unit"] == "mwc"
+    assert second["score_1"] == 2
     assert first["initial"] + first["result"] == pytest.approx(second["initial"])  # type: ignore[operator]
     assert second["initial"] + second["result"] == pytest.approx(1)  # type: ignore[operator]
     turns = rows(root, path, *QUICK)
@@ -190,12 +191,12 @@ def test_match_is_read_from_a_pipe(root: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_rows_have_position_score_and_cube(root: Path) -> None:
-    """Turns are numbered as in the table `turns`."""
+    """The columns `match` and `turn` are those of the table `turns`, and `turn_number` counts from 1."""
     sql = "select distinct turn, position_id from turns where variant = 'session' and action <> 'resign'"
     stored = json.loads(succeeds(root / "warehouse", "query", sql, "--format", "json"))
     found = rows(root, "matches/session")
     assert {(row["turn"], row["position_id"]) for row in found} == {tuple(row.values()) for row in stored}
-    assert (found[0]["match"], found[0]["turn"]) == (0, 0)
+    assert [found[0][name] for name in ("match", "turn", "game_number", "turn_number")] == [0, 0, 1, 1]
     first, *_ = rows(root, str(root / "match.mat"), *QUICK)
     assert [first[name] for name in ("away", "opponent_away", "is_crawford", "is_jacoby", "cube_owner")] == [
         3, 2, False, None, "centered",
@@ -205,9 +206,9 @@ def test_rows_have_position_score_and_cube(root: Path) -> None:
 def test_text_has_turns_sums_and_errors(root: Path) -> None:
     shown = succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, "--network", "random", "--errors", "2")
     assert shown.startswith("left against right, a match to 3; analysed by random-0ply\n\ngame 1: left 0, right 1\n")
-    assert re.search(r"^   0  left   31      8/5 6/5 +\d\d\.\d\d %  [+-]\d\.\d{3}", shown, re.MULTILINE)
-    assert re.search(r"^   3  right  double ", shown, re.MULTILINE)
-    assert re.search(r"^   4  left   pass ", shown, re.MULTILINE)
+    assert re.search(r"^   1  left   31      8/5 6/5 +\d\d\.\d\d %  [+-]\d\.\d{3}", shown, re.MULTILINE)
+    assert re.search(r"^   4  right  double ", shown, re.MULTILINE)
+    assert re.search(r"^   5  left   pass ", shown, re.MULTILINE)
     assert re.search(r"^ sum +[+-]\d\d\.\d\d %", shown, re.MULTILINE)
     assert re.search(r"^performance rating +\d+\.\d +\d+\.\d$", shown, re.MULTILINE)
     listed = re.findall(r"^(\d\.\d{3}) \S+ +game \d turn \d+ +(?:left|right) .* best: ", shown, re.MULTILINE)

@@ -36,8 +36,8 @@ def file(root: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_session_in_every_format(root: Path) -> None:
-    """Text and rows agree on a session with cubes, beavers and resignations."""
+def test_luck_and_skill_of_turns_sum_to_games(root: Path) -> None:
+    """The session has cubes, beavers and resignations."""
     path = file(root, "session.mat", MAT)
     turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
     games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
@@ -54,10 +54,16 @@ def test_session_in_every_format(root: Path) -> None:
         assert own[0]["equity_before"] == 0
     assert all(row["skill"] <= 0 for row in turns)
     assert any(row["skill"] < 0 for row in turns)
+
+
+def test_csv_and_text_have_the_values_of_json(root: Path) -> None:
+    path = file(root, "session.mat", MAT)
+    turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
+    games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
     shown = csv.DictReader(succeeds(root, "luck", path, "--format", "csv").splitlines())
     assert [row["luck"] for row in shown] == [str(row["luck"]) for row in turns]
     table = succeeds(root, "luck", path)
-    assert re.search(r"^   0  root +21  24/23 13/11 +\+0\.000 ", table, re.MULTILINE)
+    assert re.search(r"^   1  root +21  24/23 13/11 +\+0\.000 ", table, re.MULTILINE)
     assert re.search(r"^mean +-0\.125", table, re.MULTILINE)
     assert "cube actions are not valued" in table
     rows = re.findall(r"^ +\d+ +\d+ +\d+((?: +[+-]\d\.\d{3}){5})$", table, re.MULTILINE)
@@ -259,7 +265,7 @@ def test_cubeful_text_has_the_rows(met_root: Path) -> None:
     assert re.search(
         r"^left: 3 rolls, luck [+-]\d+\.\d\d %, skill [+-]\d+\.\d\d %, of it the cube ", shown, re.MULTILINE
     )
-    assert re.search(r"^   3  right  double  ", shown, re.MULTILINE)
+    assert re.search(r"^   4  right  double  ", shown, re.MULTILINE)
     assert shown.endswith(succeeds(met_root, "luck", path, "--cubeful", *MET, "--by-game").partition("\n\n")[2])
     table = csv.DictReader(succeeds(met_root, "luck", path, "--cubeful", *MET, "--format", "csv").splitlines())
     assert [row["act"] for row in table][:4] == ["roll", "roll", "roll", "double"]

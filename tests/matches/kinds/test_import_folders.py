@@ -166,7 +166,10 @@ def test_games_of_exports_are_one_match(tmp_path: Path, imports: Imports) -> Non
         (tmp_path / name).write_bytes((EXPORTS / name).read_bytes())
     table = imported(imports, tmp_path)
     (match,) = rows(table, "imported_matches")
-    assert (match["source"], match["format"], match["n_games"], match["n_files"]) == ("session.txt", "gnubg text", 3, 1)
+    assert match["source"] == "session.txt"
+    assert match["format"] == "gnubg text"
+    assert match["n_games"] == 3
+    assert match["n_files"] == 1
     assert [(row["game_number"], row["score_0"], row["points_won"]) for row in rows(table)] == [
         (1, 0, 8),
         (2, 8, 1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+import bgdata
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.kinds.match_equity import PUBLISHED
 from bgdata.errors import InvalidParameterError, UsageError
@@ -17,13 +19,14 @@ from bgdata.matches.acts import ActKind, CubeValues, Judged, totals_of
 from bgdata.matches.kinds.match_analysis import DATASET, MatchAnalysisParameters
 from bgdata.matches.kinds.match_analysis_compute import ANSWER, DOUBLE, counts_for_pr, error_of
 from bgdata.matches.kinds.matches_compute import matches_of
-from bgdata.matches.situations import situations
+from bgdata.matches.situations import replayed_situations
 from bgdata.matches.steps import judge_all
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller
 from bgdata.store.dataset import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
+from tests.command_line import succeeds
 from tests.imports.importing import Imports
 from tests.subtests import each
 
@@ -47,11 +50,11 @@ def recipe(name: str) -> MatchAnalysisParameters:
     return replace(DATASET.smallest, source=VersionRef("matches", name))
 
 
-def analysed(imports: Imports, name: str, *texts: str, progress: Progress | None = None) -> Table:
-    """The analysis of an import of files with these texts."""
+def analysed(imports: Imports, name: str, *texts: str, progress: Progress | None = None, **changes: Any) -> Table:
+    """The analysis of an import of files with these texts, by the smallest recipe with these changes."""
     files = [imports.file(f"{name}-{number}.mat", text) for number, text in enumerate(texts)]
     imports.build("matches", files, name=name)
-    return imports.warehouse.build("match_analysis", recipe(name), progress=progress)
+    return imports.warehouse.build("match_analysis", replace(recipe(name), **changes), progress=progress)
 
 
 def rows(table: Table) -> list[dict[str, Any]]:
@@ -86,8 +89,8 @@ def test_sums_equal_those_of_judge_all(imports: Imports) -> None:
     player = LookaheadPlayer(open_roller(context), 0)
     source = imports.warehouse.open("matches", "both")
     met = first_met(imports.warehouse.build("match_equity", PUBLISHED).arrays())
-    games = situations(list(matches_of(source.arrays())), "both")
-    judged = judge_all(player, CubeRules(met=met, by_model=True), games, Progress())
+    games = replayed_situations(list(matches_of(source.arrays())), "both")
+    judged = judge_all(player, CubeRules(met=met), games, Progress())
     found = rows(table)
     for number, game in enumerate(judged):
         scores = totals_of([game.judged]).scores
@@ -101,6 +104,39 @@ def test_sums_equal_those_of_judge_all(imports: Imports) -> None:
             assert sum(row["loss"] for row in plays) == pytest.approx(score.normalised_play_loss, abs=1e-6)
 
 
+def test_rows_equal_those_of_analyze(imports: Imports) -> None:
+    """A match, a session with beavers, and games for money that end in bearoffs of the exact table: each decision has
+    the same loss, luck, play and cube action in the table and in `bgdata analyze`."""
+    root, other, texts = imports.warehouse.root, imports.folder / "other", []
+    for option in ("--no-jacoby", "--jacoby"):
+        succeeds(other, "selfplay", "--cube-model", "0.7", "--games", "3", option)
+    for table in bgdata.open_warehouse(other).versions("cubeful_selfplay"):
+        succeeds(other, "export", "text", table.name, "--format", "mat", "-o", imports.folder / "made.mat")
+        texts.append((imports.folder / "made.mat").read_text())
+    largest: dict[str, Any] = {"table_points": 6, "table_checkers": 6}  # which `bgdata analyze` chooses
+    found = rows(analysed(imports, "all", MATCH, SESSION, *texts, **largest))
+    options = ("--network", "tiny", "--ply", "0", "--met", "published-12", "--format", "json")
+    turns = {(row["match"], row["game_number"], row["turn"]): row for row in turns_of(root, *options)}
+    assert len({row["match"] for row in found}) > 3
+    for row in found:
+        turn = turns[row["match"], row["game_number"], row["turn"]]
+        assert (row["turn_number"], row["player_name"]) == (turn["turn_number"], turn["player"])
+        part = "play" if row["subject"] == "play" else "cube"
+        assert row["loss"] == pytest.approx(turn[f"normalised_{part}_loss"], abs=1e-8), row
+        assert row["is_decision"] == turn[f"is_{part}_decision"]
+        if part == "cube":
+            assert row["best"] == turn["best_cube_action"]
+            continue
+        assert row["luck"] == pytest.approx(turn["normalised_luck"], abs=1e-6)
+        assert (row["made"], row["best"]) == (turn["play"], turn["best_play"])
+
+
+def turns_of(root: Path, *options: str) -> list[dict[str, Any]]:
+    """The turns of the import `all` by `bgdata analyze`."""
+    found: list[dict[str, Any]] = json.loads(succeeds(root, "analyze", "matches/all", *options))
+    return found
+
+
 class Notes(Progress):
     """Progress that keeps messages."""
 
@@ -112,7 +148,7 @@ class Notes(Progress):
 
 
 def test_games_are_judged_once(imports: Imports) -> None:
-    """What another version has is taken from there, with the same digest."""
+    """Games that another version contains are copied from it, with the same digest."""
     notes, judged = Notes(), "games were judged before"
     analysed(imports, "old", SESSION, progress=notes)
     assert not [text for text in notes.notes if judged in text]

@@ -37,7 +37,8 @@ def compare_twice(warehouse: Warehouse, path: Path, *arguments: str) -> tuple[li
     assert shown.exit_code == 0, shown.output
     first = path.read_bytes()
     again = run(warehouse.root, *arguments, "--plot", path)
-    assert (again.stdout, path.read_bytes()) == (shown.stdout, first)
+    assert again.stdout == shown.stdout
+    assert path.read_bytes() == first
     assert ": built " not in again.stderr
     return shown.stdout.splitlines(), texts(path)
 

@@ -93,7 +93,7 @@ def test_losses_match_the_reference(
 
 
 def test_only_best_plays_lose_nothing(tables: BearoffArrays, decisions: Decisions) -> None:
-    """For every play of every decision, ranks follow from the losses of the reference."""
+    """Ranks of all plays of every decision follow from the losses of the reference."""
     offsets, after_play = batch_plays(decisions.boards, decisions.rolls)
     every = np.repeat(np.arange(COUNT), np.diff(offsets))
     asked = Decisions(decisions.boards[every], decisions.rolls[every], decisions.games[every])

@@ -119,7 +119,7 @@ def test_figures_of_the_manifest_equal_sums_over_rows(small_root: Path) -> None:
     assert "test_blitz_rmse_standard_error" not in statistics, "a single position has no standard error"
 
 
-def test_the_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
+def test_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
     """The view shows two players, one of them with bearoff tables."""
     other = warehouse.build(DATASET.name, recipe_of(warehouse, 1))
     with warehouse.connect() as connection:

@@ -80,11 +80,15 @@ def test_rows_equal_the_games(root: Path, parameters: CubefulParameters) -> None
         score_0, score_1, is_crawford, winner, points, _, _, n_turns = corpus.results.games[game].tolist()
         number = game - int(corpus.results.offsets[match[game]])
         place = (match[game], number + 1) if parameters.length else (0, game + 1)
-        assert (row["game"], (row["match"], row["game_number"])) == (game, place)
+        assert row["game"] == game
+        assert (row["match"], row["game_number"]) == place
         assert (row["player_0"], row["player_1"]) == (name + words[0], name + words[-1])
         assert (row["match_length"], row["score_0"], row["score_1"]) == (parameters.length, score_0, score_1)
         assert (row["is_crawford"], row["winner"], row["points_won"]) == (bool(is_crawford), winner, points)
-        assert (row["n_turns"], row["seed"], row["luck_0"], row["hedged_points"]) == (n_turns, 6, None, None)
+        assert row["n_turns"] == n_turns
+        assert row["seed"] == 6
+        assert row["luck_0"] is None
+        assert row["hedged_points"] is None
     assert game == len(corpus.results.games) - 1
     for turn, row in enumerate(shown(root, "turns", parameters)):
         player, action, on_roll, die1, die2, cube, owner = corpus.records[turn].tolist()

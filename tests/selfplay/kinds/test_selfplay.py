@@ -76,9 +76,15 @@ def check_rows(table: Table, corpus: Corpus, name: str) -> None:
     for game, row in enumerate(rows(table, "games")):
         turns = range(corpus.offsets[game], corpus.offsets[game + 1])
         outcome = int(corpus.outcomes[game])
-        assert (row["game"], row["match"], row["game_number"], row["n_turns"]) == (game, 0, game + 1, len(turns))
+        assert row["game"] == game
+        assert row["match"] == 0
+        assert row["game_number"] == game + 1
+        assert row["n_turns"] == len(turns)
         assert row["player_0"] == row["player_1"] == name
-        assert (row["match_length"], row["score_0"], row["score_1"], row["is_crawford"]) == (0, 0, 0, False)
+        assert row["match_length"] == 0
+        assert row["score_0"] == 0
+        assert row["score_1"] == 0
+        assert not row["is_crawford"]
         assert (row["winner"], row["points_won"]) == (int(outcome < 0), abs(outcome))
         assert row["luck_0"] == (None if np.isnan(net[game]) else net[game])
         assert row["hedged_points"] == (None if np.isnan(net[game]) else outcome - net[game])
@@ -90,11 +96,15 @@ def check_rows(table: Table, corpus: Corpus, name: str) -> None:
 def check_turn(row: Row, corpus: Corpus, game: int, number: int, turn: int) -> None:
     board, dice = corpus.boards[turn].tolist(), tuple(corpus.dice[turn].tolist())
     player = (int(corpus.begins[game]) + number) % 2
-    assert (row["game"], row["turn"], row["player"], row["on_roll"], row["action"]) == (
-        game, number, player, player, "play",
-    )  # fmt: skip
+    assert row["game"] == game
+    assert row["turn"] == number
+    assert row["player"] == player
+    assert row["on_roll"] == player
+    assert row["action"] == "play"
     position = Position(board)
-    assert (row["position_id"], row["board"], (row["die1"], row["die2"])) == (position.id, board, dice)
+    assert row["position_id"] == position.id
+    assert row["board"] == board
+    assert (row["die1"], row["die2"]) == dice
     after = tuple(corpus.after_play[turn].tolist())
     (text,) = (str(play) for play in legal_plays(position, roll_of(*dice)) if play.after_play.board == after)
     assert row["play"] == text
@@ -264,7 +274,7 @@ def wait_for_parts(root: Path, count: int, is_running: Callable[[], bool]) -> No
 
 
 def test_network_of_the_package_is_an_input() -> None:
-    """So the recipe contains the digests of the network and of its tables."""
+    """The recipe contains the digests of the network and of its tables."""
     inputs = DATASET.inputs(SelfPlayParameters())
     assert set(inputs) == {"network", "two_sided", "one_sided", "gammon"}
     for name, parameters in inputs.values():

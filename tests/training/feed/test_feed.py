@@ -54,7 +54,7 @@ def assert_equal(found: Iterable[Batch], expected: Iterable[Batch]) -> None:
             assert np.array_equal(value, getattr(other, name)), name
 
 
-def test_an_epoch_has_each_row_of_the_split_once(labels: Warehouse) -> None:
+def test_epoch_has_each_row_of_the_split_once(labels: Warehouse) -> None:
     splits = splits_of_hashes(position_hashes(label_boards()))
     for number, split in enumerate(SPLITS):
         feed = small_blocks(labels, split=split, epochs=2)
@@ -109,7 +109,7 @@ def test_batches_follow_from_the_seed_and_the_epoch(labels: Warehouse) -> None:
     assert_equal([feed.batch(1, 2), feed.batch(0, 1)], [first[half + 2], first[1]])  # in any order
 
 
-def test_the_order_is_the_same_on_every_machine(labels: Warehouse) -> None:
+def test_order_is_the_same_on_every_machine(labels: Warehouse) -> None:
     """If you change the order on purpose, increase the recipe format."""
     feed = small_blocks(labels, {CONTACT: 2, LABELS: 1}, seed=3)
     for number, rows in GOLDEN_ROWS.items():
@@ -183,7 +183,7 @@ def test_workers_share_the_batches_out(labels: Warehouse) -> None:
     assert_equal([parts[n % 3][n // 3] for n in range(len(whole))], whole)
 
 
-def test_a_feed_can_be_sent_to_another_process(labels: Warehouse) -> None:
+def test_feed_can_be_sent_to_another_process(labels: Warehouse) -> None:
     feed = small_blocks(labels, {CONTACT: 1, LABELS: 3}, epochs=2)
     next(iter(feed))
     sent = pickle.dumps(feed)
@@ -191,7 +191,7 @@ def test_a_feed_can_be_sent_to_another_process(labels: Warehouse) -> None:
     assert_equal(pickle.loads(sent), feed)
 
 
-def test_the_set_is_never_in_memory(tmp_path: Path) -> None:
+def test_set_is_never_in_memory(tmp_path: Path) -> None:
     boards = np.tile(label_boards(), (200_000 // len(label_boards()), 1))
     write_labels(tmp_path, CONTACT, boards)
     labels = bgdata.open_warehouse(tmp_path)
@@ -206,7 +206,7 @@ def test_the_set_is_never_in_memory(tmp_path: Path) -> None:
     assert peak < set_bytes / 4
 
 
-def test_an_endless_feed_goes_on_after_an_epoch(labels: Warehouse) -> None:
+def test_endless_feed_goes_on_after_an_epoch(labels: Warehouse) -> None:
     feed = labels.batches(LABELS, batch_size=10_000, epochs=None)
     epochs = [batch.epoch for batch, _ in zip(feed, range(5), strict=False)]
     assert epochs == [0, 1, 2, 3, 4]
@@ -221,7 +221,7 @@ def test_all_variants_of_a_kind_are_one_source(labels: Warehouse, labels_root: P
     assert {version for version, _ in seen} == {0, 1}
 
 
-def test_a_version_can_be_named(labels: Warehouse, labels_root: Path) -> None:
+def test_version_can_be_named(labels: Warehouse, labels_root: Path) -> None:
     old = labels.batches(CONTACT).versions[0]
     new = write_labels(labels_root, CONTACT, label_boards()[::2])
     assert labels.batches(CONTACT).versions == (new,)
@@ -231,7 +231,7 @@ def test_a_version_can_be_named(labels: Warehouse, labels_root: Path) -> None:
 # contents of a manifest
 
 
-def test_the_rows_of_a_run_are_listed_again(labels: Warehouse, labels_root: Path) -> None:
+def test_rows_of_a_run_are_listed_again(labels: Warehouse, labels_root: Path) -> None:
     feed = labels.batches({CONTACT: 2, LABELS: 1}, batch_size=100, features="race", seed=8, epochs=2)
     batches = [batch for batch, _ in zip(feed, range(len(feed) + 3), strict=False)]
     seen = json.loads(json.dumps(feed.seen(batches[-1])))
@@ -253,7 +253,7 @@ def test_invalid_record_of_rows_is_refused(labels: Warehouse) -> None:
             list(listed_rows(labels, wrong))
 
 
-def test_a_version_that_is_gone_or_changed_is_named(labels: Warehouse, labels_root: Path) -> None:
+def test_version_that_is_gone_or_changed_is_named(labels: Warehouse, labels_root: Path) -> None:
     feed = labels.batches(CONTACT)
     seen = feed.seen(feed.batch(0, 0))
     (version,) = feed.versions
@@ -290,7 +290,7 @@ def test_strata_share_out_every_batch(labels: Warehouse) -> None:
     assert classes.count(PositionClass.RACE) == 30
 
 
-def test_a_source_without_a_class_leaves_its_share_to_the_others(tmp_path: Path) -> None:
+def test_source_without_a_class_leaves_its_share_to_the_others(tmp_path: Path) -> None:
     write_labels(tmp_path, CONTACT, label_boards())
     is_race = np.isin(bgdata.open_warehouse(tmp_path).open(*CONTACT.split("/")).array("classes"), (4, 6, 8))
     write_labels(tmp_path, LABELS, label_boards()[is_race])
@@ -310,7 +310,7 @@ def test_splits_never_move_when_data_grow(labels: Warehouse, labels_root: Path) 
         assert before[split] < positions(split)
 
 
-def test_a_position_and_its_flip_are_in_one_split(tmp_path: Path) -> None:
+def test_position_and_its_flip_are_in_one_split(tmp_path: Path) -> None:
     from bgdata.game.codec import flip_boards
 
     write_labels(tmp_path, CONTACT, np.concatenate([label_boards(), flip_boards(label_boards())]))
@@ -454,7 +454,7 @@ def assert_rows(found: Iterable[Batch], expected: Iterable[Batch]) -> None:
 
 @pytest.mark.parametrize("uneven", ["drop", "fill"])
 @pytest.mark.parametrize("saved_by", [0, 1, 2])
-def test_a_state_of_any_rank_is_one_of_all_ranks(labels: Warehouse, uneven: str, saved_by: int) -> None:
+def test_state_of_any_rank_is_one_of_all_ranks(labels: Warehouse, uneven: str, saved_by: int) -> None:
     feed = small_blocks(labels, batch_size=100, epochs=2)
     shared = [list(feed.share(rank, 3, uneven)) for rank in range(3)]
     for step in (0, 3, len(feed.share(0, 3, uneven)) - 1, len(shared[0]) - 2):
@@ -516,7 +516,7 @@ def test_impossible_ranks_are_refused(labels: Warehouse) -> None:
     assert "rank 1 of 2" in repr(feed.share(1, 2))
 
 
-def test_a_state_of_another_format_is_refused(labels: Warehouse) -> None:
+def test_state_of_another_format_is_refused(labels: Warehouse) -> None:
     feed = labels.batches(CONTACT)
     state = feed.state_after(feed.batch(0, 0))
     old = {**state, "feed": {**state["feed"], "format": 1, "block_rows": 245_760, "pool_blocks": 4}}

@@ -103,11 +103,11 @@ def test_folder_of_a_killed_build_is_not_a_benchmark(root: Path) -> None:
     assert "contact-of-nothing" not in bgdata.open_warehouse(root).variants("rollout_decisions")
 
 
-def test_the_test_split_is_left_alone(root: Path) -> None:
+def test_test_split_is_left_alone(root: Path) -> None:
     assert positions(root, split="test") == positions(root, split="test", guard=False)
 
 
-def test_a_split_of_benchmark_positions_alone_is_empty(root: Path) -> None:
+def test_split_of_benchmark_positions_alone_is_empty(root: Path) -> None:
     write_benchmark(root, "race", some_boards(), some_boards())
     with pytest.raises(ValueError, match=r"found none; [0-9,]+ were left out for benchmarks"):
         positions(root)
@@ -230,7 +230,7 @@ class LabelledBatches(Toy):
         yield pa.record_batch({"number": numbers, "position_id": ids, "board": pa.array(boards, pa.list_(pa.int8()))})
 
 
-def test_a_new_kind_with_labels_is_not_forgotten(memory_path: Path, tmp_path: Path) -> None:
+def test_new_kind_with_labels_is_not_forgotten(memory_path: Path, tmp_path: Path) -> None:
     warehouse = Warehouse(memory_path, all_kinds() | {"lessons": LabelledBatches()})
     warehouse.build("lessons", Count(3))
     with warehouse.connect() as connection:
@@ -275,7 +275,7 @@ def test_missing_sources_are_named(labels: Warehouse) -> None:
         labels.batches({})
 
 
-def test_an_empty_split_is_refused(tmp_path: Path) -> None:
+def test_empty_split_is_refused(tmp_path: Path) -> None:
     splits = splits_of_hashes(position_hashes(label_boards()))
     write_labels(tmp_path, CONTACT, label_boards()[splits == 0])
     labels = bgdata.open_warehouse(tmp_path)
@@ -415,7 +415,7 @@ def test_rows_are_read_from_the_groups_that_hold_them(table: Table) -> None:
         assert found.column("board").to_pylist() == boards[begin:end].tolist()
 
 
-def test_a_broken_file_is_named(table: Table, tmp_path: Path) -> None:
+def test_broken_file_is_named(table: Table, tmp_path: Path) -> None:
     broken = tmp_path / "table.parquet"
     whole = table.parquet.read_bytes()
     broken.write_bytes(whole[:1000])

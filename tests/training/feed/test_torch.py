@@ -73,7 +73,7 @@ def test_ranks_share_the_batches_out(feed: Feed) -> None:
         feed.torch(3, 3)
 
 
-def test_a_run_goes_on_from_a_batch_of_tensors(feed: Feed, tmp_path: Path) -> None:
+def test_run_goes_on_from_a_batch_of_tensors(feed: Feed, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     batches = list(feed.torch())
     state = feed.state_after(batches[4])

@@ -240,7 +240,7 @@ def test_too_high_rate_builds_nothing(untrained: Warehouse, monkeypatch: pytest.
 
 
 def test_unbuilt_start_comes_from_the_package(tmp_path: Path) -> None:
-    """So a copy of a shipped network can be verified in a warehouse without the networks it started from."""
+    """A copy of a shipped network can be verified in a warehouse that lacks the networks it started from."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = find_network("network", warehouse)
     kind, variant, version = table.manifest.dataset, *table.folder.parts[-2:]

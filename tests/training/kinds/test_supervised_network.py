@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from bgdata.errors import (
     CheckFailedError,
     InvalidNameError,
     InvalidParameterError,
-    MissingExtraError,
     MissingTableError,
     UnknownInputSetError,
     UsageError,
@@ -436,12 +434,6 @@ def test_averages_are_tested_and_kept(untaught: Warehouse) -> None:
         assert float((errors.astype(float) ** 2).mean()) == pytest.approx(curve[kept, 5], rel=1e-6)
     assert last[0.9] < last[0.0] - 0.05
     assert last[1e-9] == pytest.approx(last[0.0], abs=1e-3)
-
-
-def test_missing_pytorch_is_refused(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "bgdata.training.supervised.torch_trainer", raising=False)
-    check_refused(untaught, MissingExtraError, "^expected torch for the trainer torch, found none; try: ", **TORCH)
 
 
 def test_another_platform_and_a_missing_gpu_are_refused(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:

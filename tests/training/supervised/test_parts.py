@@ -128,7 +128,9 @@ def test_k_means_reduces_distances(labels: Labels) -> None:
 def test_parts_by_hand_follow_themes(labels: Labels) -> None:
     boards, values = labels.boards, integer_inputs(labels.boards)
     one, classes, themes, *_ = arms_of((2,), Examples(labels.boards, labels.targets), SEED)
-    assert (one.size, classes.size, themes.size) == (1, 2, 12)
+    assert one.size == 1
+    assert classes.size == 2
+    assert themes.size == 12
     assert not one.parts(boards, values).any()
     assert np.array_equal(classes.parts(boards, values) == 1, position_classes(boards) == PositionClass.CONTACT)
     assert np.array_equal(themes.parts(boards, values), position_themes(boards))

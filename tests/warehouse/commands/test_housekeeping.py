@@ -48,15 +48,18 @@ def two_networks(memory_path: Path) -> tuple[Warehouse, Table, Table]:
 
 
 def test_last_built_version_is_current(two_networks: tuple[Warehouse, Table, Table]) -> None:
-    """A build makes a version current even if it only finds it, as for seeds 1, 2, 1. `use` chooses another version,
-    unless that is damaged."""
+    """A build makes a version current even if it only finds it, as for seeds 1, 2, 1."""
     warehouse, first, second = two_networks
     assert first.folder != second.folder
     assert second.name in evaluating_version(warehouse.root, "--network", "small")
     assert train_network(warehouse.root, 1).folder == first.folder
     assert first.name in evaluating_version(warehouse.root, "--network", "small")
     assert second.name in evaluating_version(warehouse.root, "--network", f"small/{second.folder.name}")
-    warehouse.use(second)
+
+
+def test_used_version_is_current_everywhere(two_networks: tuple[Warehouse, Table, Table]) -> None:
+    """Players, `list`, SQL and the catalog agree."""
+    warehouse, first, second = two_networks
     assert succeeds(warehouse.root, "use", first.name) == f"{first.name} is current now\n"
     assert not is_stale(warehouse), "other clients open the catalog unchanged"
     assert succeeds(warehouse.root, "use", first.name) == f"{first.name} is current already\n"
@@ -66,7 +69,11 @@ def test_last_built_version_is_current(two_networks: tuple[Warehouse, Table, Tab
     sql = "select version from versions where dataset = 'network' and is_current"
     shown = succeeds(warehouse.root, "query", sql, "--format", "csv")
     assert shown.splitlines()[1:] == [first.folder.name]
-    warehouse.use(second)
+
+
+def test_damaged_version_cannot_become_current(two_networks: tuple[Warehouse, Table, Table]) -> None:
+    """`list` and queries name the damage."""
+    warehouse, first, second = two_networks
     path = first.folder / "table.parquet"
     path.chmod(0o644)
     path.write_bytes(b"")

@@ -29,10 +29,13 @@ def _root(memory_path: Path) -> Iterator[Path]:
     MemoryFileSystem.store.clear()
 
 
-def test_pushed_versions_can_be_pulled(root: Path, memory_path: Path) -> None:
-    first, second = (table.name for table in bgdata.open_warehouse(root).versions())
+def test_dry_run_pushes_nothing(root: Path) -> None:
     assert succeeds(root, "push", STORE, "--dry-run").splitlines()[-1].startswith("would push 2 versions, 4 files, ")
     assert MemoryFileSystem.store == {}
+
+
+def test_pushed_versions_can_be_pulled(root: Path, memory_path: Path) -> None:
+    first, second = (table.name for table in bgdata.open_warehouse(root).versions())
     lines = succeeds(root, "push", STORE, "bearoff_two_sided/2x2").splitlines()
     assert [line.split()[-1] for line in lines[:-1]] == [first]
     assert lines[-1].startswith("pushed 1 version, 2 files, ")
@@ -53,7 +56,7 @@ def test_pushed_versions_can_be_pulled(root: Path, memory_path: Path) -> None:
 
 
 @pytest.mark.catalog
-def test_the_catalog_is_written_once(root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_catalog_is_written_once(root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bgdata.store import catalog
 
     succeeds(root, "push", STORE)

@@ -92,8 +92,8 @@ class Parts:
         return 0
 
     def restore(self, window: Window, done: int, first: int) -> None:
-        """Fill the cells of a window from batches `first` to `done` that later batches depend on. `first` is the
-        number of the window's first batch. Raises CorruptFileError or DigestMismatchError."""
+        """Fill the cells of a window from batches `first` to `done` that later batches depend on. `first` is the number
+        of the window's first batch. Raises CorruptFileError or DigestMismatchError if a file is damaged."""
         batches = window.batches()
         for n in range(max(first, done - NEEDED), done):
             folder = self._folder(n + 1)

@@ -16,8 +16,8 @@ _STEM = re.compile(r"(.*?)(?:_\d{3,})?(\.\w+)?", re.DOTALL)
 
 
 def join_games(files: Sequence[MatchRowsFile]) -> list[MatchRowsFile]:
-    """The files, with every match of several files in the one of its first game. Files belong together if their names
-    are alike but for a number, and players and length are the same."""
+    """The files, with the games of a match that is in several files joined in the file of its first game. Files belong
+    together if their names differ only by a number, and players and length are the same."""
     groups: dict[tuple[object, ...], list[int]] = {}
     for place, file in enumerate(files):
         if len(file.matches) == 1 and file.matches[0].match.form in ONE_GAME:
@@ -38,7 +38,7 @@ def join_games(files: Sequence[MatchRowsFile]) -> list[MatchRowsFile]:
 
 
 def join_rows(parts: Sequence[tuple[str, MatchRows]]) -> MatchRows:
-    """The rows of one match from those of its games, each with the name of its file."""
+    """The rows of one match, from the rows of its games with the names of their files."""
     rows = [part for _, part in parts]
     games = tuple(part.match.games[0] for part in rows)
     match = replace(rows[0].match, games=games)
@@ -51,8 +51,8 @@ def join_rows(parts: Sequence[tuple[str, MatchRows]]) -> MatchRows:
     )
     found.plays = [play for part in rows for play in part.plays]
     first = [0, *found.ends]
-    found.said = [
-        each._replace(turn=first[number] + each.turn) for number, part in enumerate(rows) for each in part.said
+    found.analyses = [
+        each._replace(turn=first[number] + each.turn) for number, part in enumerate(rows) for each in part.analyses
     ]
     for number, ((name, _), game, missing) in enumerate(zip(parts, games, breaks(match), strict=True)):
         where = f", in {name}" if number else ""

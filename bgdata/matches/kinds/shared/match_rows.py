@@ -29,7 +29,7 @@ PLAYED = (TurnKind.PLAY, TurnKind.DOUBLE)  # what every format records in the sa
 NAN = math.nan
 
 
-class Said(NamedTuple):
+class ForeignAnalysis(NamedTuple):
     """A row of what a file says of a turn. `turn` is the index of the turn in its match; `values` are the value and
     five chances, NaN if unknown."""
 
@@ -45,7 +45,7 @@ class Said(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A play or double: its player, and the sorted dice and the board after it as bytes."""
+    """A play or double of a game: the player, and the sorted dice and the board after it, as bytes."""
 
     player: int
     content: bytes
@@ -66,22 +66,22 @@ class MatchRows:
     moves: Array = field(default_factory=lambda: np.zeros((0, MAX_MOVES, 3), np.int8))
     plays: list[str] = field(default_factory=list)
     notes: list[tuple[int, Note]] = field(default_factory=list)  # (game, note)
-    said: list[Said] = field(default_factory=list)
+    analyses: list[ForeignAnalysis] = field(default_factory=list)
     files: int = 1  # in which the match is
 
     def add(self, other: MatchRows, source: str) -> None:
         """Add what another file says of the same match."""
         self.files += 1
         self.notes.append((0, Note(1, f"the same match is in {source}")))
-        if not other.said:
+        if not other.analyses:
             return
         places = {key: turn for turn, key in enumerate(self.turn_keys())}
         moved = [places.get(key) for key in other.turn_keys()]
-        known = {(each.turn, each.subject, each.analyst, each.choice) for each in self.said}
-        for each in other.said:
+        known = {(each.turn, each.subject, each.analyst, each.choice) for each in self.analyses}
+        for each in other.analyses:
             turn = moved[each.turn]
             if turn is not None and (turn, each.subject, each.analyst, each.choice) not in known:
-                self.said.append(each._replace(turn=turn))
+                self.analyses.append(each._replace(turn=turn))
 
     def turn_keys(self) -> Iterator[tuple[object, ...]]:
         """Keys that distinguish the turns of the match in every format."""
@@ -127,7 +127,7 @@ def match_rows(match: Match, replays: Sequence[Sequence[ReplayedTurn]]) -> Match
     padded = [[*each, *[NO_MOVE] * (MAX_MOVES - len(each))] for each in moves]
     found.moves = np.array(padded, np.int8).reshape(-1, MAX_MOVES, 3)
     found.plays = [sys.intern(str(entry.play)) if entry.play else "" for entry in entries]
-    found.said = [each for turn, entry in enumerate(entries) for each in said_of(turn, entry)]
+    found.analyses = [each for turn, entry in enumerate(entries) for each in foreign_analyses_of(turn, entry)]
     return found
 
 
@@ -182,7 +182,7 @@ def played_hash(match: Match, games: Iterable[Sequence[Step]]) -> str:
     return found.hexdigest()[:32]
 
 
-def said_of(turn: int, entry: ReplayedTurn) -> Iterator[Said]:
+def foreign_analyses_of(turn: int, entry: ReplayedTurn) -> Iterator[ForeignAnalysis]:
     """The rows of what a file says of a turn; plays get their usual notation."""
     for analysis in entry.turn.analyses:
         texts = [choice.text for choice in analysis.choices]
@@ -192,7 +192,7 @@ def said_of(turn: int, entry: ReplayedTurn) -> Iterator[Said]:
             found = (choice.equity, *(choice.chances or (None,) * 5))
             values = tuple(NAN if value is None else value for value in found)
             by = (SUBJECTS.index(analysis.subject), analysis.analyst, choice.level or analysis.level)
-            yield Said(turn, *by, number, text, choice.is_made, values, analysis.is_mwc)
+            yield ForeignAnalysis(turn, *by, number, text, choice.is_made, values, analysis.is_mwc)
 
 
 def play_texts(entry: ReplayedTurn, choices: Sequence[Choice]) -> list[str]:

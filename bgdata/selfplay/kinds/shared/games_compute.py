@@ -28,11 +28,11 @@ from bgdata.selfplay.kinds.shared.games import ACTIONS, GAMES, TURNS
 from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Dataset
-from bgdata.store.handed import Settings
 from bgdata.store.job import Job
 from bgdata.store.parameters import Parameters
 from bgdata.store.shards import compute_shards, opened_once, ranges, work_of
 from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
 
 P = TypeVar("P", bound=Parameters)
 TEXTS = ("network", "engine")  # arrays with one text for all rows
@@ -133,10 +133,8 @@ class Places(NamedTuple):
 
 def distinct_places(source: Table, part: range) -> Places:
     """The distinct positions of the rows of a table, or of a part of it, each at its first row. Positions of finished
-    games are included, although networks learn nothing from them.
-
-    Splits come from the source if it has them, else from its games and seed, else from the position.
-    """
+    games are included, although networks learn nothing from them. Splits come from the source if it has them, else from
+    its games and seed, else from the position."""
 
     def array(name: str) -> Array | None:
         return np.asarray(source.array(name)[part.start : part.stop]) if source.has_array(name) else None
@@ -218,11 +216,8 @@ def file_classes(classes: Array) -> Array:
 
 def sample_rows(build: Build[Any], most: int) -> Array:
     """int64[n]: ascending rows of the turns of the games that a sample is made of, each the first of its position, at
-    most `most` of each class.
-
-    If there are more, those with the lowest hashes are taken, so a larger corpus keeps the choice from a smaller one,
-    or finds lower hashes. Each shard reads a range of rows.
-    """
+    most `most` of each class. If there are more, those with the lowest hashes are taken, so a larger corpus keeps the
+    choice from a smaller one, or finds lower hashes. Each shard reads a range of rows."""
     games = {"games": build.inputs["games"]}
     work = work_of(build, f"{__name__}:sample_shard", games, most=most)
     parts = ranges(len(games["games"].array("turn_boards")), SAMPLED_AT_ONCE)

@@ -205,11 +205,9 @@ class NetworkChoice(Parameters):
 
 @dataclass(frozen=True)
 class RollerParameters(NetworkChoice):
-    """The network that plays both sides, and the settings of rollouts: see `selfplay.rollout`.
-
-    `until` is the wanted standard error in points; if `turns` is 0, games are played to the end. `play_ply` is the ply
-    at which both sides choose plays, 0 or 1.
-    """
+    """The network that plays both sides, and the settings of rollouts: see `selfplay.rollout`. `until` is the wanted
+    standard error in points; if `turns` is 0, games are played to the end. `play_ply` is the ply at which both sides
+    choose plays, 0 or 1."""
 
     later: ClassVar[tuple[str, ...]] = ("play_ply",)
 

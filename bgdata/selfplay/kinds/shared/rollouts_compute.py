@@ -17,13 +17,13 @@ from bgdata.evaluation.players import NETWORK, PLAIN_PLAYERS
 from bgdata.selfplay.kinds.cubeful_selfplay import MET
 from bgdata.selfplay.kinds.selfplay import TABLES
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, RollerParameters
-from bgdata.selfplay.rollout import Through, roll_out
+from bgdata.selfplay.rollout import Wrapper, roll_out
 from bgdata.selfplay.series import CubefulRules
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Context
-from bgdata.store.handed import Settings
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
+from bgdata.store.worker_inputs import Settings
 
 
 def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
@@ -119,11 +119,11 @@ def rollout_arrays(
     boards: Array,
     items: Array,
     names: Iterable[str],
-    through: Through = lambda rolled: rolled,
+    wrap: Wrapper = lambda rolled: rolled,
 ) -> dict[str, Array]:
     """The arrays of ROLLED with these names, for int8[n, 26] boards with the dice of int64[n] items of a seed. A row
     depends on its board and item alone."""
     boards = np.ascontiguousarray(boards)
-    result = roll_out(boards, chooser, parameters.limits(), seed, parameters.how(), items=items, through=through)
+    result = roll_out(boards, chooser, parameters.limits(), seed, parameters.how(), items=items, wrap=wrap)
     values = {**result._asdict(), "chances": result.legal_chances()}
     return {name: values[name].astype(ROLLED[name][0]) for name in names}

@@ -24,7 +24,7 @@ WAREHOUSE, ROLES = "warehouse", "roles"  # settings: the folder of the warehouse
 PACKAGE = Path(__file__).parents[1]
 
 
-class HandedVersion(NamedTuple):
+class NeededVersion(NamedTuple):
     """A version that work needs, as its description is sent to a worker, which may be on another machine."""
 
     name: str  # kind/variant/version
@@ -39,73 +39,74 @@ class HandedVersion(NamedTuple):
         except (BgdataError, OSError):
             return False
 
-    def locate(self, through: str) -> Path:
-        """The folder of the version on this machine; if `through` is the address of a store, the version is fetched
-        from there. Raises MissingTableError if it cannot be found, and the errors of `through.fetch_version`."""
+    def locate(self, store: str) -> Path:
+        """The folder of the version on this machine; if `store` is the address of a store, the version is fetched
+        from there. Raises MissingTableError if it cannot be found, and the errors of `exchange.fetch_version`."""
         for folder in (Path(self.folder), PACKAGE / self.packaged):
             if self.is_in(folder):
                 return folder
-        if not through or self.packaged:
+        if not store or self.packaged:
             raise MissingTableError(
                 f"expected {self.name} in {self.folder}, found no such version; try: install the same bgdata, or share "
                 "that folder, or --through ADDRESS, a store that all machines reach"
             )
-        from bgdata.store.through import fetch_version
+        from bgdata.store.exchange import fetch_version
 
-        return fetch_version(through, self.name, self.manifest_sha256)
+        return fetch_version(store, self.name, self.manifest_sha256)
 
-    def give(self, through: str) -> None:
-        """Copy the version into the store at the address `through`, for workers. Raises StorageError if it cannot be
+    def send_to(self, store: str) -> None:
+        """Copy the version into the store at the address `store`, for workers. Raises StorageError if it cannot be
         written."""
-        from bgdata.store.through import give
+        from bgdata.store.exchange import send_version
 
         if not self.packaged:
-            give(through, self.name, self.manifest_sha256, Path(self.folder))
+            send_version(store, self.name, self.manifest_sha256, Path(self.folder))
 
 
 @dataclass(frozen=True)
-class Handed:
+class WorkerInputs:
     """The versions that work needs, by role, and the player versions that it finds by name in a warehouse."""
 
-    versions: Mapping[str, HandedVersion] = field(default_factory=dict)
-    players: tuple[HandedVersion, ...] = ()
+    versions: Mapping[str, NeededVersion] = field(default_factory=dict)
+    players: tuple[NeededVersion, ...] = ()
     warehouse: str = ""
-    through: str = ""  # address of a store between the machines
+    store: str = ""  # address of a store between the machines
 
-    def reachable_through(self, through: str) -> Handed:
+    def sent_to(self, store: str) -> WorkerInputs:
         """These versions with the address of a store, into which they are copied. Raises StorageError if they cannot be
         written."""
         for version in (*self.versions.values(), *self.players):
-            version.give(through)
-        return replace(self, through=through)
+            version.send_to(store)
+        return replace(self, store=store)
 
 
-def hand_on(tables: Mapping[str, Table], players: Iterable[Table] = (), warehouse: Path | None = None) -> Handed:
+def worker_inputs(
+    tables: Mapping[str, Table], players: Iterable[Table] = (), warehouse: Path | None = None
+) -> WorkerInputs:
     """Describe the versions that workers need: `tables` by role, and `players` found in `warehouse`. Raises
     FileNotFoundError if a version has no manifest."""
-    versions = {role: _handed_version(table) for role, table in tables.items()}
-    return Handed(versions, tuple(map(_handed_version, players)), str(warehouse.resolve()) if warehouse else "")
+    versions = {role: _needed_version(table) for role, table in tables.items()}
+    return WorkerInputs(versions, tuple(map(_needed_version, players)), str(warehouse.resolve()) if warehouse else "")
 
 
-def _handed_version(table: Table) -> HandedVersion:
+def _needed_version(table: Table) -> NeededVersion:
     manifest, folder = table.manifest, table.folder.resolve()
     name = f"{manifest.dataset}/{manifest.variant}/{manifest.version}"
     packaged = str(folder.relative_to(PACKAGE)) if folder.is_relative_to(PACKAGE) else ""
-    return HandedVersion(name, str(folder), packaged, hashlib.sha256(read_whole(folder / MANIFEST)).hexdigest())
+    return NeededVersion(name, str(folder), packaged, hashlib.sha256(read_whole(folder / MANIFEST)).hexdigest())
 
 
-def locate_inputs(handed: Handed, settings: Settings) -> Settings:
+def locate_inputs(inputs: WorkerInputs, settings: Settings) -> Settings:
     """Settings with the folder of each version, by role, and of the warehouse of players. Raises MissingTableError if a
     version cannot be found."""
-    through = handed.through
-    folders = {role: str(version.locate(through)) for role, version in handed.versions.items()}
-    players = {version: version.locate(through) for version in handed.players}
+    folders = {role: str(version.locate(inputs.store)) for role, version in inputs.versions.items()}
+    players = {version: version.locate(inputs.store) for version in inputs.players}
     is_there = all(str(folder) == version.folder for version, folder in players.items())
-    warehouse = handed.warehouse if is_there else str(_view(players))
+    warehouse = inputs.warehouse if is_there else str(_view(players))
     return {**settings, **folders, ROLES: " ".join(folders), WAREHOUSE: warehouse}
 
 
-def _view(players: Mapping[HandedVersion, Path]) -> Path:
+def _view(players: Mapping[NeededVersion, Path]) -> Path:
     """A folder with the layout of a warehouse and these versions only."""
     digest = hashlib.sha256(repr(sorted(players.items())).encode()).hexdigest()
     root = cache_folder() / "views" / digest[:16]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 from starlette.requests import Request
@@ -11,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from bgdata.errors import BgdataError, UsageError
+from bgdata.evaluation.chances import CHANCES
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.rows import left_out
@@ -19,7 +21,7 @@ from bgdata.game.classes import check_in_progress
 from bgdata.rows import plain, whole_rows
 from bgdata.selfplay.rollout import Limits, RolloutResult, roll_out, rollout_rounds
 from bgdata.selfplay.rows import player_columns, rollout_row
-from bgdata.web.answer import Page, address, client_of, position_path
+from bgdata.web.answer import Page, address, client_of, position_path, wants_json
 from bgdata.web.position_request import PositionRequest, whole
 from bgdata.web.site import Row, Site
 
@@ -40,17 +42,25 @@ def result_row(player: NetworkPlayer, asked: PositionRequest, result: RolloutRes
 
 
 def page(site: Site, request: Request) -> Page:
-    """The page of a cubeless rollout; its JSON is what `bgdata rollout` prints. Raises UsageError if there are too many
-    trials."""
+    """The page of a cubeless rollout; its JSON is what `bgdata rollout` prints. If `trials` is not given, the page
+    shows the estimate that is kept, or the static one, and the stream continues from it. Raises UsageError if there are
+    too many trials."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     check_in_progress(asked.position)
     trials = whole(request.query_params, "trials", TRIALS)
     if trials > site.limits.trials:
         raise UsageError(f"expected at most {site.limits.trials:,} trials on this site, got {trials:,}")
+    is_exact = "trials" in request.query_params or wants_json(request)
     with site.player() as lent:
         player = network_of(lent)
-        result = roll_out(np.array([asked.position.board], np.int8), player.chooser, trials)
-        row = result_row(player, asked, result)
+        kept: KeptRounds | None = site.kept(key_of(asked))
+        if is_exact:
+            result = roll_out(np.array([asked.position.board], np.int8), player.chooser, trials)
+            row = result_row(player, asked, result)
+        elif kept and kept.last:
+            row = result_row(player, asked, kept.last)
+        else:
+            row = static_row(lent, player, asked)
     shown = {
         "asked": asked,
         "left_out": left_out(asked.match),
@@ -60,6 +70,32 @@ def page(site: Site, request: Request) -> Page:
         "most": site.limits.stream_trials,
     }
     return Page("rollout.html", shown, whole_rows([row]))
+
+
+def static_row(player: LookaheadPlayer, network: NetworkPlayer, asked: PositionRequest) -> Row:
+    """The static evaluation as a row of a rollout that has no games."""
+    chances = {name: getattr(player.evaluate(asked.position), name) for name in (*CHANCES, "cubeless_equity")}
+    errors = dict.fromkeys([f"{name}_standard_error" for name in CHANCES])
+    return {**player_columns(network), **chances, **errors, "standard_error": None, "trials": 0}
+
+
+class KeptRounds:
+    """A rollout that its readers continue in turn, round by round, and its last result."""
+
+    def __init__(self, begin: Callable[[], Iterator[RolloutResult]]) -> None:
+        self._rounds = begin()
+        self.last: RolloutResult | None = None
+
+    def grow(self) -> bool:
+        """Roll out one more round. Returns False if there is none left."""
+        found = next(self._rounds, None)
+        self.last = found or self.last
+        return found is not None
+
+
+def key_of(asked: PositionRequest) -> object:
+    """The name under which a site keeps the rollout of a position."""
+    return "rounds", tuple(asked.position.board)
 
 
 class EventStream(StreamingResponse):
@@ -85,9 +121,15 @@ def stream(site: Site, request: Request) -> Response:
     as many streams as allowed."""
     asked, client = PositionRequest(request.path_params["text"], request.query_params), client_of(request)
     check_in_progress(asked.position)
+    return watched_stream(site, client, round_rows(site, asked, client))
+
+
+def watched_stream(site: Site, client: str, rows: Iterator[Mapping[str, object]]) -> Response:
+    """Rows as server-sent events while a client watches. Raises TooMuchAskedError if the client already has as many
+    streams as allowed."""
     if site.budget:
         site.budget.watch(client)
-    return EventStream(estimate_events(site, asked, client), lambda: site.budget.leave(client) if site.budget else None)
+    return EventStream(estimate_events(site, rows), lambda: site.budget.leave(client) if site.budget else None)
 
 
 def event(name: str, data: object) -> str:
@@ -95,14 +137,14 @@ def event(name: str, data: object) -> str:
     return f"event: {name}\n" * bool(name) + f"data: {json.dumps(data, allow_nan=False)}\n\n"
 
 
-def estimate_events(site: Site, asked: PositionRequest, client: str = "") -> Generator[str]:
-    """The events of a stream: one for each estimate, then `done`, or `refused` with the reason."""
+def estimate_events(site: Site, rows: Iterator[Mapping[str, object]]) -> Generator[str]:
+    """The events of a stream: one for each row, then `done`, or `refused` with the reason."""
     if not site.streams.acquire(blocking=False):
         message = f"expected at most {site.limits.streams} rollouts that are watched at once; try again in a minute"
         yield event("refused", {"error": message})
         return
     try:
-        for row in round_rows(site, asked, client):
+        for row in rows:
             yield event("", plain(row))
         yield event("done", {})
     except BgdataError as error:
@@ -111,17 +153,20 @@ def estimate_events(site: Site, asked: PositionRequest, client: str = "") -> Gen
         site.streams.release()
 
 
-def round_rows(site: Site, asked: PositionRequest, client: str) -> Iterator[Row]:
-    """The row of the estimate after each round of games. Each round is charged to the client, and releases the player
-    between rounds, so that other requests can use it. Raises TooBusyError if the player stays busy."""
-    results: Iterator[RolloutResult] | None = None
+def round_rows(site: Site, asked: PositionRequest, client: str = "") -> Iterator[Row]:
+    """Yield the row of the estimate that is kept, if any, and of the estimate after each further round of games. Each
+    round is charged to the client, and releases the player between rounds, so that other requests can use it. Raises
+    TooBusyError if the player stays busy."""
+    board, most = np.array(asked.position.board, np.int8), site.limits.stream_trials
+    is_begun = False
     while True:
         with site.charge(client, site.limits.client_reserve), site.player() as lent:
             player = network_of(lent)
-            board = np.array(asked.position.board, np.int8)
-            results = results or rollout_rounds(board, player.chooser, ROUND, site.limits.stream_trials)
-            result = next(results, None)
-            if result is None:
+            begin = partial(rollout_rounds, board, player.chooser, ROUND, most)
+            kept = site.keep(key_of(asked), partial(KeptRounds, begin))
+            if (is_begun or not kept.last) and not kept.grow():
                 return
-            row = result_row(player, asked, result)
+            is_begun = True
+            assert kept.last
+            row = result_row(player, asked, kept.last)
         yield row

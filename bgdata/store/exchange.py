@@ -21,12 +21,12 @@ from bgdata.store.table import Table
 from bgdata.store.transfer import fetch_file
 
 
-def put(address: str, name: str, data: bytes) -> None:
+def write(address: str, name: str, data: bytes) -> None:
     """Write a file. Raises StorageError if it cannot be written."""
     open_writable(address).write(name, data)
 
 
-def take(address: str, name: str) -> bytes:
+def read_and_delete(address: str, name: str) -> bytes:
     """The bytes of a file, which is then deleted. Raises MissingFileError if it does not exist, and DownloadError or
     StorageError if the store does not respond."""
     place = open_writable(address)
@@ -53,7 +53,7 @@ def _has(place: Place, folder: str, digest: str) -> bytes | None:
     return None
 
 
-def give(address: str, name: str, digest: str, folder: Path) -> int:
+def send_version(address: str, name: str, digest: str, folder: Path) -> int:
     """Copy a version into the store for workers; returns the number of bytes sent. Raises StorageError if it cannot be
     written."""
     place = open_writable(address)

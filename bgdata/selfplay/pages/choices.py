@@ -1,0 +1,137 @@
+"""Rollouts of the choices in a position: the better plays of its roll, or the cube actions before the roll. They are
+kept while the warehouse does not change, so a reader who comes back continues from them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext, suppress
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bgdata.equity.cube import CubeRules
+from bgdata.errors import BgdataError, UsageError
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.pages.answers import rules_of
+from bgdata.evaluation.rows import check_offer
+from bgdata.game.board_svg import format_board_svg
+from bgdata.game.classes import check_in_progress
+from bgdata.game.match import Money, Stakes
+from bgdata.rows import whole_rows
+from bgdata.selfplay.growing_rollout import GrowingRollout, rollout_of_cube, rollout_of_plays
+from bgdata.selfplay.pages.rollout import ROUND, network_of, watched_stream
+from bgdata.web.answer import Page, client_of, wants_json
+from bgdata.web.position_request import PositionRequest, whole
+from bgdata.web.site import Row, Site
+
+WITHIN, MOST_PLAYS = 0.16, 5  # points behind the best static play, and number of plays
+WARM = "CgAAEAEAAAAAAA"  # a short game
+FIRST_ROUND = 36  # games of each choice before the others get more
+FIRST_SECONDS = 0.25  # of games for a page that nobody has asked for before
+
+
+def page(site: Site, request: Request) -> Page:
+    """The page of the values of the plays of a roll, or of the cube actions, by a rollout with the cube, score and
+    rules of the address; if it has none, plays are rolled out without a cube. Its JSON is from `trials` games of each
+    choice, the page from the games so far. Raises UsageError if there are too many trials."""
+    asked = asked_of(request)
+    trials = whole(request.query_params, "trials", ROUND)
+    if trials > site.limits.trials:
+        raise UsageError(f"expected at most {site.limits.trials:,} trials on this site, got {trials:,}")
+    if trials < ROUND or trials % (ROUND // 2):
+        raise UsageError(f"expected a multiple of {ROUND // 2} trials, at least {ROUND}, got {trials}")
+    is_exact = "trials" in request.query_params or wants_json(request)
+    begun = time.monotonic()
+    for found in grown(site, asked, None, trials):
+        rollout = found
+        if not is_exact and time.monotonic() - begun > FIRST_SECONDS:
+            break
+    rows = [row._asdict() for row in rollout.estimates(trials if is_exact else None)]
+    names = [row["choice"] for row in rows]
+    shown = {
+        "asked": asked,
+        "rolled": {row["choice"]: row for row in rows},
+        "names": names + [name for name in rollout.names if name not in names],
+        "board": format_board_svg(asked.position, roll=asked.roll, stakes=asked.stakes),
+        "trials": trials,
+        "most": site.limits.stream_trials,
+    }
+    return Page("choices.html", shown, whole_rows(rows))
+
+
+def stream(site: Site, request: Request) -> Response:
+    """The estimates of `page` as server-sent events, one for each round of games of a choice. Raises TooMuchAskedError
+    if the client already has as many streams as allowed."""
+    asked, client = asked_of(request), client_of(request)
+    return watched_stream(site, client, estimates(site, asked, client))
+
+
+def asked_of(request: Request) -> PositionRequest:
+    """The rollout that an address requests. Raises the errors of `PositionRequest`, InvalidPositionError if the game is
+    over, and UsageError if options do not fit."""
+    asked = PositionRequest(request.path_params["text"], request.query_params)
+    check_in_progress(asked.position)
+    check_offer(asked.match, asked.text)
+    return asked
+
+
+def key_of(asked: PositionRequest) -> object:
+    """The name under which a site keeps a rollout."""
+    stakes = asked.stakes if asked.roll else asked.own_stakes
+    rules = asked.options["met"], asked.has_beavers, asked.ply if asked.roll else 0
+    return "choices", tuple(asked.position.board), str(asked.roll), stakes, rules
+
+
+def rollout_for(site: Site, asked: PositionRequest, player: LookaheadPlayer) -> GrowingRollout:
+    """The rollout of a position, kept or new. Raises UsageError if the player has no networks, MissingTableError if
+    there is no match equity table, and the errors of `roll_out_with_cube`."""
+
+    def make() -> GrowingRollout:
+        rules, chooser = rules_of(site, asked), network_of(player).chooser
+        if asked.roll is None:
+            return rollout_of_cube(asked.position, asked.own_stakes, rules, chooser)
+        ranked = player.rank_plays(asked.position, asked.roll, *((asked.stakes, rules) if asked.stakes else ()))
+        return rollout_of_plays(ranked, asked.stakes, rules, chooser, WITHIN, MOST_PLAYS)
+
+    return site.keep(key_of(asked), make)
+
+
+def warm_up(site: Site) -> None:
+    """Load the kernels of rollouts, so that the first rollout is as quick as others. Other requests can use the player
+    meanwhile."""
+    with suppress(BgdataError):
+        with site.player() as player:
+            chooser, rules = network_of(player).chooser, CubeRules()
+            ranked = player.rank_plays(WARM, "21")
+        for stakes in (None, Stakes(Money(is_jacoby=False))):
+            rollout_of_plays(ranked, stakes, rules, chooser, WITHIN, 1).grow(0, FIRST_ROUND)
+
+
+def grown(site: Site, asked: PositionRequest, client: str | None, trials: int) -> Iterator[GrowingRollout]:
+    """Yield the rollout as it is, and after each round of games, until all choices have `trials`; a round goes to the
+    choice with the fewest games. Other requests may use the player between rounds. Each round is charged to the client,
+    if any. Raises TooBusyError if the player stays busy."""
+    while True:
+        with site.player(asked.ply) as player:
+            rollout = rollout_for(site, asked, player)
+        yield rollout
+        paid = nullcontext() if client is None else site.charge(client, site.limits.client_reserve)
+        with paid, site.player(asked.ply):
+            row = min(range(len(rollout.names)), key=rollout.trials)
+            if (missing := trials - rollout.trials(row)) <= 0:
+                return
+            rollout.grow(row, min(ROUND if rollout.trials(row) else FIRST_ROUND, missing))
+
+
+def estimates(site: Site, asked: PositionRequest, client: str = "") -> Iterator[Row]:
+    """Yield the estimates of all choices after each round of games. Raises TooBusyError if the player stays busy."""
+    for rollout in grown(site, asked, client, site.limits.stream_trials):
+        if rows := rollout.estimates():
+            yield {"rows": [row._asdict() for row in rows]}
+
+
+def kept_estimates(site: Site, asked: PositionRequest) -> dict[str, Row]:
+    """The estimates that the site keeps, by choice; empty if nobody has rolled the position out."""
+    kept: GrowingRollout | None = site.kept(key_of(asked))
+    return {row.choice: row._asdict() for row in kept.estimates()} if kept else {}

@@ -1,0 +1,199 @@
+"""The search of every page: positions in any text, tables, claims, players, pages, and offers for a part of a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import NamedTuple
+from urllib.parse import quote, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from bgdata.errors import BgdataError, cite
+from bgdata.game.identifiers import parse_identifier
+from bgdata.game.match import CubeOwner
+from bgdata.game.position import START, Position
+from bgdata.store.names import identifier
+from bgdata.studies.pages.register import register_of
+from bgdata.studies.rows import is_named
+from bgdata.web.answer import Page, address, as_json, is_position, position_path, wants_json
+from bgdata.web.position_request import LONGEST
+from bgdata.web.site import Site
+
+PLAYERS = "select distinct player_name as name from scores"
+VIEWS = "select view_name as name from duckdb_views() where not internal"
+ROWS = 20  # rows of a view in search results
+MAX_CHARACTERS = 4000  # of a text in which positions are searched
+OFFERS = 12  # of each kind
+OWN = re.compile(
+    r"(?:position|where|probe|cube-map|choices|rollout|table|game|match-equity|claims|players|openings|race|sql)(?:/|$)"
+)
+XGID = re.compile(r"XGID=[-a-pA-P]{26}(?::[^\s:\"'<>]+){1,9}")
+GNUBG_ID = re.compile(
+    r"(?<![\w+/])([A-Za-z0-9+/]{14})(?::|\s+(?:Match\s*ID\s*:?\s*)?)([A-Za-z0-9+/]{12})(?![\w+/])", re.IGNORECASE
+)
+POSITION_ID = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{14}(?![\w+/])")
+OPENGAMMON_ID = re.compile(r"(?<!\w)([0-9a-q]{1,15}):([0-9a-q]{1,15}):([WBN])(\d)[NOTP](?::([1-6]{2}))?")
+POINTS = "0123456789abcdefghijklmnop"  # of an OpenGammon ID: white's bar, 24 points, black's bar
+ROLL = re.compile(r"([1-6])\s?[-,/]?\s?([1-6])")
+PAGES = {
+    "openings": "/openings",
+    "match equity": "/match-equity",
+    "players": "/players",
+    "race": "/race",
+    "claims": "/claims",
+    "tables": "/table",
+    "sql": "/sql",
+}
+
+
+class Place(NamedTuple):
+    """A page that a text may mean."""
+
+    kind: str
+    name: str
+    address: str
+
+
+def search(site: Site, request: Request) -> Page | Response:
+    """The pages that a text may mean: positions in any notation or inside another text, addresses of this site, tables,
+    views, claims and players, or what has the text in its name. A page with one is shown at once."""
+    text = request.query_params.get("q", "").strip()[:MAX_CHARACTERS]
+    found = places(site, text) if text else [Place("page", "home", "/")]
+    if found and wants_json(request):
+        return as_json([place._asdict() for place in found])
+    if len(found) == 1:
+        return RedirectResponse(found[0].address, 303)
+    message = "" if found else (
+        f"expected a position in any notation, a table such as bearoff_two_sided/6x9, a view such as games, "
+        f"a claim such as A8 or a player, got {cite(text)}"
+    )  # fmt: skip
+    shown = {"places": found, "typed": text, "message": message}
+    return Page("search.html", shown, {"error": message}, 200 if found else 400)
+
+
+def places(site: Site, text: str) -> list[Place]:
+    """The pages that a text may mean: the one that it names, else the positions in it, else what has it in its name."""
+    if exact := named_address(site, text):
+        return [Place("position" if exact.startswith("/position") else "page", text, exact)]
+    found = list(dict.fromkeys(positions_in(text)))
+    return found or list(dict.fromkeys(offers(site, text)))
+
+
+def named_address(site: Site, text: str) -> str:
+    """The address of the page that a text names; empty if none."""
+    if own := own_address(text):
+        return own
+    kind, _, rest = text.partition("/")
+    if kind in site.warehouse.kinds:
+        return f"/table/{quote(text)}" if rest else f"/table/{kind}"
+    if len(text) <= LONGEST and is_position(text):
+        return position_path(text)
+    with suppress(BgdataError):  # without a register
+        if any(is_named(row["claim"], row["part"], text) for row in register_of(site)[1]):
+            return address("/claims", {"name": text})
+    for name in site.warehouse.kinds:
+        if text in site.warehouse.variants(name):
+            return f"/table/{name}/{quote(text)}"
+    if text in known_names(site, VIEWS):
+        return view_address(text)
+    return address("/players", {"player": text}) if text in known_names(site, PLAYERS) else ""
+
+
+def own_address(text: str) -> str:
+    """The path and query of an address of a site like this one, on whatever host; empty for any other text."""
+    if not re.match(r"https?://|/", text, re.IGNORECASE):
+        return ""
+    with suppress(ValueError):  # an address with a broken host
+        parts = urlsplit(text)
+        path = parts.path.removesuffix(".json").lstrip("/")
+        if OWN.match(path):
+            return f"/{quote(path, safe='/%+:=,-')}" + f"?{quote(parts.query, safe='/%+:=,-&')}" * bool(parts.query)
+    return ""
+
+
+def view_address(name: str) -> str:
+    """The address of the first rows of a view."""
+    return address("/sql", {"q": f"from {name if name.isidentifier() else identifier(name)} limit {ROWS}"})
+
+
+def positions_in(text: str) -> Iterator[Place]:
+    """The positions that are named inside a text by an XGID, gnubg ID, OpenGammon ID or Position ID."""
+    for found in XGID.findall(text):
+        yield from known_position(found.rstrip(".,;)"))
+    text = XGID.sub(" ", text)
+    for found in OPENGAMMON_ID.finditer(text):
+        yield from opengammon_places(found)
+    text = OPENGAMMON_ID.sub(" ", text)
+    for position_id, match_id in GNUBG_ID.findall(text):
+        yield from known_position(f"{position_id}:{match_id}")
+    for found in POSITION_ID.findall(GNUBG_ID.sub(" ", text)):
+        yield from known_position(found)
+
+
+def known_position(text: str) -> Iterator[Place]:
+    """The page of a position, unless the text is none."""
+    with suppress(BgdataError):
+        parse_identifier(text)
+        yield Place("position", text, position_path(text))
+
+
+def opengammon_places(found: re.Match[str]) -> Iterator[Place]:
+    """The pages of an OpenGammon ID, with cube and roll: black on roll, and white on roll. Readers understand its side
+    to move in two ways."""
+    white, black, owner, exponent, roll = found.groups()
+    counts = [0] * 26
+    for letters, side in ((white, -1), (black, 1)):
+        for letter in letters.replace("q", ""):
+            counts[POINTS.index(letter)] += side if letter != "0" else -side  # a bar has no sign
+    with suppress(BgdataError):
+        position = Position(counts)
+        owners = {"B": CubeOwner.ON_ROLL, "W": CubeOwner.OPPONENT, "N": CubeOwner.CENTERED}
+        cube = owners[owner]
+        for name, board, holder in (("black", position, cube), ("white", position.flip(), cube.flip())):
+            given = {"roll": roll, "cube": 2 ** int(exponent), "owner": str(holder)}
+            yield Place("position", f"{board.id}, {name} on roll", address(position_path(board), given))
+
+
+def offers(site: Site, text: str) -> Iterator[Place]:
+    """What has a text in its name: rolls, tables, views, players, claims and pages."""
+    if roll := ROLL.fullmatch(text):
+        dice = "".join(sorted(roll.groups(), reverse=True))
+        yield Place("position", f"{dice} from the start", address(position_path(START), {"roll": dice}))
+        if dice[0] != dice[1]:
+            yield Place("openings", f"the opening {dice} and its replies", address("/openings", {"roll": dice}))
+    word = text.lower()
+    if len(word) < 2:
+        return
+    yield from (Place("page", name, where) for name, where in PAGES.items() if word in name)
+    kinds = (name for name in site.warehouse.kinds if word in name)
+    yield from islice((Place("table", name, f"/table/{name}") for name in kinds), OFFERS)
+    variants = (
+        Place("table", f"{name}/{variant}", f"/table/{name}/{quote(variant)}")
+        for name in site.warehouse.kinds
+        for variant in site.warehouse.variants(name)
+        if word in variant.lower()
+    )
+    yield from islice(variants, OFFERS)
+    views = (name for name in sorted(known_names(site, VIEWS)) if word in name.lower())
+    yield from islice((Place("view", name, view_address(name)) for name in views), OFFERS)
+    players = (name for name in sorted(known_names(site, PLAYERS)) if word in name.lower())
+    yield from islice((Place("player", name, address("/players", {"player": name})) for name in players), OFFERS)
+    with suppress(BgdataError):
+        claims = (
+            Place("claim", f"{row['claim']}: {row['subject']}", address("/claims", {"name": row["claim"]}))
+            for row in register_of(site)[1]
+            if word in f"{row['claim']} {row['subject']} {row['source']}".lower()
+        )
+        yield from islice(claims, OFFERS)
+
+
+def known_names(site: Site, query: str) -> set[str]:
+    """The names that a query finds; empty if the warehouse cannot answer."""
+    try:
+        return site.keep(("names", query), lambda: {row["name"] for row in site.rows(query)})
+    except BgdataError:
+        return set()

@@ -1,0 +1,105 @@
+"""Rollouts that grow have the figures of rollouts of as many games at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bgdata.equity.cube import CubeRules
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.position import Position
+from bgdata.selfplay.cubeful_rollout import decision_starts, difference, play_starts, roll_out_with_cube
+from bgdata.selfplay.growing_rollout import MWC, POINTS, GrowingRollout, rollout_of_cube, rollout_of_plays
+from bgdata.selfplay.rollout import Limits
+from bgdata.selfplay.rollout_decisions import Window, roll_out_decision
+from tests.command_line import position_id
+from tests.equity.samples import published_met
+from tests.evaluation.sample_networks import shipped_player
+from tests.subtests import each
+
+POSITION = Position(position_id([2, 2, 2, 1], [1, 2, 1, 1]))
+ROLL = "21"
+STAKES = (
+    Stakes(Money(is_jacoby=True)),
+    Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.ON_ROLL)),
+    Stakes(MatchScore(2, 4)),
+)
+
+
+@pytest.fixture(scope="module")
+def player() -> NetworkPlayer:
+    return shipped_player()
+
+
+def rules_for(stakes: Stakes) -> CubeRules:
+    return CubeRules(met=published_met()) if isinstance(stakes.score, MatchScore) else CubeRules()
+
+
+def grow_evenly(rollout: GrowingRollout, rounds: int) -> None:
+    """Rounds of 72 games for every choice, the last choice first."""
+    for _ in range(rounds):
+        for row in reversed(range(len(rollout.names))):
+            rollout.grow(row, 72)
+
+
+@each("stakes", STAKES)
+def test_growing_plays_equal_a_rollout_of_all_games(player: NetworkPlayer, stakes: Stakes) -> None:
+    rules = rules_for(stakes)
+    ranked = LookaheadPlayer(player).rank_plays(POSITION, ROLL, stakes, rules)
+    rollout = rollout_of_plays(ranked, stakes, rules, player.chooser, 0.16, 3)
+    assert rollout.estimates() == []
+    grow_evenly(rollout, 2)
+    starts = play_starts(ranked, stakes, 0.16, 3)
+    whole = roll_out_with_cube([*starts.values()], player.chooser, rules, Limits(144))
+    is_match = isinstance(stakes.score, MatchScore)
+    values = 1 - whole.values if is_match else -whole.values
+    found = {row.choice: row for row in rollout.estimates()}
+    assert list(starts) == rollout.names
+    best = int(values.argmax())
+    for place, name in enumerate(starts):
+        row = found[name]
+        assert (row.trials, row.unit) == (144, MWC if is_match else POINTS)
+        assert row.value == pytest.approx(values[place], abs=1e-12)
+        assert row.standard_error == pytest.approx(whole.standard_errors[place])
+        loss, error = difference(whole, place, best)
+        assert row.loss == pytest.approx(loss, abs=1e-12)
+        assert row.loss_standard_error == pytest.approx(error, abs=1e-12)
+    assert [row.loss for row in rollout.estimates()] == sorted(row.loss for row in found.values())
+
+
+def test_growing_plays_without_stakes_are_cubeless(player: NetworkPlayer) -> None:
+    ranked = LookaheadPlayer(player).rank_plays(POSITION, ROLL)
+    rollout = rollout_of_plays(ranked, None, CubeRules(), player.chooser, 0.16, 3)
+    grow_evenly(rollout, 2)
+    board = np.array(POSITION.board, np.int8)
+    whole = roll_out_decision(board, (2, 1), player.chooser, window=Window(0.16, 2, 3), limits=Limits(144))
+    rows = rollout.estimates()
+    assert [row.value for row in rows] == pytest.approx(whole.result.equities.tolist(), abs=1e-12)
+    assert [row.loss for row in rows] == pytest.approx(whole.losses.tolist(), abs=1e-12)
+    assert [row.standard_error for row in rows] == pytest.approx(whole.result.equity_standard_errors.tolist())
+
+
+@each("stakes", STAKES)
+def test_growing_cube_equals_a_rollout_of_all_games(player: NetworkPlayer, stakes: Stakes) -> None:
+    rules = rules_for(stakes)
+    rollout = rollout_of_cube(POSITION, stakes, rules, player.chooser)
+    grow_evenly(rollout, 2)
+    starts = decision_starts(POSITION, stakes)
+    whole = roll_out_with_cube([*starts.values()], player.chooser, rules, Limits(144))
+    found = {row.choice: row.value for row in rollout.estimates()}
+    assert found == pytest.approx(dict(zip(starts, whole.values.tolist(), strict=True)), abs=1e-12)
+
+
+def test_estimates_of_fewer_games_stay_the_same(player: NetworkPlayer) -> None:
+    """Choices may have unequal numbers of games; a limit gives what there was before."""
+    rollout = rollout_of_cube(POSITION, STAKES[0], CubeRules(), player.chooser)
+    grow_evenly(rollout, 1)
+    before = rollout.estimates()
+    rollout.grow(1, 72)
+    assert sorted(row.trials for row in rollout.estimates()) == [72, 144]
+    assert rollout.estimates(most=72) == before
+    rollout = rollout_of_cube(POSITION, STAKES[0], CubeRules(), player.chooser)
+    rollout.grow(0, 72)
+    assert [row.choice for row in rollout.estimates()] == ["no double"]
