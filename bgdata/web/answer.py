@@ -42,7 +42,7 @@ STATUS_WORDS = {
 
 
 class Page(NamedTuple):
-    """A page: its template, the template's values, its JSON, and the HTTP status."""
+    """A page: its template, the template's values, its JSON or a function that returns it, and the HTTP status."""
 
     template: str
     shown: Mapping[str, Any]
@@ -168,7 +168,7 @@ def respond(request: Request, found: Page | Response) -> Response:
     if isinstance(found, Response):
         return found
     if wants_json(request):
-        return as_json(found.data, found.status)
+        return as_json(found.data() if callable(found.data) else found.data, found.status)
     text = TEMPLATES.get_template(found.template).render(path=request.url.path, **found.shown)
     return Response(text, found.status, media_type="text/html")
 

@@ -200,20 +200,26 @@ def test_gammons_are_seen_one_ply_ahead() -> None:
     assert evaluate_ahead(OnRollWins(), board, 1).chances[0].tolist() == [win, win, win, 0, 0]
 
 
-def test_finished_games_and_no_positions() -> None:
+@pytest.mark.parametrize("ply", [0, 1, 2])
+def test_finished_games_have_their_result_at_any_ply(ply: int) -> None:
     over = np.zeros((2, 26), np.int8)
-    over[0, 4], over[1, 4] = 3, -3  # the opponent is off, then we are
-    for ply in range(3):
-        found = evaluate_ahead(Scrambled(), over, ply)
-        assert found.chances.tolist() == [[0] * 5, [1, 0, 0, 0, 0]]
-        assert set(found.sources.tolist()) == {AnswerSource.OVER}
-        nothing = evaluate_ahead(Scrambled(), over[:0], ply)
-        assert (nothing.chances.shape, nothing.sources.shape) == ((0, 5), (0,))
-        empty = rank_all(partial(evaluate_ahead, Scrambled()), over[:0], np.empty((0, 2), np.int8), ply)
-        assert empty.best().tolist() == []
-        ends = rank_all(partial(evaluate_ahead, Scrambled()), over, np.array([(2, 1)] * 2), ply)
-        assert ends.offsets.tolist() == [0, 1, 2]
-        assert ends.sources.tolist() == [AnswerSource.OVER] * 2
+    over[0, 4], over[1, 4] = 3, -3  # the opponent has borne off all checkers, then the player on roll
+    found = evaluate_ahead(Scrambled(), over, ply)
+    assert found.chances.tolist() == [[0] * 5, [1, 0, 0, 0, 0]]
+    assert set(found.sources.tolist()) == {AnswerSource.OVER}
+    ranked = rank_all(partial(evaluate_ahead, Scrambled()), over, np.array([(2, 1)] * 2), ply)
+    assert ranked.offsets.tolist() == [0, 1, 2]
+    assert ranked.sources.tolist() == [AnswerSource.OVER] * 2
+
+
+@pytest.mark.parametrize("ply", [0, 1, 2])
+def test_no_positions_give_empty_results(ply: int) -> None:
+    none = np.zeros((0, 26), np.int8)
+    found = evaluate_ahead(Scrambled(), none, ply)
+    assert found.chances.shape == (0, 5)
+    assert found.sources.shape == (0,)
+    ranked = rank_all(partial(evaluate_ahead, Scrambled()), none, np.empty((0, 2), np.int8), ply)
+    assert ranked.best().tolist() == []
 
 
 def test_result_does_not_depend_on_batches_or_threads(monkeypatch: pytest.MonkeyPatch) -> None:

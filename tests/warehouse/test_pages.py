@@ -222,11 +222,14 @@ def test_tables_link_to_the_pages_about_them(client: TestClient) -> None:
         assert client.get(seen).status_code == 200
 
 
-def test_players_and_openings_pages(client: TestClient) -> None:
+def test_players_page_has_the_scores(client: TestClient) -> None:
     rows = client.get("/players.json").json()
     scores = client.get("/sql.json", params={"q": "from scores order by player_name, ply, measure, against"}).json()
     assert rows["scores"] == scores
     assert "expected a player that was scored here" in read(client, "/players?player=nobody", 400).text
+
+
+def test_openings_page_has_the_book(client: TestClient) -> None:
     book = client.get("/openings.json?objective=double-match-point").json()
     assert [row["first_roll"] for row in book] == ["31"]
     replies = client.get("/openings.json?objective=double-match-point&roll=13").json()

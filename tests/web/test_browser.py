@@ -111,7 +111,7 @@ def test_dragging_a_checker_changes_the_address(opened: Opener, host: str) -> No
     assert "Before the roll" in page.locator("h1").inner_text()
     page.get_by_role("button", name="Take back").click()
     wait_for_address(page, f"{host}/position/{START}")
-    assert page.get_by_role("button", name="Take back").is_hidden()
+    page.get_by_role("button", name="Take back").wait_for(state="hidden")
 
 
 def test_checker_dropped_beside_the_board_stays(opened: Opener, host: str) -> None:

@@ -378,6 +378,27 @@ def test_home_page_does_not_import_slow_modules() -> None:
     assert heavy.isdisjoint(done.stdout.split())
 
 
+def test_request_looks_once_whether_the_warehouse_has_changed(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next request looks again; outside of requests every look counts."""
+    looks: list[Path] = []
+
+    def folders_of(folder: Path) -> list[os.DirEntry[str]]:
+        looks.append(folder)
+        return folders_in(folder)
+
+    app = create_app(bgdata.open_warehouse(site_root))
+    monkeypatch.setattr(site_module, "folders_in", folders_of)
+    with open_client(app) as client:
+        for number in (1, 2):
+            assert client.get(f"/position/{START}?roll=31").status_code == 200
+            assert looks.count(site_root) == number
+    with app.state.site.request():
+        assert app.state.site.stamp == app.state.site.stamp
+    assert looks.count(site_root) == 3
+    assert app.state.site.stamp == app.state.site.stamp
+    assert looks.count(site_root) == 5
+
+
 def test_answers_are_cached_until_the_warehouse_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only recently used answers are kept. The stamp depends on kinds, variants and versions alone."""
     site = Site(bgdata.open_warehouse(tmp_path / "w"))

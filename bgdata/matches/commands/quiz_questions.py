@@ -103,7 +103,7 @@ def _question(xgid: str, answers: Sequence[Answer], origin: str) -> Question:
     return Question(xgid, PLAY, second, origin, "", tuple(answers), "rollout")
 
 
-def evaluated(
+def evaluate_questions(
     questions: Sequence[Question], warehouse: Warehouse, player: LookaheadPlayer, met: str
 ) -> Iterator[Question]:
     """Yield the questions with answers; a question that has answers is not changed."""

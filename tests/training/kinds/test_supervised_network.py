@@ -436,11 +436,15 @@ def test_averages_are_tested_and_kept(untaught: Warehouse) -> None:
     assert last[1e-9] == pytest.approx(last[0.0], abs=1e-3)
 
 
-def test_another_platform_and_a_missing_gpu_are_refused(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch", reason="PyTorch is an extra")
+def test_recipe_of_another_platform_is_refused(untaught: Warehouse) -> None:
+    pytest.importorskip("torch", reason="PyTorch is an extra")
     check_refused(
         untaught, UsageError, "^expected PyTorch 1.0 AVX, as the recipe says, found ", platform="1.0 AVX", **TORCH
     )
+
+
+def test_missing_gpu_is_refused(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is an extra")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     check_refused(
         untaught, UsageError, "^expected a GPU for the device cuda, .*; try: --device cpu$", device="cuda", **TORCH
