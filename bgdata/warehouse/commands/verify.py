@@ -47,7 +47,7 @@ from bgdata.warehouse import Warehouse
 if TYPE_CHECKING:
     from bgdata.store.verify import Finding
 
-PLANS = ("player-33",)  # beside that of what comes with the package: see `from_nothing.plan_path`
+PLANS = ("player-33",)  # beside the plan of what comes with the package: see `from_nothing.plan_path`
 
 
 @click.command()
