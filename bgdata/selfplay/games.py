@@ -61,7 +61,7 @@ START = read_only(np.array(START_BOARD, np.int8))
 
 
 class Games(NamedTuple):
-    """One row for each game."""
+    """Results of games, one row each."""
 
     numbers: NDArray[np.int64]  # [n] of the game in its seed; 2k and 2k + 1 have the same dice
     outcomes: NDArray[np.int8]  # [n] points to the player named first, -3 to 3, never 0

@@ -57,11 +57,11 @@ GAME_FIELDS = ("score_0", "score_1", "is_crawford", "winner", "points", "cube_va
 
 @dataclass(frozen=True)
 class CubeSide:
-    """How a side handles the cube and chooses plays: by a model with one index for both players. In a match the model
-    uses the score, or, if `as_money` is true, plays as for money within the rules of the match. If `is_local` is true,
-    the jump model uses the volatility of each position, and its own volatility for cubes that have been turned. Plays
-    are chosen by cubeless money equity, or, if `cubeful_plays` is true, by their value with the cube by the same
-    model."""
+    """The way in which a side handles the cube and chooses plays: by a model with one index for both players. In a
+    match the model uses the score, or, if `as_money` is true, plays as for money within the rules of the match. If
+    `is_local` is true, the jump model uses the volatility of each position, and its own volatility for cubes that have
+    been turned. Plays are chosen by cubeless money equity, or, if `cubeful_plays` is true, by their value with the cube
+    by the same model."""
 
     strategy: Strategy = DEFAULT_STRATEGY
     as_money: bool = False

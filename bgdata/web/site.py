@@ -103,7 +103,7 @@ class Site:
                     del self._kept[next(iter(self._kept))]
         return made
 
-    def kept(self, key: object) -> Any:
+    def kept_result(self, key: object) -> Any:
         """What `keep` cached under this key; None if there is nothing, or the warehouse has changed."""
         stamp = self.stamp
         with self._keeping:

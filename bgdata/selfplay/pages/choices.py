@@ -46,7 +46,7 @@ def page(site: Site, request: Request) -> Page:
         raise UsageError(f"expected a multiple of {ROUND // 2} trials, at least {ROUND}, got {trials}")
     is_exact = "trials" in request.query_params or wants_json(request)
     begun = time.monotonic()
-    for found in grown(site, asked, None, trials):
+    for found in growing_rollouts(site, asked, None, trials):
         rollout = found
         if not is_exact and time.monotonic() - begun > FIRST_SECONDS:
             break
@@ -113,7 +113,7 @@ def warm_up(site: Site) -> None:
             rollout_of_plays(ranked, stakes, rules, chooser, WITHIN, 1).grow(0, FIRST_ROUND)
 
 
-def grown(site: Site, asked: PositionRequest, client: str | None, trials: int) -> Iterator[GrowingRollout]:
+def growing_rollouts(site: Site, asked: PositionRequest, client: str | None, trials: int) -> Iterator[GrowingRollout]:
     """Yield the rollout as it is, and after each round of games, until all choices have `trials`; a round goes to the
     choice with the fewest games. Other requests may use the player between rounds. Each round is charged to the client,
     if any. Raises TooBusyError if the player stays busy."""
@@ -131,12 +131,12 @@ def grown(site: Site, asked: PositionRequest, client: str | None, trials: int) -
 
 def estimates(site: Site, asked: PositionRequest, client: str = "") -> Iterator[Row]:
     """Yield the estimates of all choices after each round of games. Raises TooBusyError if the player stays busy."""
-    for rollout in grown(site, asked, client, site.limits.stream_trials):
+    for rollout in growing_rollouts(site, asked, client, site.limits.stream_trials):
         if rows := rollout.estimates():
             yield {"rows": [row._asdict() for row in rows]}
 
 
 def kept_estimates(site: Site, asked: PositionRequest) -> dict[str, Row]:
     """The estimates that the site keeps, by choice; empty if nobody has rolled the position out."""
-    kept: GrowingRollout | None = site.kept(key_of(asked))
+    kept: GrowingRollout | None = site.kept_result(key_of(asked))
     return {row.choice: row._asdict() for row in kept.estimates()} if kept else {}
