@@ -142,7 +142,7 @@ def test_pull_makes_a_warehouse_with_the_same_digests(published: Path, small_roo
     assert "0 versions, 0 files" in succeeds(tmp_path / "mine", "pull", published)
 
 
-def test_pull_from_a_web_server(address: str, published: Path, tmp_path: Path) -> None:
+def test_folder_is_pulled_from_a_web_server(address: str, published: Path, tmp_path: Path) -> None:
     shown = succeeds(tmp_path / "mine", "pull", address, "selfplay_labels", "bearoff_two_sided", "--dry-run")
     assert "would pull" in shown
     succeeds(tmp_path / "mine", "pull", address, "selfplay_labels", "bearoff_two_sided")
