@@ -162,8 +162,8 @@ def _with_ends(content: bytes) -> bytes:
 
 
 class _Ending(NamedTuple):
-    """What the records of an .xg file say of a game: a flaw that the package overlooks, and whether the game has
-    ended."""
+    """The facts about a game from the records of an .xg file: a flaw that the package overlooks, and whether the game
+    has ended."""
 
     flaw: str | None
     is_over: bool
@@ -243,7 +243,7 @@ def _analysts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _info(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a document says of the match, as (name, value) pairs."""
+    """The facts about a match from a document, as (name, value) pairs."""
     for key, name in INFO_NAMES.items():
         if document.get(key):
             yield name, str(document[key])
@@ -302,7 +302,7 @@ class _Reader:
             self.score[winner] += points or 0
 
     def _analyses(self, ply: Mapping[str, Any]) -> Iterator[Analysis]:
-        """What a document says of a turn."""
+        """The analyses of a turn in a document."""
         one = ply.get("analysis")
         for said in ply.get("analyses") or ([one] if one else []):
             place = said.get("analysis_index", 0)

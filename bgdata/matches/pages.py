@@ -215,7 +215,7 @@ from games where dataset = $dataset and variant = $variant and match = $match or
 IS_CUBEFUL = f"""select exists(from games where dataset = $dataset and variant = $variant and match_length > 1)
 or exists({OWN} and action in {CUBE_ACTIONS}) as is_cubeful"""
 WIDTH, HEIGHT = 660, 150  # size of the graph
-ERROR = STEPS[1][0]  # smallest loss of an error, in points: above that of a good decision
+ERROR = STEPS[1][0]  # smallest loss of an error, in points: above the loss of a good decision
 WORST = 6  # errors that a page lists
 MAX_GAME = (1 << 31) - 1  # largest number of a game
 

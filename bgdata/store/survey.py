@@ -46,7 +46,7 @@ class Variant(NamedTuple):
     """The content of the folder of a variant."""
 
     state: str  # digest of `current`, and of names, types, sizes and times of manifests and Parquet files
-    times: tuple[int, ...]  # when its folder, and those of its versions, were changed [ns]
+    times: tuple[int, ...]  # when its folder and the folders of its versions were changed [ns]
     read_at: int  # [ns]
     current: str  # the current version, or `current` if there is none
     versions: dict[str, Version]

@@ -187,7 +187,7 @@ def test_invalid_scores_are_refused(client: TestClient, query: str, status: int,
     assert message in read(client, f"/match-equity?{query}", status).text
 
 
-def test_claims_page(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_page_lists_the_register(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
     for query, arguments in {
         "": (),

@@ -142,7 +142,7 @@ def test_paths_outside_the_warehouse_are_refused(client: TestClient, where: str)
         ("", "/"),
     ],
 )
-def test_search_redirects(client: TestClient, text: str, where: str) -> None:
+def test_search_redirects_to_the_found_page(client: TestClient, text: str, where: str) -> None:
     answer = client.get("/search", params={"q": text})
     assert (answer.status_code, answer.headers["location"]) == (303, where)
     assert client.get(where).status_code == 200

@@ -180,7 +180,7 @@ def record_game(game: Game, replayed: ReplayedGame) -> RecordedGame:
 
 
 def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
-    """One row for each roll, in points of the player who rolled."""
+    """Rows of the rolls, in points of the player who rolled."""
     record, found = analysed.record, analysed.found
     boards = record.boards.tolist()
     for turn, (player, dice) in enumerate(zip(record.players.tolist(), record.dice.tolist(), strict=True)):

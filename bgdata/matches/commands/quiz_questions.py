@@ -30,7 +30,7 @@ def error_questions(warehouse: Warehouse, player: str, analysis: str) -> list[Qu
     no such analysis."""
     rows = warehouse.rows(
         f"""select * from my_errors
-        where player = {sql_text(player)} and variant = {sql_text(analysis)}
+        where player = player_named({sql_text(player)}) and variant = {sql_text(analysis)}
         order by loss desc, match, game_number, turn_number, subject"""
     )
     if not rows:

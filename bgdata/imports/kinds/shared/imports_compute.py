@@ -55,7 +55,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         return RawFile(path.name, **vars(facts), address=address, licence=self.kind.licence)
 
     def is_published(self, _content_sha256: str) -> bool:
-        """Whether a file with this content may come from `address`."""
+        """Whether a file with this content may come from `address`, where the files of the kind are published."""
         return True
 
     def write_sample(self, folder: Path) -> list[Path]:
@@ -146,7 +146,8 @@ class WholeFilesComputation(FileImportComputation):
 
 
 def _reason_counts(arrays: Mapping[str, Array]) -> Counter[str]:
-    """How often each reason is given; reasons that differ only in the number of another line count as one."""
+    """The number of lines that each reason quarantined; reasons that differ only in the number of another line count as
+    one."""
     found = Counter[str]()
     for rows in row_slices(len(arrays["quarantine_line"]), 1 << 16):
         for entry in text_column(arrays, "quarantine_reason", rows).value_counts():
