@@ -207,7 +207,8 @@ def test_table_page_leads_to_its_rows(client: TestClient) -> None:
 
 def test_no_declared_name_needs_quotes() -> None:
     query = "select keyword_name from duckdb_keywords() where keyword_category in ('reserved', 'type_function')"
-    reserved = {name for (name,) in duckdb.sql(query).fetchall()}
+    with duckdb.connect() as connection:
+        reserved = {name for (name,) in connection.execute(query).fetchall()}
     shapes = [shape for kind in bgdata.all_kinds().values() for shape in kind.tables]
     names = {name for shape in shapes for name in (shape.name, *(column.name for column in shape.columns))}
     assert reserved & names == set()

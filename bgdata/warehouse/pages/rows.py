@@ -66,16 +66,17 @@ def page(site: Site, request: Request) -> Page | Response:
         return RedirectResponse(asked.with_filter(text), 303)
     shown_: dict[str, Any] = {"table": table, "shape": shape, "asked": asked, "operators": OPERATORS, "message": ""}
     try:
-        sort = asked.sort and column_of(shape, asked.sort.removeprefix("-")) and asked.sort
+        if asked.sort:
+            column_of(shape, asked.sort.removeprefix("-"))
         filters = [parse_filter(shape, text) for text in asked.filters]
-        query = RowQuery(shape, parts["kind"], parts["variant"], filters, sort)
+        query = RowQuery(shape, parts["kind"], parts["variant"], filters, asked.sort)
         form = file_type(given)
         if form:
             return file_response(request, query.rows, form, f"{shape.name}.{form}")
         return rows_page(site, request, query, asked, shown_)
     except (UsageError, QueryError) as error:
         message = site.public(error)
-        missing = {"rows": "", "count": None, "number": 1, "last": 1, "sql": "", "values": None, "few": []}
+        missing: Row = {"rows": "", "count": None, "number": 1, "last": 1, "sql": "", "values": None, "few": []}
         return Page("rows.html", {**shown_, **missing, "message": message}, {"error": message}, 400)
 
 
