@@ -29,7 +29,8 @@ from bgdata.store.dataset import ImportedDataset
 from bgdata.studies import rows as claims
 from bgdata.studies.kinds.claims import DATASET as CLAIMS
 from bgdata.training.rows import curve_charts, networks
-from bgdata.warehouse.pages import SAMPLE, lineage_svg
+from bgdata.warehouse.pages.lineage import lineage_svg
+from bgdata.warehouse.pages.tables import SAMPLE
 from bgdata.web.answer import percent
 from bgdata.web.app import create_app
 from tests.command_line import succeeds

@@ -26,6 +26,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="nee
 START = "4HPwATDgc/ABMA"
 PAGES = (
     "/", "/table", "/table/bearoff_two_sided", "/table/bearoff_two_sided/3x3", "/table/selfplay_labels", "/claims",
+    "/rows/bearoff_two_sided/3x3/bearoff_two_sided?column=cubeless&filter=cubeless > 0&sort=-owned",
+    "/rows/selfplay/pubeval-20-seed-3/turns?column=class", "/rows/selfplay/pubeval-20-seed-3/turns?filter=x",
     f"/position/{START}", f"/position/{START}?roll=31&away=2-4&met=published-12", f"/position/{POSITION}",
     f"/where/{START}", f"/probe/{POSITION}", f"/cube-map/{START}?met=published-12&length=4", f"/rollout/{POSITION}",
     f"/choices/{POSITION}?roll=21", f"/choices/{POSITION}",

@@ -278,7 +278,14 @@ def test_empty_warehouse_has_pages(empty: TestClient) -> None:
     assert "no match equity table" in read(empty, "/match-equity", 404).text
     assert "No cube: no match equity table" in read(empty, f"/position/{START}?away=3-5").text
     assert empty.get("/sql.json", params={"q": "select 1 as one"}).json() == [{"one": 1}]
-    names = {"kind": "selfplay", "variant": "x", "version": "r1-01234567", "name": "table.parquet", "number": "1"}
+    names = {
+        "kind": "selfplay",
+        "variant": "x",
+        "version": "r1-01234567",
+        "name": "table.parquet",
+        "number": "1",
+        "table": "turns",
+    }
     for path in (address.path for address in ADDRESSES):
         where = path.replace("{text:path}", POSITION).format(**names)
         assert empty.get(where).status_code in (200, 303, 404), where
