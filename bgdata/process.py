@@ -34,8 +34,8 @@ MIN_ADDRESS_BYTES = 512 << 20
 
 
 class Compilation:
-    """Whether this process is compiling kernels, and for how long it has. `tell`, if set, gets a line the first
-    time."""
+    """The compilation of kernels in this process: whether it goes on, and since when. `tell`, if set, gets a line the
+    first time."""
 
     def __init__(self) -> None:
         self.depth, self.seconds = 0, 0.0

@@ -19,7 +19,7 @@ Row = Mapping[str, Any]  # values by SQL column name
 
 @dataclass(frozen=True)
 class Quantity:
-    """How a number is printed for people: digits after the point, factor, sign and unit."""
+    """The form in which a number is printed for people: digits after the point, factor, sign and unit."""
 
     digits: int = 0
     scale: float = 1
@@ -43,7 +43,7 @@ THOUSANDTHS = Quantity(1, 1000)  # thousandths of a point
 
 @dataclass(frozen=True)
 class Column:
-    """How people read a column of rows: strings at the left, numbers of a quantity at the right."""
+    """A column of rows as people read it: strings at the left, numbers of a quantity at the right."""
 
     name: str
     quantity: Quantity | None = None

@@ -65,7 +65,7 @@ def check(root: str, imported: Built) -> Built:
 def import_files(root: str = "warehouse", files: list[str] | None = None, address: str | None = None) -> list[str]:
     """Fetch, import and check files; returns their versions, and publishes a report of lines and of leakage."""
     warehouse = open_warehouse(root)
-    futures = []  # also those of fetching and importing, which have the errors
+    futures = []  # also futures of fetching and importing, which have the errors
     wanted = sources(warehouse, files or [])
     for kind, name, is_published in wanted:
         path = fetch.submit(root, name, address) if is_published else Built(name, [])

@@ -141,7 +141,8 @@ FAIR_MWC = 1e-12  # tolerance for the MWC of equal players to add up to 1
 
 
 class CubeState(NamedTuple):
-    """Who is on roll (0: the player that the table is for), and the cube as this side sees it."""
+    """The state of the cube in a game: who is on roll (0: the player that the table is for), and the cube as this side
+    sees it."""
 
     side: int
     cube_value: int

@@ -51,7 +51,7 @@ class MatchPairs(NamedTuple):
     cells: NDArray[np.float64]  # [slots, tiles, columns, LANES] decided MWC
     states: States
     no_double: NDArray[np.float64]  # [slot of the other side, slot on roll] of the column `start`
-    start: int  # column of the table's cube state; that of win chances for a dead cube
+    start: int  # column of the table's cube state; the column of win chances for a dead cube
 
 
 @kernel(borrows=True)

@@ -201,8 +201,8 @@ def solve_race(race: Race, longest: int = LONGEST) -> Race:
 
 
 class Distributions(NamedTuple):
-    """Distributions in index order, packed: chances[offsets[n] : offsets[n + 1]] are those of row n, from first_roll[n]
-    rolls up."""
+    """Distributions in index order, packed: chances[offsets[n] : offsets[n + 1]] are the chances of row n, from
+    first_roll[n] rolls up."""
 
     offsets: NDArray[np.uint32]  # [rows + 1]
     first_roll: NDArray[np.uint8]  # [rows]

@@ -268,7 +268,7 @@ def calls_of(window: Window, totals: range) -> Iterator[Solved]:
 
 
 def tasks_of(window: Window, blocks: list[Block]) -> NDArray[np.int64]:
-    """The tasks of `solve_tasks` for these blocks: the opponents of one tile against all of a layer."""
+    """The tasks of `solve_tasks` for these blocks: the opponents in one tile against all players on roll of a layer."""
     start, columns = window.slots.layer_start.tolist(), len(window.columns)
     tasks = []
     for opponent, same in groupby(blocks, lambda block: block.opponent):
@@ -330,8 +330,8 @@ def fill_rows(
 
 
 class Scale:
-    """How equities are stored: as float32, or as uint16 codes. A code is round((equity / limit + 1) * 32767.5), or
-    gnubg's integer shifted to start at 0."""
+    """The form in which equities are stored: as float32, or as uint16 codes. A code is round((equity / limit + 1) *
+    32767.5), or gnubg's integer shifted to start at 0."""
 
     def __init__(self, dtype: DTypeLike, limit: float, *, integer: bool = False) -> None:
         self.dtype = np.dtype(dtype)
@@ -364,8 +364,8 @@ def first_row(window: Window, scale: Scale) -> NDArray[Any]:
 def layer_rows(
     window: Window, layer: int, groups: Sequence[tuple[int, NDArray[Any]]], scale: Scale
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield (on-roll index, [positions, 4] by opponent index) for the players on roll of a layer. `groups` are pairs
-    of the first column and the stored values of all blocks, for columns solved together."""
+    """Yield the on-roll index and the row, [positions, 4] by opponent index, of each player on roll of a layer.
+    `groups` are pairs of the first column and the stored values of all blocks, for columns solved together."""
     slots = window.slots
     begin, end = slots.layer_start[layer : layer + 2].tolist()
     lost = scale.encode_finished(window.is_full[begin:end], is_won=False)
@@ -402,9 +402,10 @@ def equity_rows(
     arithmetic: DTypeLike = np.float32,
     advance: Callable[[int], object] = lambda _: None,
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Solve a table in memory, and yield (on-roll index, [positions, 4] by opponent index) for every position. Rows
-    stored as uint16 are codes, see `Scale`. A player without checkers has won; against an opponent without checkers the
-    game is lost. A row is overwritten by the next one. `advance` is called with numbers of solved pairs."""
+    """Solve a table in memory, and yield the on-roll index and the row, [positions, 4] by opponent index, of every
+    position. Rows stored as uint16 are codes, see `Scale`. A player without checkers has won; against an opponent
+    without checkers the game is lost. A row is overwritten by the next one. `advance` is called with numbers of solved
+    pairs."""
     window = start_window(points, checkers, arithmetic=arithmetic)
     slots, scale = window.slots, Scale(dtype, limit, integer=window.cells.dtype == np.int16)
     layers: dict[int, NDArray[Any]] = {}  # stored values of layers with unsolved pairs

@@ -59,7 +59,7 @@ def look_of(place: int) -> dict[str, Any]:
 
 
 def draw_marks(axes: Axes, series: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> None:
-    """Draw the (figures, standard errors) of every series at the heights 0, 1, 2,..., side by side. NaN is not
+    """Draw the (figures, standard errors) of every series at the heights 0, 1, 2, ..., side by side. NaN is not
     drawn."""
     step = min(0.18, 0.7 / len(series))
     for n, (label, (figures, errors)) in enumerate(series.items()):
@@ -91,7 +91,7 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Write a figure, as SVG if the name ends in.svg, else as PNG, and report it. Raises StorageError if it cannot be
+    """Write a figure, as SVG if the name ends in .svg, else as PNG, and report it. Raises StorageError if it cannot be
     written."""
     write_file(path, _file_of(figure, "svg" if path.suffix.lower() == ".svg" else "png"))
     click.echo(f"wrote {path}", err=True)

@@ -131,9 +131,9 @@ def chosen_rules(
 
 
 def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
-    """A match equity table: the one named `text` in the warehouse (by default the one built here), or one read from an
-    .xml or .met file. Raises MissingTableError if the warehouse does not contain it, StorageError if the file cannot be
-    read, and CorruptFileError if the file contains no table of chances."""
+    """A match equity table: the one named `text` in the warehouse (by default, the one that this warehouse built), or
+    one read from an .xml or .met file. Raises MissingTableError if the warehouse does not contain it, StorageError if
+    the file cannot be read, and CorruptFileError if the file contains no table of chances."""
     from bgdata.equity.kinds.met_xml import DATASET, met_name
     from bgdata.store.manifest import unpacked_name
     from bgdata.store.names import is_name

@@ -37,7 +37,7 @@ h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; marg
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.15rem 0.8rem 0.15rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--rule); }
-td.number, th.number { text-align: right; }
+td.number, th.number { text-align: right; white-space: nowrap; }
 td, code { overflow-wrap: anywhere; } .soft { color: var(--soft); }
 pre { overflow-x: auto; padding: 0.6rem; border: 1px solid var(--rule); }
 """.strip()

@@ -42,7 +42,7 @@ class Unit(StrEnum):
 
 
 class Method(StrEnum):
-    """How the equities of a decision were computed."""
+    """The method by which the equities of a decision were computed."""
 
     EXACT = "exact"
     JANOWSKI, JUMP, JANOWSKI_FIRST = MODEL_NAMES
@@ -50,7 +50,8 @@ class Method(StrEnum):
 
 @dataclass(frozen=True)
 class CubeRules:
-    """How the cube is valued without an exact table: the model, and the match equity table for matches.
+    """The rules by which the cube is valued if no exact table covers the position: the model, and the match equity
+    table for matches.
 
     `has_beavers`: the taker may double at once and keep the cube (money play only). `as_money`: decide a match as money
     play, for comparison, but with the rules of the match. `by_model`: use the model even if an exact table covers the
@@ -113,12 +114,14 @@ class CubeDecision:
 
     @property
     def double_gain(self) -> float:
-        """What doubling gains (negative: costs) against the opponent's best answer; 0 if the player may not double."""
+        """The equity that doubling gains (negative: costs) against the opponent's best answer; 0 if the player may not
+        double."""
         return doubling.best_answer(self.equities) - self.no_double if self.may_double else 0.0
 
     @property
     def take_gain(self) -> float:
-        """What the opponent gains (negative: loses) by taking rather than passing; 0 if the player may not double."""
+        """The equity that the opponent gains (negative: loses) by taking rather than passing; 0 if the player may not
+        double."""
         if self.double_pass is None:
             return 0.0
         return self.double_pass - min(self.equities.double_take, self.equities.double_beaver)
@@ -141,9 +144,9 @@ def decide_cube(
 ) -> CubeDecision:
     """The cube decision of the player on roll from its five cumulative chances before the roll.
 
-    `exact` equities replace the equities of the model, and `accuracy` its description. Raises InvalidParameterError for
-    chances out of order, rules that do not fit the stakes, or a match if there is no match equity table, and
-    InvalidScoreError for a score that the table does not have.
+    `exact` equities replace the equities of the model, and `accuracy` its description. Raises InvalidParameterError if
+    chances are out of order, rules do not fit the stakes, or a match has no match equity table; and InvalidScoreError
+    if the table does not contain the score.
     """
     try:
         given = np.array([chances], np.float64)
@@ -204,8 +207,7 @@ def check_scores(met: MatchEquity, score: MatchScore, cube_value: int) -> None:
 
 
 def check_rules(stakes: Stakes, rules: CubeRules) -> None:
-    """Raise InvalidParameterError if there is no match equity table for a match, or if rules of money play are given
-    for a match."""
+    """Raise InvalidParameterError if a match has no match equity table, or is given rules of money play."""
     if isinstance(stakes.score, Money):
         return
     if rules.has_beavers:
@@ -268,9 +270,8 @@ Value = TypeVar("Value", float, Values)
 
 def position_values(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> Values:
     """float64[n]: the values of positions to the player on roll before the roll, as mwc or points, from float[n, 5]
-    chances. Raises InvalidParameterError for chances out of order, a match if there is no match equity table, or a
-    model that does not support the Jacoby rule when it holds; and InvalidScoreError for a score that the table does not
-    contain."""
+    chances. Raises InvalidParameterError if chances are out of order, a match has no match equity table, or the Jacoby
+    rule holds and the model does not support it; and InvalidScoreError if the table does not contain the score."""
     rows, score, owner = doubling.check_chances(chances), stakes.score, OWNER_CODES[stakes.cube.owner]
     equities = np.empty(len(rows))
     if isinstance(score, MatchScore):

@@ -338,7 +338,7 @@ def choose_by_chances(
     networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch, stakes: CubeStakes | None = None
 ) -> tuple[int, int]:
     """Fill scratch.chances[0, 0:5] with the chances of the OPPONENT, on roll after the best of the plays after[0:n,
-    slot]; returns (row of the best play, its `AnswerSource` number).
+    slot]; returns the row of the best play, and its `AnswerSource` number.
 
     The best play leaves the opponent the lowest value for these stakes, or the lowest cubeless equity if there are no
     stakes. Ties, such as between plays that all let the opponent cash, go to the lowest cubeless equity, then to the

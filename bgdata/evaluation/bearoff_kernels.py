@@ -32,7 +32,7 @@ class BearoffSource(IntEnum):
     """The table that answers for a position."""
 
     NONE = 0  # a side without checkers, or beyond every table
-    EXACT = 1  # the two-sided table, or that of contact endgames
+    EXACT = 1  # the two-sided table, or the table of contact endgames
     COMBINED = 2  # two one-sided distributions, an approximation
 
 
@@ -94,7 +94,7 @@ class RaceArrays(NamedTuple):
 
 @kernel(parallel=True)
 def fill_bearoff(tables: BearoffArrays, boards: Boards, chances: Chances, sources: NDArray[np.int8]) -> None:
-    """Fill chances[row, 0:5] of covered boards[row, slot], and every sources[row]."""
+    """Fill chances[row, 0:5] of each covered boards[row, slot], and sources[row] of every row."""
     for block in prange((len(boards) + BLOCK - 1) // BLOCK):
         begin = block * BLOCK
         cells = np.empty(BLOCK, np.int64)

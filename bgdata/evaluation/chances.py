@@ -124,7 +124,7 @@ LAST_FINAL = int(
 
 
 class Evaluations(NamedTuple):
-    """One row per position, for the player on roll, before the roll."""
+    """Evaluations of positions: one row per position, for the player on roll, before the roll."""
 
     chances: Chances  # [n, 5] win, win_gammon, win_backgammon, lose_gammon, lose_backgammon
     sources: NDArray[np.int8]  # [n] `AnswerSource` numbers

@@ -143,8 +143,9 @@ Answer = TypeVar("Answer")
 
 
 class GnubgPlayer(ProgramPlayer):
-    """gnubg at a ply, which counts as in gnubg: 0 is the static evaluation. An answer may take `patience_seconds`.
-    Raises UnknownPlayerError if gnubg is not installed, and later ExternalProgramError if it stops answering."""
+    """The player gnubg at a ply, which counts as in gnubg: 0 is the static evaluation. An answer may take
+    `patience_seconds`. Raises UnknownPlayerError if gnubg is not installed, and later ExternalProgramError if it stops
+    answering."""
 
     def __init__(self, ply: int = 0, patience_seconds: float = ANSWER_SECONDS) -> None:
         check_program_ply("gnubg", ply)

@@ -16,7 +16,7 @@ ONNX, UBGI = ".onnx", ".ubgi"  # endings of player files
 
 
 class NamedPlayer(NamedTuple):
-    """How a named player is opened, and what it can do."""
+    """A player with a name: how it is opened, and what it can do."""
 
     opener: str  # module:class, called with the ply if the player looks ahead
     most_ply: int = 0

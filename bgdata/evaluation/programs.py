@@ -76,7 +76,8 @@ class ProgramPlayer(ProgramEvaluator):
 
 
 class BgsagePlayer(ProgramEvaluator):
-    """bgsage, by cubeless equity without the Jacoby rule. Raises UnknownPlayerError if it is not installed.
+    """The player bgsage, which chooses plays by cubeless equity without the Jacoby rule. Raises UnknownPlayerError if
+    it is not installed.
 
     bgsage counts plies from 1 (its 1-ply is the static evaluation); here `ply` counts from 0 as everywhere. It
     evaluates positions after a play, for the player who moved, so a position before the roll is passed as a position

@@ -145,7 +145,7 @@ def position_facts(position: Position, match: MatchState | None) -> dict[str, st
 def position_rows(
     position: Position, match: MatchState | None, roll: Roll | None = None, plays: Sequence[Play] = ()
 ) -> list[Row]:
-    """One row of a position, or one row per play of a roll."""
+    """Rows about a position: one row, or one row per play of a roll."""
     facts: Row = position_facts(position, match) | {"pip_count": position.pip_count}
     rows = ({"roll": str(roll), "play": str(each), "next_position_id": each.next_position.id} for each in plays)
     return [{**facts, **row} for row in rows] or [facts]
@@ -157,7 +157,7 @@ def evaluation_row(position: Position, evaluation: Evaluation) -> Row:
 
 
 def ranked_rows(position: Position, roll: Roll, ranked: Sequence[RankedPlay]) -> Iterator[Row]:
-    """One row per play of a roll, best first."""
+    """Rows of the plays of a roll, best first."""
     first = {"position_id": position.id, "roll": str(roll)}
     return (
         first

@@ -24,7 +24,7 @@ from bgdata.kernel import kernel
 
 BLANKS = 32  # the separator that is any run of spaces and tabs
 COMMA = 44
-NO_NUMBER = -128  # form of a text that is not a finite number
+NO_NUMBER = -128  # form of a field that is not a finite number
 PLAIN = 127  # form of a number with its shortest text
 _MAX_DIGITS, _MAX_POWER, _MAX_DECIMALS = 15, 22, 100
 _POWERS = np.array([float(10**power) for power in range(_MAX_POWER + 1)])
@@ -40,8 +40,8 @@ CHANCE_NAMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_back
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far chances may leave the range 0 to 1 (`range`), and how far they may exceed the chance that contains them
-    (`order`)."""
+    """The tolerance for rounded or noisy chances: how far they may leave the range 0 to 1 (`range`), and how far they
+    may exceed the chance that contains them (`order`)."""
 
     range: float
     order: float
@@ -203,7 +203,7 @@ def _next_field(data: Bytes, place: int, end: int, separator: int) -> tuple[int,
 
 @kernel(inline=True)
 def _end_of_reading(data: Bytes, start: int, end: int, separator: int) -> int:
-    """Where to stop reading a line: a trailing comma is followed by one more, empty, field; blank lines have no
+    """The place where reading a line stops: a trailing comma is followed by one more, empty, field; blank lines have no
     fields."""
     place = start
     while place < end and _is_blank(data[place]):

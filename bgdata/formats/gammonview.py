@@ -162,8 +162,8 @@ def _with_ends(content: bytes) -> bytes:
 
 
 class _Ending(NamedTuple):
-    """What the records of an .xg file say of a game: a flaw that the package overlooks, and whether the game has
-    ended."""
+    """The facts about a game from the records of an .xg file: a flaw that the package overlooks, and whether the game
+    has ended."""
 
     flaw: str | None
     is_over: bool
@@ -212,14 +212,14 @@ def join_files(files: Sequence[MatchFile]) -> MatchFile:
         texts += [lines[index] for index in range(len(lines))]
         rejects += [(first + bad.line - 1, bad.reason) for bad in file.rejects]
         for match in file.matches:
-            matches.append(replace(match, games=tuple(_moved(game, first) for game in match.games)))
+            matches.append(replace(match, games=tuple(_shift_lines(game, first) for game in match.games)))
     ledger = Ledger(split_lines(b"".join(line + b"\n" for line in texts)))
     for line, reason in rejects:
         ledger.reject([line], reason)
     return MatchFile(ledger, tuple(matches))
 
 
-def _moved(game: Game, by: int) -> Game:
+def _shift_lines(game: Game, by: int) -> Game:
     """A game whose lines are further down."""
     return replace(
         game,
@@ -235,19 +235,15 @@ def _analysts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The pair (program, level) of each analysis in a document."""
     one = document.get("analysis_info")
     found = document.get("analyses_info") or ([one] if one else [])
+    unnamed = f"program {document.get('source', '')}".strip()
     return [
-        (str(info.get("model_name") or info.get("model_id") or form_name(document)), str(info.get("eval_level") or ""))
+        (str(info.get("model_name") or info.get("model_id") or unnamed), str(info.get("eval_level") or ""))
         for info in found
     ]
 
 
-def form_name(document: Mapping[str, Any]) -> str:
-    """A description of the format of a document, for a program that is not named."""
-    return f"program {document.get('source', '')}".strip()
-
-
 def _info(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a document says of the match, as (name, value) pairs."""
+    """The facts about a match from a document, as (name, value) pairs."""
     for key, name in INFO_NAMES.items():
         if document.get(key):
             yield name, str(document[key])
@@ -306,7 +302,7 @@ class _Reader:
             self.score[winner] += points or 0
 
     def _analyses(self, ply: Mapping[str, Any]) -> Iterator[Analysis]:
-        """What a document says of a turn."""
+        """The analyses of a turn in a document."""
         one = ply.get("analysis")
         for said in ply.get("analyses") or ([one] if one else []):
             place = said.get("analysis_index", 0)

@@ -42,7 +42,7 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True)
 class BenchmarkTable:
-    """Rows in file order, the first axis of every array."""
+    """Base of the tables of a benchmark file: rows in file order, the first axis of every array."""
 
     def __len__(self) -> int:
         return len(getattr(self, fields(self)[0].name))

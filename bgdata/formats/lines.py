@@ -247,8 +247,8 @@ class Intake:
 
 @dataclass(frozen=True)
 class RowIntake(Intake):
-    """One row per line: the first axis of every array of a subclass is rows; `lines` int64[n] are line numbers, from
-    1."""
+    """Base of results with one row per line: the first axis of every array of a subclass is rows; `lines` int64[n] are
+    line numbers, from 1."""
 
     lines: NDArray[np.int64]
 

@@ -52,7 +52,7 @@ def read_matches(path: Path) -> MatchFile:
 
 
 def parse_matches(name: str, content: bytes) -> MatchFile:
-    """The matches in the content of a file, as written. Text that does not begin with the mark of a format is.sgf if
+    """The matches in the content of a file, as written. Text that does not begin with the mark of a format is .sgf if
     `name` says so and it has a game tree, else.mat. Raises CorruptFileError if a binary file is damaged, and
     MissingExtraError if the package that reads it is not installed."""
     form = match_form(content)

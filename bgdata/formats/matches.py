@@ -55,8 +55,8 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What a file says about one side of a turn: the choice of a `play`, the `cube` before it, the `luck` of the roll
-    (one choice, whose text is empty), or a `comment` (one choice, which has no values).
+    """The analysis of one part of a turn in a file: the choice of a `play`, the `cube` before it, the `luck` of the
+    roll (one choice, whose text is empty), or a `comment` (one choice, which has no values).
 
     `analyst` is the program, as far as it is known, and `level` how deep it looked, in its own words. Values are points
     of normalised equity, or mwc if `is_mwc`.
@@ -94,7 +94,7 @@ class Turn:
 
 
 class Flaw(NamedTuple):
-    """Why a game cannot be replayed, and in which line, from 1 (0: no line of a turn)."""
+    """The flaw of a game that cannot be replayed: the reason, and its line, from 1 (0: no line of a turn)."""
 
     line: int
     reason: str

@@ -77,8 +77,8 @@ class PositionRows(RowIntake):
 
 
 class Heading(NamedTuple):
-    """What may be the heading of a CSV file, its first line that is neither blank nor a comment: its text, and its
-    index, which may be before or after the lines at hand."""
+    """The possible heading of a CSV file, its first line that is neither blank nor a comment: its text, and its index,
+    which may be before or after the lines at hand."""
 
     place: int
     text: bytes

@@ -259,7 +259,7 @@ class _State:
         return points
 
     def count_points(self, points: int) -> int:
-        """How many of these points count in the match: at most as many as the winner needs."""
+        """The number of these points that count in the match: at most as many as the winner needs."""
         return min(points, self.match.length - self.game.score[self.game.winner or 0]) if self.match.length else points
 
     def full_points(self, points: int | None) -> int | None:

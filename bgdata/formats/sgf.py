@@ -211,8 +211,8 @@ class _Turns:
         raise ValueError("expected turns such as 31hefe, double, take and drop")
 
     def result(self, values: list[str] | None) -> tuple[int | None, int | None]:
-        """The winner and points of the result, None where unknown. If the result is a resignation, it is added as the
-        loser's last turn."""
+        """The winner and points of the result; None if one is unknown. If the result is a resignation, it is added as
+        the loser's last turn."""
         if values is None or values[0] in _UNKNOWN_RESULTS:
             return None, None
         resigned, found = _RESIGNED.fullmatch(values[0]), _RESULT.fullmatch(values[0])

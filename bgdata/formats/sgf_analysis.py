@@ -29,8 +29,8 @@ _WORTHS = 7  # five chances, cubeless equity, worth with the cube
 def analyses_of(
     node: Node, moves_of: Callable[[str], tuple[RecordedMove, ...]], *, is_match: bool
 ) -> tuple[Analysis, ...]:
-    """What a node says of its turn; `moves_of` reads the letters of a play. Values that are not finite are left out, as
-    are plays that cannot be read."""
+    """The analyses of a turn in its node; `moves_of` reads the letters of a play. Values that are not finite are left
+    out, as are plays that cannot be read."""
     found: list[Analysis] = []
     if plays := _plays(node.get("A", []), moves_of):
         found.append(Analysis("play", ANALYST, plays[0].level, tuple(plays)))

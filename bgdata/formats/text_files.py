@@ -30,7 +30,8 @@ _HEAD_BYTES = 16  # enough to know packed files
 
 
 class Mark(NamedTuple):
-    """Where a line begins: its number from 0, its place in the content, and the nearest comment above it, if any."""
+    """The beginning of a line: its number from 0, its place in the content, and the nearest comment above it, if
+    any."""
 
     line: int
     place: int
@@ -162,7 +163,7 @@ def last_comment(lines: bytes) -> bytes:
 
 
 def _line_place(text: bytes, line: int) -> int:
-    """Where a line begins in a text, by its number from 0; the end of the text for one past the last."""
+    """The place where line `line`, counted from 0, begins in a text; the end of the text for one past the last."""
     if not line:
         return 0
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
@@ -231,7 +232,7 @@ class _Scan:
         self.started = [piece[cut:]]
 
     def finish(self, stamp: tuple[int, ...]) -> TextFile:
-        """The `TextFile` of the content that has arrived."""
+        """The `TextFile` of all the content that has arrived."""
         if self.decoder:
             self._add(self.decoder.decode(b"", final=True).encode(errors="replace"))
         has_old_ends = not self.line_feeds and self.returns > 0

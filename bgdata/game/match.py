@@ -125,8 +125,8 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class Stakes:
-    """What the player on roll plays for: match score or money, and the cube. Raises InvalidScoreError if the cube
-    cannot occur at the score."""
+    """The stakes of the player on roll: match score or money, and the cube. Raises InvalidScoreError if the cube cannot
+    occur at the score."""
 
     score: MatchScore | Money
     cube: Cube = Cube()

@@ -32,7 +32,7 @@ class Side(IntEnum):
 
 
 class GameState(IntEnum):
-    """State of a game; the values are those of the Match ID."""
+    """State of a game; the values are the numbers of the Match ID."""
 
     NO_GAME = 0
     PLAYING = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -12,8 +13,8 @@ from bgdata.cli.completion import complete_imported, complete_sources
 from bgdata.cli.options import force_option, format_option
 from bgdata.cli.output import print_built, show_rows
 from bgdata.errors import MissingTableError, MissingWarehouseError, UsageError
-from bgdata.imports.sources import Source, at_mirror, load_sources
-from bgdata.rows import Column, Quantity, Row, table_lines
+from bgdata.imports.sources import at_mirror, load_sources
+from bgdata.rows import Column, Quantity, table_lines
 from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -114,21 +115,14 @@ def source_lines() -> list[str]:
         {
             **row,
             "megabytes": row["bytes"] and row["bytes"] / 1e6,
-            "hash": "known" if _has_hash(row) else "none published",
+            "hash": "known" if row["sha256"] or row["content_sha256"] else "none published",
         }
         for row in steps.source_rows()
     ]
     columns = [Column("source"), Column("file"), Column("megabytes", Quantity(1), "MB"), Column("hash")]
-    return [*table_lines(columns, rows), "", *(line for each in load_sources().values() for line in _about(each))]
-
-
-def _has_hash(row: Row) -> bool:
-    return bool(row["sha256"] or row["content_sha256"])
-
-
-def _about(source: Source) -> list[str]:
-    """Three lines that describe a source."""
-    return [f"{source.name}: {source.about}", f"  {source.home}", f"  licence: {source.licence}"]
+    sources = load_sources().values()
+    about = [(f"{each.name}: {each.about}", f"  {each.home}", f"  licence: {each.licence}") for each in sources]
+    return [*table_lines(columns, rows), "", *chain.from_iterable(about)]
 
 
 NOTES, FIRST_NOTES = "notes", 5  # the statistic that counts notes, and how many are printed

@@ -17,7 +17,7 @@ PIP_COLUMNS = (
 CORPUS_COLUMN = Column("corpus", "VARCHAR", "", "KIND/VARIANT of the games that the row is from; null without games")
 JOINS_GAMES = "games using (corpus, game)"
 JOINS_TURNS = "turns using (corpus, game, turn)"
-# `place` is that of a slot in the board, from 1
+# `place` is the place of a slot in the board, from 1
 _PIPS = "list_sum(list_transform(board, lambda checkers, place: {counted} * {point}))"
 DERIVED_PIPS = {
     "pips": _PIPS.format(counted="greatest(checkers, 0)", point="(place - 1)"),

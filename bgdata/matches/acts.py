@@ -37,7 +37,7 @@ NO_DOUBLE = "no double"  # cube action of a player who could double but rolled
 
 
 class ActKind(StrEnum):
-    """The kind of an act; the strings are those of columns. A raccoon is another BEAVER."""
+    """The kind of an act; the strings are values of columns. A raccoon is another BEAVER."""
 
     ROLL = "roll"
     DOUBLE = "double"

@@ -319,7 +319,7 @@ def _candidates(analyst: Analyst, act: Act, ply: int) -> tuple[NDArray[np.int64]
 
 
 def _candidate_rows(analyst: Analyst, act: Act, ply: int) -> NDArray[np.int64]:
-    """Rows of the plays that are evaluated at a ply of 1 or more; none if the play that was made is not a play.
+    """Rows of the plays that are evaluated at a ply of 1 or more; empty if the play that was made is not legal.
 
     These are the plays that pass the filters of each ply, the play that was made, and the best one at 0-ply. Equal
     plays, as before a cash of the opponent, are in order of cubeless equity at 0-ply.

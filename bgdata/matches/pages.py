@@ -24,7 +24,7 @@ from bgdata.game.position import Position
 from bgdata.matches.acts import NO_DOUBLE, CubeValues
 from bgdata.rows import whole_rows
 from bgdata.store.table import Table
-from bgdata.warehouse.pages import open_version
+from bgdata.warehouse.pages.tables import open_version
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.position_request import stakes_query, whole
 from bgdata.web.site import Row, Site
@@ -215,7 +215,7 @@ from games where dataset = $dataset and variant = $variant and match = $match or
 IS_CUBEFUL = f"""select exists(from games where dataset = $dataset and variant = $variant and match_length > 1)
 or exists({OWN} and action in {CUBE_ACTIONS}) as is_cubeful"""
 WIDTH, HEIGHT = 660, 150  # size of the graph
-ERROR = STEPS[1][0]  # smallest loss of an error, in points: above that of a good decision
+ERROR = STEPS[1][0]  # smallest loss of an error, in points: above the loss of a good decision
 WORST = 6  # errors that a page lists
 MAX_GAME = (1 << 31) - 1  # largest number of a game
 

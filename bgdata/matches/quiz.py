@@ -90,7 +90,7 @@ class Question:
             return f"How do you play {self.place.match.roll}?"
         return "Do you double?" if self.subject == DOUBLE else "The opponent doubles. Do you take?"
 
-    def shuffled(self, seed: int) -> list[Answer]:
+    def shuffled_answers(self, seed: int) -> list[Answer]:
         """The answers in an order that does not tell which is best; the order of plays depends on the seed."""
         if self.subject != PLAY:
             return sorted(self.answers, key=lambda answer: answer.text, reverse=self.subject == ANSWER)
@@ -207,7 +207,7 @@ def with_answers(question: Question, player: LookaheadPlayer, rules: CubeRules) 
             "take": decision.double_take,
             "pass": decision.double_pass,
         }
-        values = normalised(values, place, rules)
+        values = normalised_values(values, place, rules)
         answers = cube_answers(question.subject, values)
         words = ("no double", "double, take", "double, pass")
         worths = ", ".join(f"{word} {value:+.4f}" for word, value in zip(words, values.values(), strict=True))
@@ -219,7 +219,7 @@ def _equity(cubeful: float | None, cubeless: float) -> float:
     return cubeless if cubeful is None else cubeful
 
 
-def normalised(values: Mapping[str, float], place: Xgid, rules: CubeRules) -> dict[str, float]:
+def normalised_values(values: Mapping[str, float], place: Xgid, rules: CubeRules) -> dict[str, float]:
     """Values in points of normalised equity; in a match `values` are match winning chances."""
     stakes, met = place.match.stakes, rules.met
     if not isinstance(stakes.score, MatchScore) or met is None:

@@ -34,7 +34,7 @@ SURE = 3.0  # standard errors of a difference beyond which it counts as real
 
 
 class Objective(StrEnum):
-    """What players play for."""
+    """The objective of the players: what they play for."""
 
     MONEY = "money"  # points, without a cube
     GAME = "double-match-point"  # winning, whatever the size
@@ -49,8 +49,8 @@ class Objective(StrEnum):
 
 
 class RolloutTarget(NamedTuple):
-    """When rollouts stop: once the standard error of a candidate is at most `limits.until`, or it is surely more than
-    `within` points behind the best."""
+    """The target of rollouts, which stop once the standard error of a candidate is at most `limits.until`, or it is
+    surely more than `within` points behind the best."""
 
     limits: Limits
     within: float

@@ -112,7 +112,7 @@ class Message(NamedTuple):
 
 
 class Ending(StrEnum):
-    """How a session ended."""
+    """The way in which a session ended."""
 
     PLAYED = "played"  # the match is over, or the wanted number of games
     SAVED = "saved"  # the server saved the match when the opponent left

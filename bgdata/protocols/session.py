@@ -1,6 +1,6 @@
 """Sessions of games between two sides, without the cube, for money, or in a match; and records of what is played.
 
-Side 0, our own side in games against others, is the left column of a.mat file. A session knows the rules and the dice;
+Side 0, our own side in games against others, is the left column of a .mat file. A session knows the rules and the dice;
 its callers decide. The dice depend on the seed, the game and the number of rolls before, not on cube actions or undo.
 They equal the dice of match 0 with the same seed in `selfplay.cubeful_games`.
 """
@@ -153,7 +153,7 @@ class Moment:
 
 
 class Ending(NamedTuple):
-    """How a game ended."""
+    """The way in which a game ended."""
 
     winner: int
     size: int  # 1 to 3: single game, gammon, backgammon; 0 for a passed double

@@ -128,7 +128,7 @@ def _proof(described: Described) -> Iterator[str]:
     )
     yield (
         "* `bgdata pull FOLDER` makes a warehouse of it, where `bgdata verify` runs every SQL check, and computes all "
-        "rows or samples of them again from their recipes."
+        "rows or samples of them again from their recipes, if the versions that they are made from are there too."
     )
     yield (
         "* Not proven by that: values of other programs, which their authors answer for, and rollouts beyond their "

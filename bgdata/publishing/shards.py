@@ -114,8 +114,8 @@ def _plain_type(type_: pa.DataType, lengths: set[int | None]) -> pa.DataType:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the columns of a table are stored: the paths of columns with a dictionary, and the largest number of rows of
-    a row group."""
+    """The layout of the columns of a table in its files: the paths of columns with a dictionary, and the largest number
+    of rows of a row group."""
 
     dictionaries: frozenset[str] = frozenset()
     group_rows: int = GROUP_ROWS

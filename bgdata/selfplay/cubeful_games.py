@@ -206,8 +206,8 @@ def takes(terms: Terms, moment: Moment, chances: Chances) -> bool:
 
 @kernel(borrows=True)
 def way_of(terms: Terms, owner: int, outcome: int) -> int:
-    """How a game counts that was won as a single game, gammon or backgammon (1 to 3): as a single game if the Jacoby
-    rule applies and nobody has doubled."""
+    """The way in which a game counts that was won as a single game, gammon or backgammon (1 to 3): as a single game if
+    the Jacoby rule applies and nobody has doubled."""
     return 1 if terms.length == 0 and terms.is_jacoby and owner == NOBODY else outcome
 
 
@@ -409,9 +409,9 @@ def fill_matches(
     games: NDArray[np.int16],
     books: Book,
 ) -> None:
-    """Fill counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the books
-    [row, turn] with matches[row] of a seed, for rows begin:end. If `is_paired`, matches 2k and 2k + 1 use the dice of
-    k, and the sides change seats in 2k + 1."""
+    """Fill counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, books[row,
+    turn] with matches[row] of a seed, for rows begin:end. If `is_paired`, matches 2k and 2k + 1 use the dice of k, and
+    the sides change seats in 2k + 1."""
     swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(chooser.networks, terms.ply)
     for row in range(begin, end):
         match = matches[row]

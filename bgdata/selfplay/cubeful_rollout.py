@@ -85,8 +85,8 @@ def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: i
 
 
 class CubefulRollout(NamedTuple):
-    """One row for each position, for the player on roll, in points per unit of the first position's cube, or in mwc.
-    `point` is a point of normalised equity in that unit: 1, or mwc."""
+    """The result of a rollout with the cube: one row for each position, for the player on roll, in points per unit of
+    the first position's cube, or in mwc. `point` is a point of normalised equity in that unit: 1, or mwc."""
 
     values: Values  # [n]
     standard_errors: Values  # [n]

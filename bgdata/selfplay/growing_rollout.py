@@ -23,7 +23,7 @@ RollBlocks = Callable[[int, int, int], Values]
 
 
 class ChoiceEstimate(NamedTuple):
-    """What a choice is worth to the player who decides: its mean over all games so far, and what it loses against the
+    """The estimate of a choice for the player who decides: its mean over all games so far, and its loss against the
     best choice. Values are points per unit cube or mwc."""
 
     choice: str

@@ -52,8 +52,8 @@ _EQUITY = np.array([2.0, 1.0, 1.0, -1.0, -1.0])
 
 
 class RolloutResult(NamedTuple):
-    """One row for each position, for the player on roll before the roll. Chances are unbiased means, so a chance near 0
-    may be slightly negative; `legal_chances` are limited to 0 to 1."""
+    """The result of a rollout: one row for each position, for the player on roll before the roll. Chances are unbiased
+    means, so a chance near 0 may be slightly negative; `legal_chances` are limited to 0 to 1."""
 
     chances: Values  # [n, 5]
     standard_errors: Values  # [n, 5]
@@ -328,7 +328,7 @@ def difference_error(first: Values, second: Values) -> float:
     if len(first) < len(second):
         first, second = second, first
     n, m = len(first), len(second)
-    # the mean of the first is m/n times that of its pairs, and the rest, which depends on nothing else
+    # the mean of the first is m/n times the mean of its pairs, and the rest, which depends on nothing else
     _, paired = mean_and_error((first[:m] * (m / n) - second)[:, None])
     _, alone = mean_and_error(first[:, None])
     return float(np.sqrt(paired[0] ** 2 + (n - m) / n * alone[0] ** 2))

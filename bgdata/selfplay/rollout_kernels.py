@@ -83,7 +83,7 @@ class RolloutScratch(NamedTuple):
     """Scratch memory of one thread."""
 
     first: FirstTurns
-    tree: TreeScratch  # its `rolls` are also those of the current position
+    tree: TreeScratch  # its `rolls` are also the rolls of the current position
     static: NDArray[np.float32]  # [MAX_PLAYS] equities of the OPPONENT after the plays of a roll
     candidates: Boards  # [MAX_CANDIDATES, 26] after plays evaluated at 1-ply, the OPPONENT on roll
     board: Boards  # [26]

@@ -57,11 +57,11 @@ GAME_FIELDS = ("score_0", "score_1", "is_crawford", "winner", "points", "cube_va
 
 @dataclass(frozen=True)
 class CubeSide:
-    """How a side handles the cube and chooses plays: by a model with one index for both players. In a match the model
-    uses the score, or, if `as_money` is true, plays as for money within the rules of the match. If `is_local` is true,
-    the jump model uses the volatility of each position, and its own volatility for cubes that have been turned. Plays
-    are chosen by cubeless money equity, or, if `cubeful_plays` is true, by their value with the cube by the same
-    model."""
+    """The way in which a side handles the cube and chooses plays: by a model with one index for both players. In a
+    match the model uses the score, or, if `as_money` is true, plays as for money within the rules of the match. If
+    `is_local` is true, the jump model uses the volatility of each position, and its own volatility for cubes that have
+    been turned. Plays are chosen by cubeless money equity, or, if `cubeful_plays` is true, by their value with the cube
+    by the same model."""
 
     strategy: Strategy = DEFAULT_STRATEGY
     as_money: bool = False
@@ -151,8 +151,8 @@ def cubeful_results(
     with_luck: bool = False,
     ply: int = 0,
 ) -> CubefulResults:
-    """Results of matches first, first + 1,...; a money game is a match of one game. If `is_paired`, matches 2k and 2k +
-    1 use the same dice for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is
+    """Results of matches first, first + 1, ...; a money game is a match of one game. If `is_paired`, matches 2k and 2k
+    + 1 use the same dice for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is
     always player 0. Both sides look `ply` rolls ahead, to choose plays and to handle the cube. Measuring luck takes
     about twenty times as long at 0-ply.
 

@@ -44,7 +44,7 @@ from bgdata.selfplay.games import check_numbers
 
 _START = np.array(START_BOARD, np.int8)
 MIN_RANDOM, MAX_RANDOM = 2, 60  # random plays before a game
-_SETUP_STREAM = 1 << 40  # first counter of set-ups, above those of any turn
+_SETUP_STREAM = 1 << 40  # first counter of set-ups, above the counters of any turn
 
 
 class Start(IntEnum):

@@ -361,11 +361,11 @@ def _named_by(warehouse: Versions, index: Index, query: str) -> frozenset[str]:
 
 def _kinds_of(index: Index, names: frozenset[str]) -> set[str]:
     """The kinds whose tables are named, for all variants or for one."""
-    return {kind for kind, tables in index.tables.items() if any(_is_named(table, names) for table, _ in tables)}
-
-
-def _is_named(table: str, names: frozenset[str]) -> bool:
-    return table in names or any(name.startswith(f"{table}_") for name in names)
+    return {
+        kind
+        for kind, tables in index.tables.items()
+        if any(table in names or any(name.startswith(f"{table}_") for name in names) for table, _ in tables)
+    }
 
 
 def _fill_memory(

@@ -197,7 +197,7 @@ class Dataset(ABC, Generic[P]):
     columns: ClassVar[tuple[Column, ...]]  # columns of the main table, which is named like the kind; see TableShape
     key: ClassVar[tuple[str, ...]]
     joins: ClassVar[tuple[str, ...]] = ()  # joins of the main table; see TableShape
-    main_table: ClassVar[str] = ""  # name of the main table; empty for that of the kind
+    main_table: ClassVar[str] = ""  # name of the main table; empty if it is the name of the kind
     side_tables: ClassVar[tuple[TableShape, ...]] = ()
     arrays: ClassVar[tuple[FlatArray, ...]]
     computed_by: ClassVar[str] = ""  # stem of its module of computation; empty for its own name

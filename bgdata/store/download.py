@@ -23,7 +23,7 @@ Check = Callable[[Path], None]  # raises a BgdataError for a file that is not wh
 
 
 def partial_path(path: Path) -> Path:
-    """Where the first bytes of a file are while it is downloaded."""
+    """The path of the first bytes of a file while it is downloaded."""
     return path.with_name(f"{path.name}.partial")
 
 

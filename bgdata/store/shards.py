@@ -190,15 +190,15 @@ def _fetch_left(progress: Progress, folder: Path, key: str, store: str) -> None:
 
     for name in names_in(store, _store_folder(key)):
         data = read_and_delete(store, f"{_store_folder(key)}/{name}")
-        if _NAME.fullmatch(name):  # its bytes are checked with those of all shards
+        if _NAME.fullmatch(name):  # its bytes are checked later, as for all shards
             write_file(folder / name, data, is_durable=False)
         else:
             progress.note(f"deleted {name} in {_store_folder(key)}, which is not a shard")
 
 
 class ShardReturn(NamedTuple):
-    """How a shard of a cluster returns: through its folder, if the worker sees the mark file in it; else through a
-    store; else as the result of its task."""
+    """The way in which a shard of a cluster returns: through its folder, if the worker sees the mark file in it; else
+    through a store; else as the result of its task."""
 
     folder: str
     key: str

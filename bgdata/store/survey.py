@@ -46,7 +46,7 @@ class Variant(NamedTuple):
     """The content of the folder of a variant."""
 
     state: str  # digest of `current`, and of names, types, sizes and times of manifests and Parquet files
-    times: tuple[int, ...]  # when its folder, and those of its versions, were changed [ns]
+    times: tuple[int, ...]  # when its folder and the folders of its versions were changed [ns]
     read_at: int  # [ns]
     current: str  # the current version, or `current` if there is none
     versions: dict[str, Version]
@@ -194,17 +194,13 @@ def survey(
             if before and exact is not None and kind not in exact and is_as_before(folder, before):
                 found[key] = before
             elif seen := see(folder, is_link=is_link):
-                is_same = before is not None and before.state == seen.state
+                sizes = {each: version.sizes for each, version in before.versions.items()} if before else {}
                 found[key] = (
                     before._replace(times=seen.times, read_at=seen.read_at)
-                    if before and is_same and _sizes_of(before) == seen.sizes
+                    if before and before.state == seen.state and sizes == seen.sizes
                     else read(kind, name, seen)
                 )
     return found
-
-
-def _sizes_of(variant: Variant) -> dict[str, str]:
-    return {name: version.sizes for name, version in variant.versions.items()}
 
 
 def states(warehouse: Versions, known: Mapping[str, Variant], exact: set[str] | None = None) -> dict[str, str]:

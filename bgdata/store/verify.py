@@ -75,7 +75,7 @@ class Finding:
 
 
 class Origin(StrEnum):
-    """What is known about the code that made a version, besides its hashes."""
+    """The facts about the code that made a version, besides its hashes."""
 
     THIS_CODE = "made by this code"
     RECOMPUTED = "by other code, recomputed here"  # as a whole or in part, see the finding
@@ -83,7 +83,7 @@ class Origin(StrEnum):
 
 
 def origin(warehouse: Versions, finding: Finding) -> Origin:
-    """The origin of the version in a finding, which is the finding about recomputing its rows."""
+    """The origin of a version, from the finding about recomputing its rows."""
     assert finding.table
     manifest = finding.table.manifest
     if manifest.software.get("sources") == sources_here(warehouse.kind(manifest.dataset)):

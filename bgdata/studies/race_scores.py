@@ -56,8 +56,8 @@ def fill_sums(
 
 
 def merge_sums(sums: NDArray[np.int64], axis: int = 0) -> NDArray[np.int64]:
-    """int64[...]: int64[..., SUMS] summed over an axis, except the largest loss and its pair, which are taken from the
-    row with the largest loss; ties go to the first."""
+    """int64[..., SUMS] summed over an axis. The largest loss and its pair are not summed, but taken from the largest;
+    ties go to the first."""
     found: NDArray[np.int64] = sums.sum(axis=axis)
     first = np.expand_dims(sums[..., _LARGEST].argmax(axis=axis), (axis, -1))
     found[..., _LARGEST:] = np.take_along_axis(sums[..., _LARGEST:], first, axis).squeeze(axis)

@@ -64,7 +64,7 @@ _ONE, _NONE = np.float32(1), np.float32(0)
 class TrialScratch(NamedTuple):
     """Scratch memory of one thread."""
 
-    turn: TurnScratch  # whose `target` is that of the outputs
+    turn: TurnScratch  # its `target` is the target of the outputs
     chances: Chances  # [5] of player 0
     after: Chances  # [5] of player 0 after the chosen play
     known: Floats  # [5] how much each output learns

@@ -63,7 +63,7 @@ def networks(warehouse: Warehouse) -> list[Table]:
 
 
 def network_row(manifest: Manifest) -> Row:
-    """How a network was trained, and its points per game against PubEval."""
+    """A row about a network: how it was trained, and its points per game against PubEval."""
     recipe, statistics = kind_of(manifest).parameters.from_manifest(manifest.parameters), manifest.statistics
     return {
         "network": f"{manifest.dataset}/{manifest.variant}",

@@ -105,7 +105,7 @@ class TrainingPlan:
     seed: int = 1  # seed of the games
     epochs: int = SupervisedParameters.epochs
     learning_rate: float = SupervisedParameters.learning_rate
-    hidden: str = ""  # units of the contact network; empty for those of the start
+    hidden: str = ""  # units of the contact network; empty for the units of the start
     score_games: int = Amount().games
     luck_adjusted_games: int = Amount().luck_adjusted_games
     decisions: int = Amount().decisions

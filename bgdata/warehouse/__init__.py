@@ -110,12 +110,15 @@ class Warehouse(Versions):
         that stays in its folder. `for_query` is an SQL query: only the tables that it names are defined, which is ten
         times faster. Raises MissingWarehouseError if the folder does not exist, and StorageError if it cannot be read.
         """
+        from bgdata.matches.aliases import ALIASES, MACRO, read_aliases
         from bgdata.store.catalog import connect
-        from bgdata.warehouse.sql_functions import define_flat_tables, register_functions
+        from bgdata.warehouse.sql_functions import define_aliases, define_flat_tables, register_functions
 
         def define(connection: duckdb.DuckDBPyConnection) -> None:
             register_functions(connection)
             define_flat_tables(connection, self)
+            if not for_query or MACRO in self.kinds.sql.needed_by(for_query):
+                define_aliases(connection, read_aliases(self.root / ALIASES))
 
         return connect(
             self,

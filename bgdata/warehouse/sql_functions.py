@@ -7,7 +7,7 @@ open quickly.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from math import isqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.index import BINOMIAL, MAX_CHECKERS, MAX_POINTS
 from bgdata.errors import BgdataError
+from bgdata.matches.aliases import VARIABLE
 from bgdata.store.dataset import PARQUET
 from bgdata.store.names import identifier, sql_text
 
@@ -279,3 +280,9 @@ def legal_plays(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
         found.append(texts if is_good else None)
     kind = pa.list_(pa.struct([("play", pa.string()), ("next_position_id", pa.string())]))
     return pa.array(found, kind)
+
+
+def define_aliases(connection: duckdb.DuckDBPyConnection, aliases: Mapping[str, str]) -> None:
+    """Set the variable from which the macro `player_named` reads the names of players."""
+    entries = [list(aliases), list(aliases.values())]
+    connection.execute(f"set variable {VARIABLE} = map($1::varchar[], $2::varchar[])", entries)

@@ -108,7 +108,7 @@ def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Response]:
 
     def answer_request(request: Request) -> Response:
         try:
-            with site.charge(client_of(request)):
+            with site.charge(client_of(request)), site.request():
                 return respond(request, function(site, request))
         except BgdataError as error:
             return respond_error(request, site.public(error), status_of(error))

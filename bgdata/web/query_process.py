@@ -36,7 +36,7 @@ START_SECONDS = 120.0  # limit for opening the tables
 TOO_LARGE = "expected a query that fits into its memory, found that it needs more; try: fewer rows, or shorter ones"
 OUT_OF_MEMORY = re.compile("out of memory", re.IGNORECASE)
 GRACE_SECONDS = 2.0  # beyond the limit, for DuckDB to stop the query itself
-SETTINGS = re.compile(  # functions that show settings of DuckDB, or run a text that may do so
+SETTINGS = re.compile(  # functions that show settings of DuckDB, or run SQL that may do so
     r"duckdb_settings|pg_settings|current_setting|allowed_paths|allowed_directories|json_execute_serialized_sql"
     r"""|\bquery(_table)?["\s\x80-\U0010ffff]*(\(|/\*|--)""",
     re.IGNORECASE,

@@ -159,7 +159,7 @@ def opengammon_places(found: re.Match[str]) -> Iterator[Place]:
 
 
 def offers(site: Site, text: str) -> Iterator[Place]:
-    """What has a text in its name: rolls, tables, views, players, claims and pages."""
+    """Everything whose name contains a string: rolls, tables, views, players, claims and pages."""
     if roll := ROLL.fullmatch(text):
         dice = "".join(sorted(roll.groups(), reverse=True))
         yield Place("position", f"{dice} from the start", address(position_path(START), {"roll": dice}))

@@ -46,12 +46,30 @@ class Site:
         self._computing, self._reading, self._keeping = threading.Lock(), threading.Lock(), threading.Lock()
         self.streams = threading.BoundedSemaphore(self.limits.streams)
         self._stamp: object = None
+        self._request = threading.local()  # with the stamp at the first look of a request, in its thread
         self._kept: dict[Any, Any] = {}
         self._connection: tuple[object, duckdb.DuckDBPyConnection] | None = None
+
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        """Look once, during the block and in this thread, whether the warehouse has changed."""
+        self._request.stamps = []
+        try:
+            yield
+        finally:
+            del self._request.stamps
 
     @property
     def stamp(self) -> object:
         """A value that changes whenever a version is added, removed, or becomes current."""
+        stamps: list[object] | None = getattr(self._request, "stamps", None)
+        if stamps is None:
+            return self._current_stamp()
+        if not stamps:
+            stamps.append(self._current_stamp())
+        return stamps[0]
+
+    def _current_stamp(self) -> object:
         root = self.warehouse.root
         kinds = [each for each in folders_in(root) if each.name in self.warehouse.kinds]
         variants = [each for kind in kinds for each in folders_in(kind)]
@@ -85,7 +103,7 @@ class Site:
                     del self._kept[next(iter(self._kept))]
         return made
 
-    def kept(self, key: object) -> Any:
+    def kept_result(self, key: object) -> Any:
         """What `keep` cached under this key; None if there is nothing, or the warehouse has changed."""
         stamp = self.stamp
         with self._keeping:

@@ -27,7 +27,7 @@ from bgdata.openings.pages import OBJECTIVES, openings
 from bgdata.store.storage import storage_errors, write_file
 from bgdata.studies.pages import races, register
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse import pages as tables
+from bgdata.warehouse.pages import tables
 from bgdata.web import home
 from bgdata.web.answer import FOLDER, TEMPLATES, Endpoint, Page, address
 from bgdata.web.site import Site
@@ -112,7 +112,6 @@ def _page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
         ("/claims", register.claims, {}),
         ("/players", players, {}),
         ("/match-equity", equity.page, {}),
-        ("/openings", openings, {}),
     )
     tables_of_races: list[dict[str, str]] = [{}]
     for name, query in (("rules", races.RULE_TABLES), ("errors", races.ERROR_TABLES)):
@@ -133,6 +132,9 @@ def _page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
     for name, other in product(equity.names_of(site), ("", *equity.names_of(site))):
         if name != other:
             yield address("/match-equity", {"met": name, "minus": other}), equity.page, {}
+    if not any(site.warehouse.variants("openings")):
+        return
+    yield "/openings", openings, {}
     for objective in OBJECTIVES:
         yield f"/openings?{urlencode({'objective': objective})}", openings, {}
         for roll in (f"{high}{low}" for high in range(2, 7) for low in range(1, high)):

@@ -103,7 +103,10 @@ def test_boards_have_both_layouts() -> None:
             assert sum(map(abs, board)) == layouts[[row, other]].sum()
 
 
-def test_zero_pairs_and_missing_layouts() -> None:
+def test_zero_pairs_can_be_drawn() -> None:
     assert len(random_pairs(some_layouts(), 0, 1).on_roll) == 0
+
+
+def test_pairs_of_the_empty_layout_alone_are_refused() -> None:
     with pytest.raises(ValueError, match="expected layouts beside the empty one, got 1 in all"):
         random_pairs(some_layouts()[:1], 5, 1)

@@ -165,19 +165,22 @@ def test_ranked_plays(evaluator: NetworkPlayer, ply: int) -> None:
     assert player.best_play(START.id, "14") == ranked[0]
 
 
-def test_forced_play_and_finished_game(evaluator: NetworkPlayer) -> None:
-    for ply in (0, 1):
-        player = LookaheadPlayer(evaluator, ply)
-        (only,) = player.rank_plays(CLOSED_OUT, "65")
-        assert (str(only.play), only.loss, only.evaluation.ply) == ("no play", 0, ply)
-        after = player.evaluate(CLOSED_OUT.flip())
-        assert only.evaluation.win == pytest.approx(1 - after.win, abs=1e-7)
-        assert only.evaluation.lose_gammon == after.win_gammon
-        with pytest.raises(InvalidPositionError, match="expected a game in progress"):
-            player.rank_plays(WON, "65")
-        assert player.choose_plays(np.array([WON.board], np.int8), np.array([[6, 5]], np.int8)).tolist() == [
-            list(WON.flip().board)
-        ]
+@pytest.mark.parametrize("ply", [0, 1])
+def test_player_without_a_legal_play_passes(evaluator: NetworkPlayer, ply: int) -> None:
+    player = LookaheadPlayer(evaluator, ply)
+    (only,) = player.rank_plays(CLOSED_OUT, "65")
+    assert str(only.play) == "no play"
+    assert only.loss == 0
+    assert only.evaluation.ply == ply
+    after = player.evaluate(CLOSED_OUT.flip())
+    assert only.evaluation.win == pytest.approx(1 - after.win, abs=1e-7)
+    assert only.evaluation.lose_gammon == after.win_gammon
+
+
+def test_finished_game_is_left_as_it_is(evaluator: NetworkPlayer) -> None:
+    """In arrays of games, some may be over."""
+    chosen = LookaheadPlayer(evaluator).choose_plays(np.array([WON.board], np.int8), np.array([[6, 5]], np.int8))
+    assert chosen.tolist() == [list(WON.flip().board)]
 
 
 def test_final_answers_do_not_depend_on_the_ply(evaluator: NetworkPlayer) -> None:
@@ -325,15 +328,9 @@ def test_public_names() -> None:
         _ = bgdata.open_players
 
 
-def test_finished_games(small_root: Path) -> None:
+def test_finished_games_and_empty_boards_are_refused(small_root: Path) -> None:
     player = bgdata.open_player(small_root)
-    won = Position([0] * 13 + [-15] + [0] * 12)
-    found = player.evaluate(won)
-    assert found.win == 1
-    assert found.win_gammon == 1
-    assert found.win_backgammon == 0
-    assert found.cubeless_equity == 2
-    for ask in (lambda: player.rank_plays(won, "31"), lambda: player.decide_cube(won)):
+    for ask in (lambda: player.rank_plays(WON, "31"), lambda: player.decide_cube(WON)):
         with pytest.raises(InvalidPositionError, match="expected a game in progress"):
             ask()
     with pytest.raises(InvalidPositionError, match="expected a position with checkers"):

@@ -95,10 +95,10 @@ def test_key_is_that_of_the_decision() -> None:
 def test_order_of_answers_depends_on_the_seed_alone() -> None:
     plays = tuple(Answer(str(number), 0.0, number / 10) for number in range(5))
     asked = Question(START.format("31"), "play", 0.1, "here", answers=plays)
-    orders = {tuple(each.text for each in asked.shuffled(seed)) for seed in range(20)}
+    orders = {tuple(each.text for each in asked.shuffled_answers(seed)) for seed in range(20)}
     assert len(orders) > 10
-    assert asked.shuffled(3) == asked.shuffled(3)
-    assert sorted(asked.shuffled(3), key=lambda each: each.text) == list(plays)
+    assert asked.shuffled_answers(3) == asked.shuffled_answers(3)
+    assert sorted(asked.shuffled_answers(3), key=lambda each: each.text) == list(plays)
 
 
 def test_cube_answers() -> None:

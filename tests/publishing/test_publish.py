@@ -231,3 +231,14 @@ def test_dictionaries_and_long_row_groups_of_the_source_are_kept(tmp_path: Path)
     plain = pq.read_metadata(tmp_path / Path(split.files[0].name).name)
     assert plain.num_row_groups == 2
     assert not any("RLE_DICTIONARY" in plain.row_group(0).column(place).encodings for place in range(3))
+
+
+def test_explorer_has_pages_of_published_tables(small_root: Path, tmp_path: Path) -> None:
+    """A book of openings that is not published has no pages, and no link leads there."""
+    succeeds(small_root, "publish", tmp_path / "out", "match_equity/published-12", "--explorer")
+    pages = {path.name for path in (tmp_path / "out" / "explorer").glob("*.html")}
+    assert {"index.html", "match-equity-published-12.html"} <= pages
+    assert not any(name.startswith("openings") for name in pages)
+    assert "openings.html" not in (tmp_path / "out" / "explorer" / "index.html").read_text()
+    assert "explorer/index.html\n" in (tmp_path / "out" / "SHA256SUMS").read_text()
+    succeeds(tmp_path / "none", "verify", tmp_path / "out")

@@ -29,7 +29,8 @@ from bgdata.store.dataset import ImportedDataset
 from bgdata.studies import rows as claims
 from bgdata.studies.kinds.claims import DATASET as CLAIMS
 from bgdata.training.rows import curve_charts, networks
-from bgdata.warehouse.pages import SAMPLE, lineage_svg
+from bgdata.warehouse.pages.lineage import lineage_svg
+from bgdata.warehouse.pages.tables import SAMPLE
 from bgdata.web.answer import percent
 from bgdata.web.app import create_app
 from tests.command_line import succeeds
@@ -186,7 +187,7 @@ def test_invalid_scores_are_refused(client: TestClient, query: str, status: int,
     assert message in read(client, f"/match-equity?{query}", status).text
 
 
-def test_claims_page(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_page_lists_the_register(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
     for query, arguments in {
         "": (),
@@ -222,11 +223,14 @@ def test_tables_link_to_the_pages_about_them(client: TestClient) -> None:
         assert client.get(seen).status_code == 200
 
 
-def test_players_and_openings_pages(client: TestClient) -> None:
+def test_players_page_has_the_scores(client: TestClient) -> None:
     rows = client.get("/players.json").json()
     scores = client.get("/sql.json", params={"q": "from scores order by player_name, ply, measure, against"}).json()
     assert rows["scores"] == scores
     assert "expected a player that was scored here" in read(client, "/players?player=nobody", 400).text
+
+
+def test_openings_page_has_the_book(client: TestClient) -> None:
     book = client.get("/openings.json?objective=double-match-point").json()
     assert [row["first_roll"] for row in book] == ["31"]
     replies = client.get("/openings.json?objective=double-match-point&roll=13").json()

@@ -142,7 +142,7 @@ def test_paths_outside_the_warehouse_are_refused(client: TestClient, where: str)
         ("", "/"),
     ],
 )
-def test_search_redirects(client: TestClient, text: str, where: str) -> None:
+def test_search_redirects_to_the_found_page(client: TestClient, text: str, where: str) -> None:
     answer = client.get("/search", params={"q": text})
     assert (answer.status_code, answer.headers["location"]) == (303, where)
     assert client.get(where).status_code == 200
@@ -278,7 +278,14 @@ def test_empty_warehouse_has_pages(empty: TestClient) -> None:
     assert "no match equity table" in read(empty, "/match-equity", 404).text
     assert "No cube: no match equity table" in read(empty, f"/position/{START}?away=3-5").text
     assert empty.get("/sql.json", params={"q": "select 1 as one"}).json() == [{"one": 1}]
-    names = {"kind": "selfplay", "variant": "x", "version": "r1-01234567", "name": "table.parquet", "number": "1"}
+    names = {
+        "kind": "selfplay",
+        "variant": "x",
+        "version": "r1-01234567",
+        "name": "table.parquet",
+        "number": "1",
+        "table": "turns",
+    }
     for path in (address.path for address in ADDRESSES):
         where = path.replace("{text:path}", POSITION).format(**names)
         assert empty.get(where).status_code in (200, 303, 404), where
@@ -376,6 +383,27 @@ def test_home_page_does_not_import_slow_modules() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     heavy = {"dask", "matplotlib", "numba", "onnx", "onnxruntime", "pandas", "prefect", "sphinx", "torch"}
     assert heavy.isdisjoint(done.stdout.split())
+
+
+def test_request_looks_once_whether_the_warehouse_has_changed(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next request looks again; outside of requests every look counts."""
+    looks: list[Path] = []
+
+    def folders_of(folder: Path) -> list[os.DirEntry[str]]:
+        looks.append(folder)
+        return folders_in(folder)
+
+    app = create_app(bgdata.open_warehouse(site_root))
+    monkeypatch.setattr(site_module, "folders_in", folders_of)
+    with open_client(app) as client:
+        for number in (1, 2):
+            assert client.get(f"/position/{START}?roll=31").status_code == 200
+            assert looks.count(site_root) == number
+    with app.state.site.request():
+        assert app.state.site.stamp == app.state.site.stamp
+    assert looks.count(site_root) == 3
+    assert app.state.site.stamp == app.state.site.stamp
+    assert looks.count(site_root) == 5
 
 
 def test_answers_are_cached_until_the_warehouse_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ class ContactEndgame(Dataset[EndgameParameters]):
 def endgame_estimate(parameters: EndgameParameters, *, lanes: int, stored: int, work: int) -> Estimate:
     """The estimate of a build with `lanes` values, `stored` bytes on disk and `work` bytes of memory per pair."""
     cells, rows = layouts_of(parameters.checkers) ** 2, pairs_of(parameters.checkers)
-    solving = cells * 8 * lanes  # values, and those of the previous round
+    solving = cells * 8 * lanes  # values of this and of the previous round
     row_bytes = rows * (8 + stored) if parameters.checkers <= PARQUET_CHECKERS else 0
     return Estimate(
         rows=rows,

@@ -95,7 +95,7 @@ def pair_batches(checkers: int, arrays: Sequence[tuple[Array, Sequence[str]]]) -
 
 
 class Successors:
-    """All positions after the legal plays of some pairs, found by the rules of the game alone."""
+    """All positions after the legal plays of the given pairs, found by the rules of the game alone."""
 
     def __init__(self, layouts: Layouts, on_roll: Array, opponent: Array) -> None:
         boards = boards_of(layouts.counts[on_roll], layouts.counts[opponent])

@@ -267,9 +267,8 @@ def fill_roll_counts(numbers: RollNumbers) -> None:
 
 @kernel(borrows=True)
 def add_mixed_roll(numbers: RollNumbers, high: np.int32, low: np.int32) -> None:
-    """Add two rolls of 36, one of two different dice in either order, to the counts of all lanes. Two blots are hit by
-    one checker in passing or by two checkers; two hits of the same blot or with the same single checker do not
-    count."""
+    """Add two rolls of 36, the two orders of different dice, to the counts of all lanes. Two blots are hit by one
+    checker in passing or by two checkers; two hits of the same blot or with the same single checker do not count."""
     for lane in range(SIDES):
         target, landing, single = numbers[TARGETS + lane], numbers[LANDINGS + lane], numbers[SINGLES + lane]
         moved, other_moved = np.int32(numbers[MOVERS + lane] << high), np.int32(numbers[MOVERS + lane] << low)

@@ -125,7 +125,7 @@ LETTERS = {
 
 
 def cell_text(row: Row, show: str) -> str:
-    """What a cell of the map shows, in a few characters: chances in percent."""
+    """The value that a cell of the map shows, in a few characters; chances are in percent."""
     if show == "mwc":
         return f"{100 * row['mwc']:.1f}"
     if show == "action" or row["action"] == "none":

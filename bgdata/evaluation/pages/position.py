@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
         "rolled": {} if found["is_over"] else kept_estimates(site, asked),
         **form_of(site, asked.text if asked.match else position.id, position, asked.fields, is_setup=asked.is_setup),
     }
-    return Page("position.html", found | more, page_data(asked, found))
+    return Page("position.html", found | more, partial(page_data, asked, found))
 
 
 def headline(asked: PositionRequest, found: Mapping[str, Any]) -> str:

@@ -262,7 +262,7 @@ class Movers(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """What each roll can hit: targets, and whether it can hit two."""
+    """The hits of each roll: the targets that it can hit, and whether it can hit two."""
 
     points: Value  # bool[rolls, 26, n]
     two: Value  # bool[rolls, 1, n] whether it can hit two blots
@@ -324,7 +324,7 @@ def rolls_of(hits: Hits) -> tuple[Value, Value, Value]:
 
 
 def mixed_hits(movers: Movers) -> Hits:
-    """What two different dice can hit, for sides that have no checker on the bar."""
+    """The hits of two different dice, for sides that have no checker on the bar."""
     targets, landings = movers.targets, movers.landings
     by_die, by_other = move(movers.checkers, DIE), move(movers.checkers, OTHER)
     direct, other_direct = by_die & targets, by_other & targets
@@ -343,7 +343,7 @@ def can_hit_two(direct: Value, other_direct: Value, singles: Value) -> Value:
 
 
 def double_hits(movers: Movers) -> Hits:
-    """What the four steps of a double can hit; every point is assumed to have enough checkers."""
+    """The hits of the four steps of a double; every point is assumed to have enough checkers."""
     targets, landings = movers.targets, movers.landings
     steps = [move(movers.checkers, DICE) & landings]
     while len(steps) < 4:
@@ -360,7 +360,7 @@ def double_hits(movers: Movers) -> Hits:
 
 
 def mixed_hits_from_bar(movers: Movers) -> Hits:
-    """What two different dice can hit with checkers on the bar; two or more checkers need both dice to enter."""
+    """The hits of two different dice with checkers on the bar; two or more checkers need both dice to enter."""
     targets = movers.targets
     is_alone = movers.bar <= 1
     entered = [entries(movers.landings, dice) for dice in (DIE, OTHER)]
@@ -374,7 +374,7 @@ def mixed_hits_from_bar(movers: Movers) -> Hits:
 
 
 def double_hits_from_bar(movers: Movers) -> Hits:
-    """What a double can hit with checkers on the bar; all checkers can use the steps left after entering."""
+    """The hits of a double with checkers on the bar; all checkers can use the steps left after entering."""
     targets, landings = movers.targets, movers.landings
     entry = entries(movers.landings, DICE)
     here, at = entry & targets, movers.checkers | entry

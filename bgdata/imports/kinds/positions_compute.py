@@ -1,4 +1,4 @@
-"""Reads files with one position per line; converts bgsage's to the player on roll."""
+"""Reads files with one position per line. Rows of bgsage are turned to the player on roll."""
 
 from __future__ import annotations
 

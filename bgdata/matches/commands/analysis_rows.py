@@ -141,7 +141,7 @@ class MatchAnalysis:
 
     @cached_property
     def turns(self) -> list[Turn]:
-        """All turns."""
+        """All turns of the match."""
         return [Turn(game, number, act) for game in self.games for number, act in enumerate(game.judged.acts)]
 
     @cached_property

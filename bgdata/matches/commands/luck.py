@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import isnan, nan
@@ -86,7 +86,7 @@ def luck(warehouse: Warehouse, /, match: str, form: str, plot: Path | None, **op
         if options[name] not in (None, ""):
             raise UsageError(f"expected --cubeful with --{name}, got none")
     games = analyse_matches(warehouse, match, options["player"], options["ply"])
-    matches = by_match(games)
+    matches = [list(each) for _, each in groupby(games, key=lambda game: game.number)]
     if plot:
         if len(matches) > 1:
             raise UsageError(f"expected one match with --plot, got {len(matches)}")
@@ -179,13 +179,8 @@ def record_game(game: Game, replayed: ReplayedGame) -> RecordedGame:
     )
 
 
-def by_match(games: Iterable[Analysed]) -> list[list[Analysed]]:
-    """The games grouped by match."""
-    return [list(each) for _, each in groupby(games, key=lambda game: game.number)]
-
-
 def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
-    """One row for each roll, in points of the player who rolled."""
+    """Rows of the rolls, in points of the player who rolled."""
     record, found = analysed.record, analysed.found
     boards = record.boards.tolist()
     for turn, (player, dice) in enumerate(zip(record.players.tolist(), record.dice.tolist(), strict=True)):

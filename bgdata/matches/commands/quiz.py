@@ -20,7 +20,7 @@ from bgdata.matches.commands.quiz_questions import (
     check_source,
     check_theme,
     error_questions,
-    evaluated,
+    evaluate_questions,
     met_of,
 )
 from bgdata.matches.quiz import (
@@ -114,7 +114,7 @@ def quiz(
     if not found:
         raise UsageError("expected decisions that the options leave, got none")
     chosen = choose_questions(found, kept, questions)
-    answered = evaluated(chosen, warehouse, open_player(warehouse, network, ply), met or "")
+    answered = evaluate_questions(chosen, warehouse, open_player(warehouse, network, ply), met or "")
     if page or anki or xgid:
         write_files([*answered], player or str(source), seed, page=page, anki=anki, xgid=xgid)
         return
@@ -147,7 +147,7 @@ def session(
     """Ask the questions one by one, until the user leaves."""
     n_right = n_asked = 0
     for number, question in enumerate(questions, 1):
-        shown = question.shuffled(seed)
+        shown = question.shuffled_answers(seed)
         click.echo(f"question {number} of {count}: {question.origin if question.made == '' else question.theme}\n")
         click.echo(board(question) + "\n")
         for place, answer in enumerate(shown, 1):

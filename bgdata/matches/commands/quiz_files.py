@@ -42,24 +42,24 @@ def question_board(question: Question, name: str) -> str:
     if question.subject == ANSWER:
         position, stakes = position.flip(), stakes.flip()
     roll = place.match.roll if question.subject == PLAY else None
-    return _named(format_board_svg(position, roll=roll, stakes=stakes, width=BOARD_WIDTH), name)
+    return _with_unique_ids(format_board_svg(position, roll=roll, stakes=stakes, width=BOARD_WIDTH), name)
 
 
-def _named(board: str, name: str) -> str:
+def _with_unique_ids(board: str, name: str) -> str:
     return board.replace('"board-', f'"{name}-board-').replace(" board-", f" {name}-board-")
 
 
 def asked_parts(question: Question, seed: int) -> Iterator[str]:
     """The HTML elements of a question and its possible answers."""
     yield f"<p>{escape(question.words)}</p>"
-    yield from grid([("", ""), *((str(n), each.text) for n, each in enumerate(question.shuffled(seed), 1))])
+    yield from grid([("", ""), *((str(n), each.text) for n, each in enumerate(question.shuffled_answers(seed), 1))])
 
 
 def answer_parts(question: Question, seed: int) -> Iterator[str]:
     """The HTML elements of the best answer, all values, and the source of the question."""
     best, place = question.answers[0], question.place
     yield f"<p>Best: {escape(best.text)}</p>"
-    numbers = {answer: number for number, answer in enumerate(question.shuffled(seed), 1)}
+    numbers = {answer: number for number, answer in enumerate(question.shuffled_answers(seed), 1)}
     rows = [
         (str(numbers[each]), each.text, "" if each.equity is None else EQUITY.text(each.equity), LOSS.text(each.loss))
         for each in question.answers
@@ -73,7 +73,7 @@ def answer_parts(question: Question, seed: int) -> Iterator[str]:
             board = format_board_svg(
                 place.position, roll=place.match.roll, play=play, stakes=place.match.stakes, width=BOARD_WIDTH
             )
-            yield _named(board, f"answer-{question.key}")
+            yield _with_unique_ids(board, f"answer-{question.key}")
     made = f"; {question.made} was chosen" if question.made else ""
     yield f"<p>{escape(question.origin + made)}; values by {escape(question.judge)}</p>"
     yield f"<p><code>{escape(question.xgid)}</code></p>"

@@ -30,7 +30,7 @@ def error_questions(warehouse: Warehouse, player: str, analysis: str) -> list[Qu
     no such analysis."""
     rows = warehouse.rows(
         f"""select * from my_errors
-        where player = {sql_text(player)} and variant = {sql_text(analysis)}
+        where player = player_named({sql_text(player)}) and variant = {sql_text(analysis)}
         order by loss desc, match, game_number, turn_number, subject"""
     )
     if not rows:
@@ -103,7 +103,7 @@ def _question(xgid: str, answers: Sequence[Answer], origin: str) -> Question:
     return Question(xgid, PLAY, second, origin, "", tuple(answers), "rollout")
 
 
-def evaluated(
+def evaluate_questions(
     questions: Sequence[Question], warehouse: Warehouse, player: LookaheadPlayer, met: str
 ) -> Iterator[Question]:
     """Yield the questions with answers; a question that has answers is not changed."""

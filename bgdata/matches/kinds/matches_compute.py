@@ -263,7 +263,7 @@ def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:
 
 
 def match_infos(arrays: Mapping[str, Array]) -> list[tuple[tuple[str, str], ...]]:
-    """What else the file says about each match, as (name, value) pairs. Raises CorruptFileError if the arrays are
+    """Further facts about each match from its file, as (name, value) pairs. Raises CorruptFileError if the arrays are
     invalid."""
     try:
         return [tuple(map(tuple, json.loads(text))) for text in text_column(arrays, "infos").to_pylist()]

@@ -128,7 +128,7 @@ def draw_ladders(ladders: Mapping[str, Sequence[Row]], path: Path) -> None:
         panels = figure.subplots(1, len(ladders), squeeze=False)[0]
         for axes, (play, rows), (colour, marker) in zip(panels, ladders.items(), LOOKS * len(ladders), strict=False):
             for place, row in enumerate(reversed(rows)):
-                if row["rating"] < EDGE:  # drawn to scale, it would squeeze the others together
+                if row["rating"] < EDGE:  # drawn to scale, it would squeeze all others together
                     where = axes.get_yaxis_transform()
                     axes.text(0.02, place, f"← {row['rating']:+.2f}", transform=where, color=colour, va="center")
                     continue

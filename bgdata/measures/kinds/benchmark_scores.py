@@ -1,4 +1,4 @@
-"""What a player loses on a benchmark, decision by decision."""
+"""Losses of a player on a benchmark, decision by decision."""
 
 from __future__ import annotations
 

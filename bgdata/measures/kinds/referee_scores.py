@@ -1,4 +1,4 @@
-"""What a player loses in each bearoff decision, judged by an exact table."""
+"""Losses of a player in each bearoff decision, judged by an exact table."""
 
 from __future__ import annotations
 

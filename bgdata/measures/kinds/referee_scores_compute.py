@@ -50,7 +50,7 @@ QUANTILES = {"loss_of_worst_tenth": 0.9, "loss_of_worst_hundredth": 0.99, "loss_
 
 
 class Decisions(NamedTuple):
-    """One row per decision; a position and roll may occur twice."""
+    """Decisions to judge, one row each; a position and roll may occur twice."""
 
     boards: Boards  # [n, 26] before the roll, for the player on roll
     rolls: NDArray[np.int8]  # [n, 2]
@@ -125,7 +125,7 @@ def decisions_of(table: Table, parameters: RefereeParameters) -> Decisions:
 
 
 def judge(table: Table, parameters: RefereeParameters, decisions: Decisions, chosen: Array) -> dict[str, Array]:
-    """What each choice loses by a table: see `verdicts`."""
+    """The loss of each choice by a table: see `verdicts`."""
     if parameters.points == ANYWHERE:
         return verdicts(partial(contact_equities, table.array("equities")), decisions, chosen, tolerance(parameters))
     equities = partial(bearoff_equities, map_tables(table, None, None))
@@ -186,7 +186,7 @@ def contact_decisions(layouts: Layouts, count: int, seed: int) -> Decisions:
 def verdicts(
     equities: Callable[[Boards], Array], decisions: Decisions, chosen: Boards, tolerance: float
 ) -> dict[str, Array]:
-    """What each choice loses.
+    """The loss of each choice.
 
     `chosen` int8[n, 26] are positions after the play, the OPPONENT on roll. `equities` takes int8[m, 26] boards and
     returns float64[m], for the player on roll. The arrays by decision are `losses`, float64 in points; `ranks`, int16,

@@ -37,7 +37,7 @@ class ReferenceChecks(Dataset[ReferenceCheckParameters]):
 
     name = "reference_checks"
     made_again = BY_PLAYERS
-    revision = 4  # 3: likely plays measure luck in races too; 4: other dice than those of the reference
+    revision = 4  # 3: likely plays measure luck in races too; 4: other dice than in the reference
     summary = "A sample of reference positions rolled out again by another player, with z-scores."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = (

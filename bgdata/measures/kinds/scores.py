@@ -1,4 +1,4 @@
-"""How good a player is: figures of its games, self-play, benchmarks, bearoffs and values in one table.
+"""The strength of a player: figures of its games, self-play, benchmarks, bearoffs and values in one table.
 
 Figures and their standard errors are read from the manifests of other versions.
 """
@@ -137,7 +137,7 @@ class ScoresParameters(Parameters):
 
 
 class Scores(Dataset[ScoresParameters]):
-    """Kind `scores`: how good a player is. One row per measure."""
+    """Kind `scores`: the strength of a player in figures. One row per measure."""
 
     name = "scores"
     made_again = BY_PLAYERS

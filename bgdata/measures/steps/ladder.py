@@ -54,7 +54,7 @@ def build_ladder(
     UsageError for fewer than two players, and the errors of `Warehouse.build`.
     """
     kind: Dataset[Any] = CUBELESS if play == "cubeless" else CUBEFUL
-    part = part_games(play)
+    part = MATCHES if match_length(play) else MONEY_GAMES if play == "money" else CUBELESS_GAMES
     games = part if games is None else games
     check_games(games, part)
     left_out: list[str] = []
@@ -74,11 +74,6 @@ def build_ladder(
     sources = tuple(sorted(found, key=str))
     parameters = LadderParameters(play, full_name(ZERO[0]), ZERO[1], sources)
     return warehouse.build(LADDER.name, parameters, progress=progress), left_out
-
-
-def part_games(play: str) -> int:
-    """Number of games or matches in a part."""
-    return MATCHES if match_length(play) else MONEY_GAMES if play == "money" else CUBELESS_GAMES
 
 
 def dice_seed(first: Entrant, second: Entrant, seed: int, part: int) -> int:

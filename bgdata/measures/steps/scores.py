@@ -77,7 +77,7 @@ ByTheme = dict[str, dict[str, Row]]  # measures by theme
 
 
 class Amount(NamedTuple):
-    """How much is measured. Numbers of 0 leave out games, or luck-adjusted games."""
+    """The number of games and decisions to measure. Numbers of 0 leave out games, or luck-adjusted games."""
 
     games: int = 4000  # against each opponent, and against itself
     luck_adjusted_games: int = 1000

@@ -22,7 +22,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_rol
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 
-REPLAYED_GAMES = 64  # games that verify replays for each decision drawn, at least those of one decision
+REPLAYED_GAMES = 64  # games that verify replays for each decision drawn, at least the games of one decision
 PLAYS = {  # arrays of a candidate: dtype and shape
     "boards_after": (np.int8, (26,)),
     "plays_chances": (np.float32, (5,)),

@@ -159,7 +159,7 @@ def decisions(
     print_built(table, [line + describe_missed(plays, "plays", found, parameters)], form)
 
 
-# options of single engines, besides those of all engines
+# options of single engines, besides the options of all engines
 OPTIONS = {
     "rollout": {"network", "trials", "until", "most_trials", "truncate", "stop", "no_luck", "play_ply", "seed"},
     "lookahead": {"network", "ply", "least_change"},

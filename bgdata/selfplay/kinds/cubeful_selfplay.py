@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bgdata.selfplay.series import CubeSide
     from bgdata.store.table import Table
 
-CUBEFUL, AS_MONEY = "cubeful:", "money:"  # prefixes, in this order, before that of a model
+CUBEFUL, AS_MONEY = "cubeful:", "money:"  # prefixes, in this order, before the prefix of a model
 LOCAL = "local:"  # prefix of the jump model with the volatility of each position
 MET = "met"  # role of the match equity table in the inputs
 

@@ -319,7 +319,7 @@ def cubeful_settings(context: Context[CubefulParameters]) -> Settings:
 
 
 def match_texts(settings: Settings, games: int, matches: int) -> dict[str, Array]:
-    """The arrays of strings: whether the Jacoby rule holds in each match, and the players of each game: network,
+    """Arrays of strings: whether the Jacoby rule holds in each match, and the players of each game, as network,
     version, ply unless it is 0, and cube model."""
     label, version, _ = open_seat("network", settings)
     player = f"{label} {version}" + (f" {settings['ply']}-ply" if settings["ply"] else "")

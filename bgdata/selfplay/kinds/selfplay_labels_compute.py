@@ -141,7 +141,7 @@ def sources_of(bearoff: BearoffEvaluator, boards: Array, solved: Array) -> Array
 
 
 class Labels(NamedTuple):
-    """One row for each turn, before the roll, for the player on roll."""
+    """Labels of turns: one row each, before the roll, for the player on roll."""
 
     points: Array  # int8[n] won at the end of the game, -3 to 3
     chances: Array  # float32[n, 5] rescored

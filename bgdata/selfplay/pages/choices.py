@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
+from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,7 +19,9 @@ from bgdata.evaluation.rows import check_offer
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.classes import check_in_progress
 from bgdata.game.match import Money, Stakes
+from bgdata.kernel_cache import module_cache
 from bgdata.rows import whole_rows
+from bgdata.selfplay import cubeful_rollout
 from bgdata.selfplay.growing_rollout import GrowingRollout, rollout_of_cube, rollout_of_plays
 from bgdata.selfplay.pages.rollout import ROUND, network_of, watched_stream
 from bgdata.web.answer import Page, client_of, wants_json
@@ -43,7 +46,7 @@ def page(site: Site, request: Request) -> Page:
         raise UsageError(f"expected a multiple of {ROUND // 2} trials, at least {ROUND}, got {trials}")
     is_exact = "trials" in request.query_params or wants_json(request)
     begun = time.monotonic()
-    for found in grown(site, asked, None, trials):
+    for found in growing_rollouts(site, asked, None, trials):
         rollout = found
         if not is_exact and time.monotonic() - begun > FIRST_SECONDS:
             break
@@ -98,8 +101,10 @@ def rollout_for(site: Site, asked: PositionRequest, player: LookaheadPlayer) -> 
 
 
 def warm_up(site: Site) -> None:
-    """Load the kernels of rollouts, so that the first rollout is as quick as others. Other requests can use the player
-    meanwhile."""
+    """Load the compiled kernels of rollouts, so that the first one is as quick as others. The player stays free
+    meanwhile. Kernels that were never compiled, which takes a minute, wait for the first rollout."""
+    if not module_cache(Path(cubeful_rollout.__file__)).is_dir():
+        return
     with suppress(BgdataError):
         with site.player() as player:
             chooser, rules = network_of(player).chooser, CubeRules()
@@ -108,7 +113,7 @@ def warm_up(site: Site) -> None:
             rollout_of_plays(ranked, stakes, rules, chooser, WITHIN, 1).grow(0, FIRST_ROUND)
 
 
-def grown(site: Site, asked: PositionRequest, client: str | None, trials: int) -> Iterator[GrowingRollout]:
+def growing_rollouts(site: Site, asked: PositionRequest, client: str | None, trials: int) -> Iterator[GrowingRollout]:
     """Yield the rollout as it is, and after each round of games, until all choices have `trials`; a round goes to the
     choice with the fewest games. Other requests may use the player between rounds. Each round is charged to the client,
     if any. Raises TooBusyError if the player stays busy."""
@@ -126,12 +131,12 @@ def grown(site: Site, asked: PositionRequest, client: str | None, trials: int) -
 
 def estimates(site: Site, asked: PositionRequest, client: str = "") -> Iterator[Row]:
     """Yield the estimates of all choices after each round of games. Raises TooBusyError if the player stays busy."""
-    for rollout in grown(site, asked, client, site.limits.stream_trials):
+    for rollout in growing_rollouts(site, asked, client, site.limits.stream_trials):
         if rows := rollout.estimates():
             yield {"rows": [row._asdict() for row in rows]}
 
 
 def kept_estimates(site: Site, asked: PositionRequest) -> dict[str, Row]:
     """The estimates that the site keeps, by choice; empty if nobody has rolled the position out."""
-    kept: GrowingRollout | None = site.kept(key_of(asked))
+    kept: GrowingRollout | None = site.kept_result(key_of(asked))
     return {row.choice: row._asdict() for row in kept.estimates()} if kept else {}

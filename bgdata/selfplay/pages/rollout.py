@@ -53,7 +53,7 @@ def page(site: Site, request: Request) -> Page:
     is_exact = "trials" in request.query_params or wants_json(request)
     with site.player() as lent:
         player = network_of(lent)
-        kept: KeptRounds | None = site.kept(key_of(asked))
+        kept: KeptRounds | None = site.kept_result(key_of(asked))
         if is_exact:
             result = roll_out(np.array([asked.position.board], np.int8), player.chooser, trials)
             row = result_row(player, asked, result)

@@ -41,7 +41,7 @@ FOLDER = Path(__file__).parent / "definitions"
 REPRODUCED, CORRECTED, DISAGREES, OPEN, UNREACHABLE = STATUSES = (
     *("reproduced", "corrected", "disagrees", "open", "unreachable"),
 )
-DECLARED = ("", OPEN, UNREACHABLE)  # statuses of definitions; the others are computed
+DECLARED = ("", OPEN, UNREACHABLE)  # statuses of definitions; all other statuses are computed
 PUBLISHED, PUBLISHED_TWICE, STATEMENT = KINDS = ("published", "published_twice", "statement")
 BLOG, ELSEWHERE = "Computational Backgammon", "elsewhere"
 DOCUMENTS = {  # the five source documents: beginning of the source, beginning of its date
@@ -84,7 +84,7 @@ class Claim:
     printed_table: str = ""  # table whose figures are also judged together
     restates: str = ""  # for published_twice: the claim with the same figure
     correction: str = ""
-    published_error: float = 0.0  # printed standard error, 0 without one
+    published_error: float = 0.0  # printed standard error, 0 if there is none
     published_games: int = 0  # instead of it: number of games of the published mean
     needs: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()

@@ -155,7 +155,7 @@ def read_series(table: Table) -> dict[tuple[int, str], Series]:
 
 
 def study_rows(series: Mapping[tuple[int, str], Series]) -> Iterator[Row]:
-    """One row for each figure: a measure of a setting, with its standard error and the published value."""
+    """Rows of figures: a measure of a setting, with its standard error and the published value."""
     for (length, measure), (_, *columns) in series.items():
         for setting, value, error, published in zip(*columns, strict=True):
             figures = {"setting": setting, "value": value, "standard_error": error, "published": published}

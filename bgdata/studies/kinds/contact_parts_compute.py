@@ -200,7 +200,7 @@ def learned_of(groups: list[Group], row: int, learned: Array) -> int | None:
 
 
 def kept_of(errors: ErrorSummary) -> tuple[float, float, float]:
-    """The errors of a group in the form of a row of the array `errors`."""
+    """The errors of a group as a row of the array `errors`."""
     return errors.rmse, errors.rmse_standard_error, errors.bias
 
 

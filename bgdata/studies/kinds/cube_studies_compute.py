@@ -185,14 +185,11 @@ def rows_of(parameters: StudyParameters, sums: list[Array]) -> dict[str, Array]:
         **text_arrays("against", [row[0].against for row in rows]),
         "figures": np.array([row[2] for row in rows], np.float64),
         "errors": np.array([row[3] for row in rows], np.float64),
-        "published": np.array([published_of(row[0], row[1]) for row in rows], np.float64),
+        "published": np.array(
+            [row[0].published.get(row[1].removeprefix("hedged_"), np.nan) for row in rows], np.float64
+        ),
         "sums": np.array([row[4:] for row in rows], np.int64),
     }
-
-
-def published_of(arm: Arm, measure: str) -> float:
-    """The published value of a measure, luck-adjusted or not; NaN if there is none."""
-    return arm.published.get(measure.removeprefix("hedged_"), np.nan)
 
 
 COMPUTATION = CubeStudiesComputation

@@ -47,7 +47,8 @@ class RaceRulesComputation(Computation[RaceRuleParameters]):
         positions, occurrences, loss, errors, largest = np.asarray(arrays["sums"]).T
         names = (DECISIONS, WEIGHTINGS, PARTS)
         texts = [chosen_texts(pa.array(each), kinds[:, n].astype(np.int32)) for n, each in enumerate(names)]
-        shares = [per_occurrence(each, occurrences) for each in (loss / STEPS, errors)]
+        means = [each / np.maximum(occurrences, 1) for each in (loss / STEPS, errors)]
+        shares = [pa.array(each, mask=occurrences == 0) for each in means]
         yield pa.record_batch(
             {
                 "rule": text_column(arrays, "rules"),
@@ -246,11 +247,6 @@ def beyond(spare: int) -> str:
 def margin_bound(points: int, checkers: int) -> float:
     """Error bound of a margin, which sums at most three rounded equities."""
     return 3 * error_bound(points, checkers)
-
-
-def per_occurrence(values: Array, occurrences: Array) -> pa.Array:
-    """Means per occurrence; null if there are none."""
-    return pa.array(values / np.maximum(occurrences, 1), mask=occurrences == 0)
 
 
 COMPUTATION = RaceRulesComputation

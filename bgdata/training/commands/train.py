@@ -310,7 +310,7 @@ def _curve_lines(games: list[int], rows: list[Row]) -> Iterator[str]:
 
 
 def _curve_rows(games: list[int], curve: Array) -> Iterator[Row]:
-    """One row for each arm and number of games, with the columns of the table."""
+    """Rows of the curve, one for each arm and number of games, with the columns of the table."""
     single = [column.type == "FLOAT" for column in FIGURES]
     rounded = np.where(single, curve.astype(np.float32), curve).tolist()
     for arm, rows in zip(ARMS, rounded, strict=True):

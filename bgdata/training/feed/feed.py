@@ -206,7 +206,7 @@ class Feed:
         self.class_counts[list(COUNTED)] = total[:GUARDED]
         streams = self._open_streams(counts)
         self._streams = [stream for stream, _ in streams]
-        # rows that an epoch sees at least once: those of the split that the guard does not leave out
+        # rows that an epoch sees at least once: the rows of the split that the guard does not leave out
         self.row_count = sum(stream.count for stream in self._streams)
         self._shares = share_out(recipe.batch_size, [weight for _, weight in streams])
         if 0 in self._shares:
@@ -309,7 +309,7 @@ class Feed:
         shares = list(zip(self._streams, self._shares, strict=True))
         batches = max(-(-stream.count // share) for stream, share in shares)
         if self.ranks > 1 and self.uneven == "drop":
-            if len(shares) == 1:  # without one that is not full
+            if len(shares) == 1:  # without a batch that is not full
                 batches = self._streams[0].count // self._shares[0]
             return max(batches - start, 0) // self.ranks
         return -(-max(batches - start, 0) // self.ranks)

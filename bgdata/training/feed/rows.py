@@ -167,7 +167,7 @@ class Block(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Which rows of versions to read: their split, the guard, and their class."""
+    """The choice of rows of versions to read: their split, the guard, and their class."""
 
     split: int
     guard: Guard | None

@@ -86,7 +86,7 @@ class SupervisedRun:
 
     @property
     def learns(self) -> list[bool]:
-        """Which networks have positions for training and for validation; the rest stay unchanged."""
+        """For each network, whether it has positions for training and for validation; if not, it is not changed."""
         pairs = zip(self.training, self.validation, strict=True)
         return [len(training.boards) > 0 and len(validation.boards) > 0 for training, validation in pairs]
 

@@ -129,7 +129,7 @@ class Learner(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """How gradients change weights: the optimizer and its settings."""
+    """The rule by which gradients change weights: the optimizer and its settings."""
 
     is_adam: bool  # Kingma and Ba (2015), by the mean over a batch; else plain descent, by the sum
     is_squared: bool  # half the squared error of chances instead of their cross-entropy

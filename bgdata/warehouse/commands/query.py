@@ -263,7 +263,7 @@ def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterato
             partial.touch()  # DuckDB's error for an unwritable folder would blame the query
             try:
                 yield partial.resolve()
-                if partial.stat().st_size:  # a text without a query writes nothing
+                if partial.stat().st_size:  # if there is no query, nothing is written
                     partial.replace(output)
             finally:
                 partial.unlink(missing_ok=True)

@@ -1,6 +1,7 @@
 -- What players lost, the greatest losses first: say whose by `where player = 'NAME'`.
 create view my_errors as
-select variant, match, game_number, turn_number, player_name as player, other_name as other_player, subject, error,
+select variant, match, game_number, turn_number, player_named(player_name) as player,
+       player_named(other_name) as other_player, subject, error,
        xgid, position_id, theme, away, opponent_away, made, best, loss, loss_mwc, is_decision, counts_for_pr
 from match_analysis
 where loss > 0

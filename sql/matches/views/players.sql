@@ -1,6 +1,6 @@
 -- The players of analysed matches: rating, PR and luck.
 create view players as
-select variant, player_name as player,
+select variant, player_named(player_name) as player,
        count(distinct match) as matches,
        count(*) filter (where is_decision) as decisions,
        1000 * sum(loss) / nullif(count(*) filter (where is_decision), 0) as performance_rating,
@@ -11,7 +11,7 @@ select variant, player_name as player,
            / nullif(count(*) filter (where is_decision and subject <> 'play'), 0) as cube_rating,
        sum(luck) / count(distinct game) as luck_per_game
 from match_analysis
-group by variant, player_name
+group by variant, player_named(player_name)
 order by variant, matches desc, player;
 comment on view players is 'The players of analysed matches: rating, PR and luck';
 comment on column players.variant is 'Analysis of an import';

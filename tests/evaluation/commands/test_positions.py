@@ -143,11 +143,14 @@ def test_eval_looks_ahead(player_root: Path) -> None:
     assert found.cubeless_equity != bgdata.open_player(player_root, "random").evaluate(START).cubeless_equity
 
 
-def test_eval_of_tables_and_finished_games(player_root: Path) -> None:
+def test_eval_looks_a_bearoff_up_at_any_ply(player_root: Path) -> None:
     shown = succeeds(player_root, "eval", BEAROFF_ID, *RANDOM, "--ply", "2")
     assert "win   67.11 %   with a gammon   0.00 %   backgammon  0.00 %\n" in shown
     assert "cubeless equity +0.3422" in shown
     assert "\ntwo-sided table: exact, bearoff_two_sided/6x3/r" in shown
+
+
+def test_eval_of_a_finished_game_is_its_result(player_root: Path) -> None:
     shown = succeeds(player_root, "eval", LOST.id, *RANDOM)
     assert "win  100.00 %   with a gammon 100.00 %   backgammon  0.00 %" in shown
     assert shown.endswith("cubeless equity +2.0000\n\nthe rules: the game is over\n")
@@ -171,17 +174,20 @@ def evaluation(source: AnswerSource, ply: int, accuracy: str = "") -> Evaluation
         (AnswerSource.PROGRAM, 0, "another program, static"),
     ],
 )
-def test_describe_sources(source: AnswerSource, ply: int, text: str) -> None:
+def test_evaluation_names_its_source(source: AnswerSource, ply: int, text: str) -> None:
     assert describe_source(evaluation(source, ply)) == text
     assert describe_source(evaluation(source, ply, "roughly")) == f"{text}: roughly"
 
 
-def test_describe_evaluations() -> None:
+def test_evaluation_has_chances_in_percent() -> None:
     assert describe_evaluation(evaluation(AnswerSource.RACE_NETWORK, 0)).splitlines()[:3] == [
         "win   50.00 %   with a gammon  25.00 %   backgammon 12.50 %",
         "lose  50.00 %   with a gammon   6.25 %   backgammon  3.12 %",
         "cubeless equity +0.2812",
     ]
+
+
+def test_long_accuracy_is_wrapped() -> None:
     text = describe_source(evaluation(AnswerSource.COMBINED, 0, "within -0.0279 to +0.0236 " * 12))
     assert len(text.splitlines()) == 3
     assert max(map(len, text.splitlines())) <= 118
@@ -228,14 +234,14 @@ def test_hint_without_a_legal_play(player_root: Path) -> None:
     assert "more" not in shown
 
 
-def test_hint_columns(player_root: Path) -> None:
+def test_hint_has_aligned_columns(player_root: Path) -> None:
     ranked = bgdata.open_player(player_root, "random").rank_plays(START, "66")
     lines = describe_plays([*ranked_rows(START, parse_roll("66"), ranked[:11])], len(ranked) - 11).splitlines()
     assert len(lines) == 12
     assert len(set(map(len, lines))) == 1
 
 
-def test_hint_with_the_cube(root: Path) -> None:
+def test_hint_uses_the_cube(root: Path) -> None:
     """The command prints cubeful equity, and mwc in a match, for stakes from options or an identifier."""
     player, met = bgdata.open_player(root, "random"), find_met(bgdata.open_warehouse(root), "published-12")
     score, rules = Stakes(MatchScore(2, 4)), CubeRules(met=met)
@@ -261,7 +267,7 @@ def test_hint_with_the_cube(root: Path) -> None:
 # ----------------------------------------------------------------- cube
 
 
-def test_describe_exact_decision(root: Path) -> None:
+def test_exact_decision_is_explained(root: Path) -> None:
     shown = succeeds(root, "cube", BEAROFF_ID, *RANDOM)
     board, action, table, reasons, chances, _ = shown.split("\n\n")
     assert board.startswith(f"Position ID: {BEAROFF_ID}\n")
@@ -279,6 +285,9 @@ def test_describe_exact_decision(root: Path) -> None:
     assert points.startswith("winning chances: take from 21.3 %, double from ")
     assert chances.startswith("win   67.11 %")
     assert all(line == line.rstrip() for line in shown.splitlines())
+
+
+def test_owner_of_the_cube_limits_the_decision(root: Path) -> None:
     assert "\n\nno redouble\n\n" in succeeds(root, "cube", BEAROFF_ID, *RANDOM, "--cube", "2", "--owner", "on_roll")
     shown = succeeds(root, "cube", BEAROFF_ID, *RANDOM, "--owner", "opponent")
     assert "\n\nno cube decision: the opponent owns the cube\n\n" in shown
@@ -286,7 +295,7 @@ def test_describe_exact_decision(root: Path) -> None:
     assert "winning chances: take from 21.3 %\n" in shown
 
 
-def test_describe_decisions_in_a_match(root: Path) -> None:
+def test_decisions_in_a_match_are_explained(root: Path) -> None:
     shown = succeeds(root, "cube", START_ID, *RANDOM, *MATCH)
     assert "5-away" in shown
     assert re.search(r"\n +mwc change +equity\nno double  +\d+\.\d\d %", shown)
@@ -327,7 +336,7 @@ def test_options_are_stakes_and_rules(root: Path, arguments: tuple[str, ...], st
     assert found["best"] == [Action(action).name.lower() for action in expected.best]
 
 
-def test_stakes_of_identifiers_and_options(root: Path) -> None:
+def test_options_override_the_stakes_of_identifiers(root: Path) -> None:
     """The score of an identifier holds unless an option gives another; --crawford alone applies to that score."""
     names = identify(START, MatchState.from_stakes(Stakes(MatchScore(5, 3), Cube(2, CubeOwner.ON_ROLL)), length=7))
     expected = decision(root, START_ID, *MATCH, "--cube", "2", "--owner", "on_roll")
@@ -342,7 +351,7 @@ def test_stakes_of_identifiers_and_options(root: Path) -> None:
     assert decision(root, names["gnubg_id"], *MET, "--away", "5-3") == decision(root, START_ID, *MATCH)
 
 
-def test_rules_of_an_xgid(root: Path) -> None:
+def test_xgid_sets_the_rules(root: Path) -> None:
     for rules, is_jacoby, has_beavers in ((0, False, False), (1, True, False), (3, True, True)):
         found = decision(root, XGID.format("00", rules))
         assert found["is_jacoby"] == is_jacoby
@@ -352,7 +361,7 @@ def test_rules_of_an_xgid(root: Path) -> None:
     assert decision(root, on_the_bar.removeprefix("XGID=")) == decision(root, on_the_bar)
 
 
-def test_cube_in_the_crawford_game(root: Path) -> None:
+def test_crawford_game_has_no_cube_decision(root: Path) -> None:
     for text, method in ((START_ID, "janowski"), (POSITION, "exact")):
         found = decision(root, text, "--away", "1-5", "--crawford", *MET)
         assert (found["is_crawford"], found["best"], found["double_take"]) == (True, ["no_double"], None)
@@ -387,7 +396,7 @@ def test_answers_at_a_score_equal_those_of_its_table(root: Path, tmp_path: Path)
         ("janowski", (START_ID, *MATCH)),
     ],
 )
-def test_source_of_a_decision(root: Path, method: str, arguments: tuple[str, ...]) -> None:
+def test_decision_names_its_source(root: Path, method: str, arguments: tuple[str, ...]) -> None:
     assert decision(root, *arguments)["method"] == method
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import stdev
 
 import pytest
 from click.testing import Result
 
+from bgdata.warehouse import open_whole
 from tests.command_line import run
 from tests.imports.importing import Imports
 from tests.matches.kinds.test_match_analysis import MATCH, analysed
@@ -40,13 +42,18 @@ def test_matches_are_listed_once(library: Path) -> None:
 
 def test_report_of_a_player(library: Path) -> None:
     found = figures(run(library, "matches", "ann", "--format", "json"))
-    by_part = {part: [row for row in found if row["part"] == part] for part in ("all", "match", "decision", "theme")}
+    parts = ("all", "match", "opponent", "decision", "error", "theme", "phase", "score")
+    by_part = {part: [row for row in found if row["part"] == part] for part in (*parts, "field")}
     (whole,) = by_part["all"]
     assert [row["name"] for row in by_part["match"]] == ["001 against bob"]
     assert {row["name"] for row in by_part["decision"]} == {"play", "double", "answer"}
-    for part in ("match", "decision", "theme"):
+    for part in parts:
         assert sum(float(str(row["loss"])) for row in by_part[part]) == pytest.approx(whole["loss"])
     assert whole["performance_rating"] == pytest.approx(1000 * float(str(whole["loss"])) / int(str(whole["decisions"])))
+    assert [row["name"] for row in by_part["opponent"]] == ["bob"]
+    assert sorted(str(row["name"]) for row in by_part["field"]) == ["ann", "bob"]
+    ratings = [float(str(row["performance_rating"])) for row in by_part["field"]]
+    assert ratings == sorted(ratings)
     other = figures(run(library, "matches", "bob", "--format", "json"))[0]
     assert whole["field_rating"] == other["performance_rating"]
     text = run(library, "matches", "ann", "--errors", "1").stdout
@@ -60,8 +67,48 @@ def test_page_has_boards(library: Path, tmp_path: Path) -> None:
     assert run(library, "matches", "ann", "--page", page).exit_code == 0
     text = page.read_text()
     assert "<h1>Decisions of ann</h1>" in text
-    assert text.count("<svg") == text.count("<h3>") >= 1
-    assert "XGID=" in text
+    errors = text.split("<h2>Worst errors</h2>")[1].split("<h3>")[1:]
+    assert len(errors) >= 1
+    for error in errors:
+        assert error.count("<svg") == (2 if "made: " in error else 1)
+        assert "XGID=" in error
+
+
+def test_margin_is_half_of_the_interval(library: Path) -> None:
+    """Of the mean of the losses, 1.96 standard errors."""
+    losses = [
+        float(row["loss"])
+        for row in open_whole(library).rows("from match_analysis where player_name = 'ann' and is_decision")
+    ]
+    (whole, *_) = figures(run(library, "matches", "ann", "--format", "json"))
+    assert whole["margin"] == pytest.approx(1000 * 1.96 * stdev(losses) / len(losses) ** 0.5)
+
+
+def test_trend_of_several_matches(imports: Imports, tmp_path: Path) -> None:
+    other = MATCH.replace("ann", "eve").replace("31: 8/5 6/5", "61: 13/7 8/7").replace("31: 24/23 8/5", "21: 13/10")
+    analysed(imports, "two", MATCH, other)
+    page = tmp_path / "bob.html"
+    assert run(imports.warehouse.root, "matches", "bob", "--page", page).exit_code == 0
+    text = page.read_text()
+    assert text.count('class="chart"') == 2
+    assert "002 against eve" in text
+
+
+def test_aliases_of_the_warehouse(library: Path) -> None:
+    separate = figures(run(library, "matches", "ann", "--alias", "bob", "--format", "json"))[0]
+    (library / "players.toml").write_text('me = ["ann", "bob"]\n')
+    try:
+        for name in ("me", "ann", "bob"):
+            assert figures(run(library, "matches", name, "--format", "json"))[0] == separate
+        (row,) = figures(run(library, "matches", "--format", "json"))
+        assert (row["player_0"], row["player_1"]) == ("me", "me")
+        warehouse = open_whole(library)
+        assert [row["player"] for row in warehouse.rows("from players")] == ["me"]
+        assert {row["player"] for row in warehouse.rows("from my_errors")} == {"me"}
+        (library / "players.toml").write_text("me = ann\n")
+        assert "expected TOML in" in run(library, "matches", "me").stderr
+    finally:
+        (library / "players.toml").unlink()
 
 
 def test_aliases_are_one_player(library: Path) -> None:

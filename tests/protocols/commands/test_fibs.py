@@ -102,11 +102,16 @@ def test_match_longer_than_the_table_is_refused(root: Path) -> None:
         assert not server.heard
 
 
-def test_refused_invitation_and_missing_server(root: Path) -> None:
+def test_refused_invitation_is_reported(root: Path) -> None:
     with FibsServer(4, refuses="** mary is refusing games.") as server:
         result = play(root, server, "--invite", "--length", "3")
     assert result.exit_code == 1
     assert result.stderr.splitlines()[-1] == "error: localhost refused: ** mary is refusing games."
+
+
+def test_missing_server_is_reported(root: Path) -> None:
+    with FibsServer(4) as server:
+        pass  # closed again
     result = play(root, server, "--reconnect", "0")
     assert result.exit_code == 1
     assert re.search(r"error: expected a server at localhost:\d+, found none: connection refused", result.stderr)

@@ -61,7 +61,8 @@ CHANCES_ARRAY = FlatArray(
 
 @dataclass(frozen=True)
 class ImportParameters(Parameters):
-    """The name of an import, given or made from its files: lower-case letters, digits, single `-`."""
+    """Parameters of an import: its name, given or made from its files. A name has lower-case letters, digits, and
+    single `-`."""
 
     name: str = "unnamed"
 

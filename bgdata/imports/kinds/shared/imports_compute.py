@@ -55,7 +55,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         return RawFile(path.name, **vars(facts), address=address, licence=self.kind.licence)
 
     def is_published(self, _content_sha256: str) -> bool:
-        """Whether a file with this content may come from `address`."""
+        """Whether a file with this content may come from `address`, where the files of the kind are published."""
         return True
 
     def write_sample(self, folder: Path) -> list[Path]:
@@ -146,7 +146,8 @@ class WholeFilesComputation(FileImportComputation):
 
 
 def _reason_counts(arrays: Mapping[str, Array]) -> Counter[str]:
-    """How often each reason is given; reasons that differ only in the number of another line count as one."""
+    """The number of lines that each reason quarantined; reasons that differ only in the number of another line count as
+    one."""
     found = Counter[str]()
     for rows in row_slices(len(arrays["quarantine_line"]), 1 << 16):
         for entry in text_column(arrays, "quarantine_reason", rows).value_counts():
@@ -168,15 +169,10 @@ def set_aside(arrays: Mapping[str, Array], *, with_references: bool = False) -> 
     `with_references` is true."""
     for row, line in enumerate(arrays["quarantine_line"]):
         reason = text_column(arrays, "quarantine_reason", slice(row, row + 1))[0].as_py()
-        if with_references or not refers_to_other_line(reason):
+        if with_references or not _REFERENCE.search(reason):
             source = text_column(arrays, "sources")[int(arrays["quarantine_source"][row])].as_py()
             text = text_column(arrays, "quarantine_text", slice(row, row + 1))[0].as_py()
             yield source, Quarantined(int(line), text, reason)
-
-
-def refers_to_other_line(reason: str) -> bool:
-    """Whether a line is quarantined because of another one, as all lines of a game with one bad line are."""
-    return _REFERENCE.search(reason) is not None
 
 
 def no_rows_text(sources: Sequence[str], parts: Sequence[Mapping[str, Array]]) -> str:
