@@ -516,7 +516,7 @@ def test_errors_of_threads_are_raised() -> None:
         in_threads(add_places, 1000, "no places")
 
 
-def test_two_threads_in_parallel_kernels() -> None:
+def test_two_threads_may_call_parallel_kernels() -> None:
     """The process would abort with the threading layer workqueue, which users may set."""
     code = (
         "from concurrent.futures import ThreadPoolExecutor as Pool\n"

@@ -177,7 +177,7 @@ def test_every_page_is_read() -> None:
 
 
 @each("module", [index, plays, position, identifiers])
-def test_docstring_examples(module: object) -> None:
+def test_docstring_examples_are_true(module: object) -> None:
     results = doctest.testmod(module, optionflags=FLAGS)  # type: ignore[arg-type]
     assert results.attempted > 0
     assert results.failed == 0

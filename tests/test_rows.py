@@ -22,7 +22,7 @@ from tests.subtests import each
         (Quantity(2, 100, "+", " %"), 0.031, None, "+3.10 %"),
     ],
 )
-def test_text_of_a_quantity(quantity: Quantity, value: float, error: float | None, text: str) -> None:
+def test_quantity_has_the_declared_digits(quantity: Quantity, value: float, error: float | None, text: str) -> None:
     assert quantity.text(value, error) == text
 
 

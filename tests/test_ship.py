@@ -97,8 +97,8 @@ def test_newest_version_is_copied(warehouse: Warehouse, tmp_path: Path, lock: Pa
     assert folder.name == table.folder.name
 
 
-def test_several_versions_of_a_kind(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
-    """The named versions replace all others of their kind; other kinds stay."""
+def test_named_versions_replace_all_of_their_kind(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
+    """Other kinds stay."""
     package = tmp_path / "benchmarks"
     folders = {DECISIONS.name: package, "network": tmp_path / "networks"}
     one = warehouse.open(DECISIONS.name, DECISIONS.slug(DECISIONS.smallest))

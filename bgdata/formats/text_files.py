@@ -232,7 +232,7 @@ class _Scan:
         self.started = [piece[cut:]]
 
     def finish(self, stamp: tuple[int, ...]) -> TextFile:
-        """The `TextFile` of the content that has arrived."""
+        """The `TextFile` of all the content that has arrived."""
         if self.decoder:
             self._add(self.decoder.decode(b"", final=True).encode(errors="replace"))
         has_old_ends = not self.line_feeds and self.returns > 0

@@ -24,7 +24,7 @@ from bgdata.game.position import Position
 from bgdata.matches.acts import NO_DOUBLE, CubeValues
 from bgdata.rows import whole_rows
 from bgdata.store.table import Table
-from bgdata.warehouse.pages import open_version
+from bgdata.warehouse.pages.tables import open_version
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.position_request import stakes_query, whole
 from bgdata.web.site import Row, Site

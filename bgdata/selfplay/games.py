@@ -179,7 +179,7 @@ def _play_pages(
     choosers: tuple[Chooser, Chooser], is_paired: bool, seed: int, games: NDArray[np.int64], room: int
 ) -> tuple[NDArray[Any], ...]:
     """Games of a seed: for each game its outcome, who begins and the number of turns; for each turn the board, the dice
-    and the board after the play, [game, turn,...]. Each game keeps up to `room` turns; later turns are played but not
+    and the board after the play, [game, turn, ...]. Each game keeps up to `room` turns; later turns are played but not
     kept."""
     n = len(games)
     boards, dice, after_play = (np.empty((n, room, width), np.int8) for width in (26, 2, 26))

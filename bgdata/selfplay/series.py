@@ -151,8 +151,8 @@ def cubeful_results(
     with_luck: bool = False,
     ply: int = 0,
 ) -> CubefulResults:
-    """Results of matches first, first + 1,...; a money game is a match of one game. If `is_paired`, matches 2k and 2k +
-    1 use the same dice for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is
+    """Results of matches first, first + 1, ...; a money game is a match of one game. If `is_paired`, matches 2k and 2k
+    + 1 use the same dice for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is
     always player 0. Both sides look `ply` rolls ahead, to choose plays and to handle the cube. Measuring luck takes
     about twenty times as long at 0-ply.
 

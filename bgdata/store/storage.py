@@ -1,4 +1,4 @@
-"""Files: written aside, synced and renamed into place; hashed; locked; and with errors in one line."""
+"""Writes files aside, syncs and renames them into place; hashes and locks files; turns their errors into one line."""
 
 from __future__ import annotations
 

@@ -36,11 +36,15 @@ def rows_html(
     cell: Cell = lambda _, value: escape(cell_text(value)),
     links: Sequence[str] = (),
     word: str = "link",
+    titles: Mapping[str, str] | None = None,
 ) -> str:
     """Rows as a table, with the columns of the first row. `cell` writes the content of a cell. `links` of rows, if the
-    first is not empty, get a column with this `word`. Every name is escaped."""
+    first is not empty, get a column with this `word`. Names are escaped. `titles` are headings in HTML."""
+    titles = titles or {}
     has_links = bool(links and links[0])
-    heads = [f'<th scope="col"{_class_of(value)}>{escape(name)}</th>' for name, value in rows[0].items()]
+    heads = [
+        f'<th scope="col"{_class_of(value)}>{titles.get(name) or escape(name)}</th>' for name, value in rows[0].items()
+    ]
     lines = []
     for place, row in enumerate(rows):
         link = f'<a href="{escape(links[place], quote=True)}">{word}</a>' if has_links and links[place] else ""

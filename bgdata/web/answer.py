@@ -59,9 +59,9 @@ def position_path(position: object) -> str:
 
 
 def address(path: str, given: Mapping[str, object]) -> str:
-    """A path with a query of the values that are not empty."""
-    kept = {name: value for name, value in given.items() if value not in (None, "", False, 0)}
-    return f"{path}?{urlencode(kept)}" if kept else path
+    """A path with a query of the values that are not empty; lists are repeated."""
+    kept = {name: value for name, value in given.items() if value}
+    return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
 
 
 def signed_text(value: float | None, digits: int = 4) -> str:
@@ -87,8 +87,15 @@ def _size_text(count: float) -> str:
     return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
 
 
-def rows_table(rows: Sequence[Mapping[str, Any]], links: Sequence[str] = (), *, is_drawn: bool = False) -> str:
-    """An HTML table of rows. Names of positions and tables are links; `is_drawn` adds the boards of positions."""
+def rows_table(
+    rows: Sequence[Mapping[str, Any]],
+    links: Sequence[str] = (),
+    *,
+    is_drawn: bool = False,
+    heads: Mapping[str, str] | None = None,
+) -> str:
+    """An HTML table of rows. Names of positions and tables are links; `is_drawn` adds the boards of positions; `heads`
+    are headings in HTML."""
 
     def cell(name: str, value: Any) -> str:
         text, link = escape(cell_text(plain(value))), _cell_address(name, value)
@@ -98,7 +105,7 @@ def rows_table(rows: Sequence[Mapping[str, Any]], links: Sequence[str] = (), *, 
         picture = escape(f"/board{link[9:]}", quote=True)
         return f'{shown}<br><img class="drawn" src="{picture}" width="132" height="110" loading="lazy" alt="">'
 
-    return rows_html(rows, cell, links, "board") if rows else '<p class="none">No rows.</p>'
+    return rows_html(rows, cell, links, "board", heads) if rows else '<p class="none">No rows.</p>'
 
 
 def _cell_address(name: str, value: Any) -> str:

@@ -1,9 +1,11 @@
-"""Line charts of pages as plain SVG, with the colors of the site."""
+"""Charts of pages as plain SVG, with the colors of the site."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from html import escape
 from math import floor, isfinite, log10
+from typing import NamedTuple
 
 from bgdata.training.rows import Chart, describe_chart
 
@@ -11,6 +13,7 @@ WIDTH, HEIGHT = 360, 220  # size of a chart
 LEFT, TOP, RIGHT, BOTTOM = 48, 26, 352, 184  # edges of the plot
 TICKS = 4  # on an axis, about
 STEPS = (1, 2, 2.5, 5, 10)
+LABEL, MAX_LABEL = 48, 10  # width of a label below a bar, and its letters
 LETTER = 5.5  # width of a letter, about
 
 
@@ -81,12 +84,81 @@ def chart_svg(chart: Chart) -> str:
 
 def round_values(lowest: float, highest: float) -> list[float]:
     """A few round values between two limits."""
-    rough = (highest - lowest) / TICKS
-    power = 10.0 ** floor(log10(rough))
-    step = next(each * power for each in STEPS if each * power >= rough * 0.999)
+    step = round_step((highest - lowest) / TICKS)
     first = floor(lowest / step) + (lowest / step > floor(lowest / step))
     found = [step * (first + place) for place in range(2 * TICKS) if step * (first + place) <= highest + step / 1000]
     return [value + 0.0 for value in found]
+
+
+def round_step(least: float) -> float:
+    """The smallest round value that is not below a positive number."""
+    power = 10.0 ** floor(log10(least))
+    return next(each * power for each in STEPS if each * power >= least * 0.999)
+
+
+class Bar(NamedTuple):
+    """A bar of a chart: the label below it, its height, what hovering says, and an address."""
+
+    label: str
+    value: float
+    hint: str = ""
+    link: str = ""
+
+
+def bar_chart_svg(title: str, bars: Sequence[Bar], label: str) -> str:
+    """Bars side by side as an SVG element, with labels below some of them. Bars with an address are links."""
+    values = [bar.value for bar in bars if isfinite(bar.value)]
+    lowest, highest = min([0.0, *values]), max([0.0, *values])
+    highest = highest if highest > lowest else lowest + 1.0
+
+    def down(value: float) -> float:
+        return BOTTOM - (BOTTOM - TOP) * (value - lowest) / (highest - lowest)
+
+    svg = opening_svg(title, f"{title}: {len(bars)} bars, {short(min(values, default=0))} to {short(highest)}")
+    svg += left_axis(lowest, highest, down)
+    step = (RIGHT - LEFT) / max(1, len(bars))
+    shown = max(1, -(-len(bars) * LABEL // (RIGHT - LEFT)))  # every how many bars there is room for a label
+    for place, bar in enumerate(bars):
+        x, top, bottom = LEFT + place * step, down(max(0.0, bar.value)), down(min(0.0, bar.value))
+        if isfinite(bar.value):
+            hint = escape(bar.hint or f"{bar.label}: {bar.value:.6g}", quote=True)
+            size = f'x="{x + 0.5:.1f}" y="{top:.1f}" width="{max(1, step - 1):.1f}" height="{bottom - top:.1f}"'
+            drawn = f'<rect class="bar" {size}><title>{hint}</title></rect>'
+            svg.append(
+                f'<a href="{escape(bar.link, quote=True)}" aria-label="{hint}">{drawn}</a>' if bar.link else drawn
+            )
+        if place % shown == 0:
+            svg.append(f'<text class="below" x="{x + step / 2:.1f}" y="{BOTTOM + 15}">{escape(cut(bar.label))}</text>')
+    svg.append(f'<text class="below" x="{(LEFT + RIGHT) / 2:g}" y="{HEIGHT - 4}">{escape(label)}</text>')
+    return "\n".join([*svg, "</svg>"])
+
+
+def opening_svg(title: str, description: str) -> list[str]:
+    """The beginning of a chart: its element and title. Its links and hints stay reachable, so it is a group."""
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" '
+        f'aria-label="{escape(description, quote=True)}">',
+        f'<text class="title" x="2" y="14">{escape(title)}</text>',
+    ]
+
+
+def left_axis(lowest: float, highest: float, down: Callable[[float], float]) -> list[str]:
+    """Grid lines with round values at the left."""
+    svg = []
+    for value in round_values(lowest, highest):
+        svg.append(f'<path class="rule" d="M{LEFT} {down(value):.1f}H{RIGHT}"/>')
+        svg.append(f'<text class="left" x="{LEFT - 5}" y="{down(value) + 4:.1f}">{short_value(value)}</text>')
+    return svg
+
+
+def short_value(value: float) -> str:
+    """A value of an axis as a short string."""
+    return short(value) if value >= 1000 else f"{value:.4g}"
+
+
+def cut(label: str) -> str:
+    """A label of at most MAX_LABEL letters."""
+    return label if len(label) <= MAX_LABEL else f"{label[: MAX_LABEL - 1]}…"
 
 
 def short(count: float) -> str:

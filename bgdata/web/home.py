@@ -6,7 +6,7 @@ from starlette.requests import Request
 
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.position import START
-from bgdata.warehouse.pages import list_rows
+from bgdata.warehouse.pages.tables import list_rows
 from bgdata.web.answer import Page
 from bgdata.web.site import Row, Site
 

@@ -28,7 +28,9 @@ from bgdata.selfplay.pages import rollout as rollouts
 from bgdata.studies.claims.definitions import KINDS, STATUSES
 from bgdata.studies.pages import races, register
 from bgdata.version import __version__
-from bgdata.warehouse import pages as tables
+from bgdata.warehouse import row_query
+from bgdata.warehouse.pages import rows as table_rows
+from bgdata.warehouse.pages import sql, tables
 from bgdata.web import home, search
 from bgdata.web.answer import STATUS_WORDS, UNTOUCHED, Endpoint, as_json
 from bgdata.web.position_request import LONGEST, PLAYS
@@ -156,6 +158,7 @@ PATH: Mapping[str, Schema] = {
     "kind": text("Kind of dataset"),
     "variant": text("Variant of the kind"),
     "version": text("Version of the variant, r2-77285ba0"),
+    "table": text("A table of the kind"),
     "name": text("A file of the manifest, or manifest.json"),
     "number": integer("Number of the game in its version", 0, games.MAX_GAME),
 }
@@ -199,7 +202,20 @@ OPENINGS = {
 RACES = {"rules": text("Variant of race_rules"), "errors": text("Variant of race_error")}
 SQL = {
     "q": text("One query that reads, in DuckDB's dialect"),
-    "format": text("JSON, or a file", enum=["rows", *tables.FILES], default="rows"),
+    "format": text("JSON, or a file", enum=["rows", *sql.FILES], default="rows"),
+}
+FILE_TYPES = [kind.partition(";")[0] for kind in sql.FILES.values()]
+ROWS = {
+    "filter": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "A condition on a column, n_turns >= 100, with one of "
+        f"{', '.join(row_query.OPERATORS)}; several: again",
+    },
+    "sort": text("Column to sort by; descending with - before it"),
+    "page": integer(f"Pages of {table_rows.PAGE} rows", 1, table_rows.MAX_PAGE, 1),
+    "column": text("Column whose values the page shows"),
+    "format": SQL["format"],
 }
 
 
@@ -227,6 +243,7 @@ ADDRESSES: Sequence[Address] = (
     Address("/table/{kind}", tables.kind, "part[]"),
     Address("/table/{kind}/{variant}", tables.table, "table"),
     Address("/table/{kind}/{variant}/{version}", tables.table, "table"),
+    Address("/rows/{kind}/{variant}/{table}", table_rows.page, "any[]", ROWS, FILE_TYPES),
     Address(
         "/file/{kind}/{variant}/{version}/{name}", tables.file, "object The manifest", {}, ["application/octet-stream"]
     ),
@@ -237,7 +254,7 @@ ADDRESSES: Sequence[Address] = (
     Address("/players", players, "players", {"player": text("The scores of this player alone")}),
     Address("/openings", openings, "opening[]", OPENINGS),
     Address("/race", races.page, "races", RACES),
-    Address("/sql", tables.sql, "any[]", SQL, [kind.partition(";")[0] for kind in tables.FILES.values()]),
+    Address("/sql", sql.page, "any[]", SQL, FILE_TYPES),
     Address("/openapi", document, "object This document"),
 )
 ERRORS = (400, 404, 413, 414, 421, 500, 503)  # the keys of STATUS_WORDS that a GET may return

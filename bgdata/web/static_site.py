@@ -27,7 +27,7 @@ from bgdata.openings.pages import OBJECTIVES, openings
 from bgdata.store.storage import storage_errors, write_file
 from bgdata.studies.pages import races, register
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse import pages as tables
+from bgdata.warehouse.pages import tables
 from bgdata.web import home
 from bgdata.web.answer import FOLDER, TEMPLATES, Endpoint, Page, address
 from bgdata.web.site import Site

@@ -66,7 +66,7 @@ def test_codes_are_rounded_to_nearest(points: int, checkers: int) -> None:
     assert codes[0].max() <= 65535
 
 
-def test_example_of_the_gnubg_manual() -> None:
+def test_equities_match_the_example_of_the_gnubg_manual() -> None:
     """The player on roll is on the 5 and 2 points, the opponent on 3 and 2; the manual gives 67.1 % and 0.3441, 0.3210,
     0.1605. The manual's centered figure is the equity after the cube decision; the table contains the no-double equity.
     """

@@ -48,7 +48,7 @@ def test_points_are_at_their_values() -> None:
     assert "error" not in texts(SIMPLE), "a single line needs no legend"
 
 
-def test_logarithmic_axis_and_band() -> None:
+def test_logarithmic_axis_and_band_are_drawn() -> None:
     chart = Chart("points", "games", [100, 1_000, 10_000], (Line("a", [0.0, 1.0, 2.0]),), is_logarithmic=True)
     assert inspect_chart(chart, lambda axes: axes.get_xscale()) == "log"
     assert {"100", "1k", "10k"} <= texts(chart)

@@ -19,7 +19,7 @@ from tests.store import processes
 from tests.subtests import each
 
 
-def test_version(tmp_path: Path) -> None:
+def test_version_is_printed(tmp_path: Path) -> None:
     assert re.fullmatch(r"bgdata.* \d+\.\d+\.\d+\n", succeeds(tmp_path, "--version").replace("main", "bgdata"))
 
 

@@ -94,7 +94,7 @@ def test_unreadable_warehouse_has_no_completions(tmp_path: Path, damage: str) ->
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_completion_scripts(tmp_path: Path, shell: str) -> None:
+def test_completion_scripts_are_printed(tmp_path: Path, shell: str) -> None:
     script = succeeds(tmp_path, "completion", shell)
     assert f"_BGDATA_COMPLETE={shell}_complete" in script
     environment = {"_BGDATA_COMPLETE": f"{shell}_complete", "COMP_WORDS": "bgdata ver"}

@@ -176,7 +176,7 @@ def test_parameters_round_trip_through_the_manifest(small_root: Path, kind: Data
 
 
 @each_kind
-def test_estimate_of_rows_and_disk(small_root: Path, kind: Dataset[Any]) -> None:
+def test_estimates_of_rows_and_disk_are_upper_bounds(small_root: Path, kind: Dataset[Any]) -> None:
     """Estimates equal the written size or slightly exceed it; headers depend on columns, not rows."""
     estimate, manifest = kind.estimate(kind.smallest), small(small_root, kind).manifest
     if not estimate.rows:  # unknown before files, or another version, are read
@@ -208,7 +208,7 @@ def parquet_bytes(path: Path) -> int:
 
 
 @each_kind
-def test_estimate_of_memory(kind: Dataset[Any]) -> None:
+def test_estimate_of_memory_is_sufficient(kind: Dataset[Any]) -> None:
     estimate = kind.estimate(kind.smallest)
     assert estimate.memory_bytes > estimate.disk_bytes / 2 or not estimate.disk_bytes
     for parameters in kind.defaults:

@@ -192,7 +192,7 @@ def test_answers_of_another_shape_are_refused() -> None:
         player.evaluate_many(np.array([START_BOARD], np.int8))  # type: ignore[attr-defined]
 
 
-def test_opponent_with_a_ply() -> None:
+def test_opponent_may_have_a_ply() -> None:
     assert opponent_of("gnubg:2") == ("gnubg", 2)
     assert opponent_of("my.module:name") == ("my.module:name", 0)
     assert opponent_of("my.module:name:1") == ("my.module:name", 1)

@@ -245,12 +245,12 @@ def test_finished_games_are_worth_their_results() -> None:
 
 
 @pytest.mark.parametrize("score", [MatchScore(15, 15), MatchScore(30, 2), MatchScore(1, 40)])
-def test_position_values_at_scores_beyond_the_table(score: MatchScore) -> None:
+def test_position_values_beyond_the_table_are_refused(score: MatchScore) -> None:
     with pytest.raises(InvalidScoreError, match="expected"):
         position_values(random_sample(), Stakes(score), match_rules())
 
 
-def test_units_of_position_values() -> None:
+def test_position_values_have_units() -> None:
     met = published_met()
     money, match = Stakes(Money(is_jacoby=False), Cube(4, CubeOwner.OPPONENT)), Stakes(MatchScore(5, 3))
     assert worth_of_result(-8, money, DEFAULT_RULES) == -8

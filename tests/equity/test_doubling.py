@@ -113,7 +113,7 @@ def test_jacoby_and_beavers_change_the_decision() -> None:
         ((0.5, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED), Action.NO_DOUBLE, 0.5),
     ],
 )
-def test_best_action_of_ties(equities: tuple[float, ...], action: Action, worth: float) -> None:
+def test_ties_have_a_fixed_best_action(equities: tuple[float, ...], action: Action, worth: float) -> None:
     assert best_action(CubeEquities(*equities)) == action
     assert best_equity(CubeEquities(*equities)) == worth
 

@@ -20,7 +20,7 @@ MET = MatchEquity.of("hand", BEFORE, POST)
 FAVOURITE = MatchEquity.of("favourite", BEFORE + 0.02, [0.51, 0.5, 0.34, 0.33], [0.49, 0.47, 0.3, 0.29])
 
 
-def test_mwc_at_scores() -> None:
+def test_mwc_at_scores_is_looked_up() -> None:
     assert (MET.length, MET.post_crawford_length) == (4, 4)
     assert MET.mwc(2, 3) == 0.6
     assert MET.mwc(1, 3) == 0.75
@@ -32,7 +32,7 @@ def test_mwc_at_scores() -> None:
     assert repr(MET) == "MatchEquity(hand, to 4-away)"
 
 
-def test_mwc_of_score_objects() -> None:
+def test_mwc_of_score_objects_is_the_same() -> None:
     assert MET.at(MatchScore(1, 3, is_crawford=True)) == 0.75
     assert MET.at(MatchScore(1, 3)) == pytest.approx(0.68)
     assert MET.at(MatchScore(2, 3)) == 0.6
@@ -52,11 +52,11 @@ def test_mwc_of_score_objects() -> None:
         (MatchScore(3, 1), 2, 0.5),
     ],
 )
-def test_mwc_after_a_game(score: MatchScore, points: int, expected: float) -> None:
+def test_mwc_after_a_game_depends_on_its_points(score: MatchScore, points: int, expected: float) -> None:
     assert MET.after(score, points) == expected
 
 
-def test_game_values() -> None:
+def test_game_values_follow_from_the_table() -> None:
     game = MET.game(MatchScore(4, 4))
     assert game == GameMwc((0.6, 0.7, 0.8), (0.4, 0.3, 0.2))
     assert game.gammon_value == pytest.approx(0.1 / 0.2)

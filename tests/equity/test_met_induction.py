@@ -77,7 +77,7 @@ def test_crawford_row_matches_the_publication() -> None:
     assert np.abs(found - published.EARLIER_CRAWFORD).max() < 0.0005
 
 
-def test_differences_to_rollout_tables(table: MatchEquity) -> None:
+def test_differences_to_rollout_tables_are_as_published(table: MatchEquity) -> None:
     """The differences are those that the author states, and those of the table on the web."""
     for name, most, place in (("mec26.xml", 0.0051, (1, 3)), ("g11.xml", 0.0126, (4, 10))):
         other = installed(name).before

@@ -15,7 +15,7 @@ from bgdata.warehouse import Warehouse
 PLAN = MatchEquityPlan("network/tiny", (0, 1), 0.7, 4)
 
 
-def test_one_table_for_each_ply_and_the_published_one(warehouse: Warehouse) -> None:
+def test_each_ply_has_a_table_beside_the_published_one(warehouse: Warehouse) -> None:
     published, *made = recipes(warehouse, PLAN)
     assert published == PUBLISHED
     assert [(each.network, each.ply, each.cube_life_index, each.length) for each in made] == [

@@ -152,7 +152,7 @@ def test_networks_equal_the_reference_within_the_rules(number: int) -> None:
     assert len(set(found.sources.tolist())) == len(NETWORK_CLASSES)
 
 
-def test_finished_games() -> None:
+def test_finished_games_have_their_outcome() -> None:
     _, after_play = batch_plays(home_boards(300, seed=7), np.full((300, 2), 6, np.int8))
     finished = flip_boards(after_play)
     finished = finished[game_outcomes(finished) != 0]
@@ -267,7 +267,7 @@ def test_values_equal_equities_of_best_decisions(chances: list[float], owner: Cu
     assert value(None) == value(stakes_for(CUBELESS, owner)) == cubeless
 
 
-def test_turned_owners() -> None:
+def test_owners_are_exchanged_with_the_sides() -> None:
     codes = [OWNER_CODES[owner] for owner in OWNERS]
     assert [turned_owner(code) for code in codes] == [codes[0], codes[2], codes[1]]
 

@@ -197,7 +197,7 @@ def test_side_on_roll_wins_ties(evaluator: BearoffEvaluator, root: Path) -> None
         assert both[1][row, 1] - both[0][row, 3] == pytest.approx(level_first, abs=ROUNDING)
 
 
-def test_chances_by_hand(evaluator: BearoffEvaluator) -> None:
+def test_chances_match_values_by_hand(evaluator: BearoffEvaluator) -> None:
     last, full = [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 15]
     sides = [(last, last), (last, full), (full, last)]
     found = evaluator.evaluate_many(boards_of(*(np.array(side, np.int8) for side in zip(*sides, strict=True))))
@@ -390,7 +390,7 @@ def test_gammon_tables_of_other_points_are_refused(root: Path) -> None:
         BearoffEvaluator(None, None, gammon)
 
 
-def test_warehouse_without_tables(tmp_path: Path) -> None:
+def test_warehouse_without_tables_gives_no_answers(tmp_path: Path) -> None:
     with pytest.raises(MissingWarehouseError):
         open_bearoff(bgdata.open_warehouse(tmp_path / "none"))
     (tmp_path / "bearoff_two_sided" / "6x6").mkdir(parents=True)  # an unfinished build
@@ -403,7 +403,7 @@ def test_warehouse_without_tables(tmp_path: Path) -> None:
     assert open_bearoff(bgdata.open_warehouse(tmp_path), with_endgames=True).endgame is None
 
 
-def test_describe_accuracy(evaluator: BearoffEvaluator, root: Path, tmp_path: Path) -> None:
+def test_accuracy_is_described(evaluator: BearoffEvaluator, root: Path, tmp_path: Path) -> None:
     assert evaluator.two_sided is not None
     accuracy = evaluator.accuracy
     assert accuracy[EXACT] == (
@@ -478,7 +478,7 @@ def test_two_sided_table_answers_for_more_checkers(endgames: BearoffEvaluator) -
     assert found.chances.tolist() == BearoffEvaluator(endgames.two_sided).evaluate_many(boards).chances.tolist()
 
 
-def test_cubeful_equities_of_contact_endgames(table: EndgameTable, endgames: BearoffEvaluator, pairs: Boards) -> None:
+def test_contact_endgames_have_cubeful_equities(table: EndgameTable, endgames: BearoffEvaluator, pairs: Boards) -> None:
     for row in np.random.default_rng(2).integers(0, len(pairs), 200):
         expected, found = probed(table, Position(pairs[row])), exact_equities(endgames.arrays, pairs[row], CENTERED)
         assert found.no_double == pytest.approx(expected.centered, abs=1e-7)

@@ -31,7 +31,7 @@ def summary(difference: NDArray[np.floating]) -> tuple[float, float, float]:
     return float(np.abs(difference).mean()), float(difference.min()), float(difference.max())
 
 
-def test_errors_of_small_games_with_gammons() -> None:
+def test_errors_of_small_games_with_gammons_are_as_documented() -> None:
     """Games that begin with three checkers a side, one side still complete: 6,160 positions of 6 points."""
     every = layouts(6, 3)[1:]
     pairs = [(ours, theirs) for ours in every for theirs in every if 3 in (sum(ours), sum(theirs))]
@@ -95,7 +95,7 @@ def combined_errors(exact: NDArray[np.float32], points: int, checkers: int, ware
 
 # slow: solves all positions of 15 checkers against up to 5
 @pytest.mark.slow
-def test_errors_of_fifteen_checkers_against_a_few(tmp_path: Path) -> None:
+def test_errors_of_fifteen_checkers_against_a_few_are_as_quoted(tmp_path: Path) -> None:
     """The evaluator quotes these figures."""
     errors = combined_errors(exact_equities(6, 5), 6, 5, bgdata.open_warehouse(tmp_path))
     assert errors.size == 14_294_688

@@ -39,7 +39,7 @@ def bits(board: list[int]) -> int:
     return sum(1 << place for place, allowed in enumerate(possible(board)[1:]) if allowed)
 
 
-def test_cubeless_equities() -> None:
+def test_cubeless_equities_follow_the_formula() -> None:
     found = cubeless_equities(random_rows())
     assert found.dtype == np.float32
     assert found.tolist() == pytest.approx([equity(row) for row in random_rows().tolist()], abs=1e-6)
@@ -50,7 +50,7 @@ def test_cubeless_equities() -> None:
     assert cubeless_equities(known).tolist() == [1, 2, 3, 0, -3]
 
 
-def test_turned_chances() -> None:
+def test_turned_chances_are_those_of_the_opponent() -> None:
     found, one = turned_chances(random_rows()), np.empty(5, np.float32)
     assert found.tolist() == pytest.approx(np.array([turned(row) for row in random_rows().tolist()]), abs=1e-7)
     for row, expected in zip(random_rows(), found, strict=True):
@@ -61,7 +61,7 @@ def test_turned_chances() -> None:
 
 
 @pytest.mark.parametrize("points", [-3, -2, -1, 1, 2, 3])
-def test_finished_games(points: int) -> None:
+def test_finished_games_have_certain_chances(points: int) -> None:
     found, other = np.full((1, 5), 7, np.float32), np.full((1, 5), 7, np.float32)
     fill_outcome_chances(points, found[0])
     fill_outcome_chances(-points, other[0])
@@ -70,7 +70,7 @@ def test_finished_games(points: int) -> None:
     assert np.array_equal(turned_chances(found), other)
 
 
-def test_possible_outcomes_equal_the_reference() -> None:
+def test_possible_outcomes_match_the_reference() -> None:
     found = [possible_outcomes(board) for board in sample_games().boards]
     assert found == [bits(board) for board in sample_games().boards.tolist()]
     assert len(found) > 9000
@@ -105,13 +105,13 @@ def test_outcomes_of_games_were_possible() -> None:
         ([0, *[0] * 11, -15, 15, *[0] * 11, 0], [True, True, True, True]),  # about to pass: backgammons can happen
     ],
 )
-def test_possible_outcomes_by_hand(board: list[int], expected: list[bool]) -> None:
+def test_possible_outcomes_match_values_by_hand(board: list[int], expected: list[bool]) -> None:
     for seen, chances in ((board, expected), (flip_boards(np.array([board], np.int8))[0], expected[2:] + expected[:2])):
         found = possible_outcomes(np.array(seen, np.int8))
         assert [bool(found >> bit & 1) for bit in range(4)] == chances
 
 
-def test_limited_chances() -> None:
+def test_chances_are_limited_by_those_that_contain_them() -> None:
     boards = sample_games().boards[:: len(sample_games().boards) // len(random_rows())][: len(random_rows())]
     found = random_rows().copy()
     for row, board in zip(found, boards, strict=True):

@@ -38,7 +38,7 @@ def turns() -> tuple[Boards, NDArray[np.int8]]:
     return games.boards, games.rolls
 
 
-def test_random_choices_equal_the_reference() -> None:
+def test_random_choices_match_the_reference() -> None:
     boards, rolls = turns()
     offsets, after_play = batch_plays(boards, rolls)
     numbers = np.arange(len(boards), dtype=np.int64)[::-1].copy()

@@ -104,19 +104,19 @@ def check(stakes: Stakes, rules: CubeRules, model: Model, ply: int, *texts: str)
 
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("is_jacoby", [False, True])
-def test_money_values_equal_the_reference(owner: CubeOwner, is_jacoby: bool) -> None:
+def test_money_values_match_the_reference(owner: CubeOwner, is_jacoby: bool) -> None:
     stakes = Stakes(Money(is_jacoby), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
     rules, model = CubeRules(janowski(0.6)), slow_janowski(0.6, is_jacoby=is_jacoby)
     check(stakes, rules, model, 0, *ENDINGS, BACKWARDS)
     check(stakes, rules, model, 1, *ENDINGS[:2], BACKWARDS)
 
 
-def test_two_ply_values_equal_the_reference() -> None:
+def test_two_ply_values_match_the_reference() -> None:
     check(Stakes(Money(is_jacoby=False)), CubeRules(janowski(0.6)), slow_janowski(0.6), 2, ENDINGS[2], ENDINGS[0])
 
 
 @pytest.mark.parametrize("score", [MatchScore(3, 5), MatchScore(1, 3, is_crawford=True), MatchScore(4, 1)])
-def test_match_values_equal_the_reference(score: MatchScore) -> None:
+def test_match_values_match_the_reference(score: MatchScore) -> None:
     rules = CubeRules(janowski(0.6), published_met())
     model = match_janowski(0 if score.is_crawford else 0.6, mwc)
     check(Stakes(score), rules, model, 0, *ENDINGS)
@@ -159,7 +159,7 @@ def test_lowest_of_prefers_the_lower_equity() -> None:
     assert lowest_of(values, equities, np.array([0, 2, 3, 5])).tolist() == [1, 2, 3]
 
 
-def test_turned_stakes() -> None:
+def test_turned_stakes_exchange_the_sides() -> None:
     stakes = kernel_stakes(
         Stakes(MatchScore(2, 5), Cube(2, CubeOwner.ON_ROLL)), CubeRules(janowski(0.3, 0.8), published_met())
     )

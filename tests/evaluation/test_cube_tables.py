@@ -56,7 +56,7 @@ def bearoffs(count: int, checkers: int, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("is_jacoby", [False, True])
-def test_example_of_gnubgs_manual(table: MoneyBearoff, is_jacoby: bool) -> None:
+def test_decision_matches_the_example_of_gnubgs_manual(table: MoneyBearoff, is_jacoby: bool) -> None:
     found = {
         name: table.cube_equities(Position(EXAMPLE), Stakes(Money(is_jacoby), cube)) for name, cube in CUBES.items()
     }
@@ -170,7 +170,7 @@ def test_unsuitable_races_are_not_solved() -> None:
     assert SolvedRaces(most_cells=10).cube_equities(Position(EXAMPLE), match, published_met()) is None
 
 
-def test_seven_away_seven_away(player_root: Path) -> None:
+def test_exact_play_doubles_at_seven_away_seven_away(player_root: Path) -> None:
     """With checkers on the points 5 and 2 against 3 and 2, exact play doubles, as gnubg does, but the model does
     not."""
     player, rules = bgdata.open_player(player_root, "random"), CubeRules(met=published_met())
@@ -439,7 +439,7 @@ def test_certain_win_equals_a_pass(
         assert decision.best == (Action.DOUBLE_PASS, Action.TOO_GOOD)
 
 
-def test_positions_outside_the_table_of_a_score(warehouse: Warehouse, met: MatchEquity) -> None:
+def test_positions_outside_the_table_of_a_score_are_not_answered(warehouse: Warehouse, met: MatchEquity) -> None:
     score = MatchScore(5, 5)
     table, position = exact_table(warehouse, score), Position(position_id([1, 1], [0, 2]))
     assert table.cube_equities(position, Stakes(score), met) is not None

@@ -77,7 +77,7 @@ NARROW = (PlayFilter(3, 0.5), PlayFilter(2, 0.25))
 
 
 @pytest.mark.parametrize(("ply", "filters"), [(0, NARROW), (1, FILTERS), (1, NARROW), (2, NARROW)])
-def test_ranked_plays_equal_the_reference(ply: int, filters: tuple[PlayFilter, ...]) -> None:
+def test_ranked_plays_match_the_reference(ply: int, filters: tuple[PlayFilter, ...]) -> None:
     """Chances, plies and losses of every play are equal, and so is the best play."""
     boards = np.concatenate(
         [sample_games().boards[::400] if ply < 2 else sample_games().boards[:0], few_checkers(5, 3)]
@@ -134,7 +134,7 @@ def test_equal_plays_pass_by_cubeless_equity() -> None:
         assert sorted(equities[rows][found.plies[rows] == 1]) == sorted(equities[rows])[-3:]
 
 
-def test_largest_of_groups() -> None:
+def test_largest_of_each_group_is_found() -> None:
     values, offsets = np.array([1, 3, 3, 2, 5, -np.inf, -np.inf]), np.array([0, 4, 5, 7])
     assert largest_of(values, offsets).tolist() == [3] * 4 + [5] + [-np.inf] * 2
     assert first_largest(values, offsets).tolist() == [1, 4, 5]
@@ -180,7 +180,7 @@ BEAROFFS = [({6: 1}, 27), ({5: 1}, 31), ({1: 2}, 36), ({6: 1, 1: 1}, 15), ({5: 1
 
 
 @pytest.mark.parametrize(("checkers", "wins"), BEAROFFS)
-def test_known_chances_of_bearing_off_in_one_roll(checkers: dict[int, int], wins: int) -> None:
+def test_chances_of_bearing_off_in_one_roll_are_known(checkers: dict[int, int], wins: int) -> None:
     board = np.zeros((1, 26), np.int8)
     board[0, 24] = -1
     for point, count in checkers.items():

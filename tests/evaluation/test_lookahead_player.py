@@ -177,12 +177,9 @@ def test_player_without_a_legal_play_passes(evaluator: NetworkPlayer, ply: int) 
     assert only.evaluation.lose_gammon == after.win_gammon
 
 
-def test_finished_game_has_no_plays_to_rank(evaluator: NetworkPlayer) -> None:
-    """`choose_plays` leaves it as it is, for arrays of games of which some are over."""
-    player = LookaheadPlayer(evaluator)
-    with pytest.raises(InvalidPositionError, match="expected a game in progress"):
-        player.rank_plays(WON, "65")
-    chosen = player.choose_plays(np.array([WON.board], np.int8), np.array([[6, 5]], np.int8))
+def test_finished_game_is_left_as_it_is(evaluator: NetworkPlayer) -> None:
+    """In arrays of games, some may be over."""
+    chosen = LookaheadPlayer(evaluator).choose_plays(np.array([WON.board], np.int8), np.array([[6, 5]], np.int8))
     assert chosen.tolist() == [list(WON.flip().board)]
 
 
@@ -331,15 +328,9 @@ def test_public_names() -> None:
         _ = bgdata.open_players
 
 
-def test_finished_games(small_root: Path) -> None:
+def test_finished_games_and_empty_boards_are_refused(small_root: Path) -> None:
     player = bgdata.open_player(small_root)
-    won = Position([0] * 13 + [-15] + [0] * 12)
-    found = player.evaluate(won)
-    assert found.win == 1
-    assert found.win_gammon == 1
-    assert found.win_backgammon == 0
-    assert found.cubeless_equity == 2
-    for ask in (lambda: player.rank_plays(won, "31"), lambda: player.decide_cube(won)):
+    for ask in (lambda: player.rank_plays(WON, "31"), lambda: player.decide_cube(WON)):
         with pytest.raises(InvalidPositionError, match="expected a game in progress"):
             ask()
     with pytest.raises(InvalidPositionError, match="expected a position with checkers"):

@@ -145,7 +145,7 @@ def test_answers_do_not_depend_on_threads_or_pickling(ours: Path) -> None:
     np.testing.assert_array_equal(pickle.loads(content).evaluate_many(sample_boards()[::7]).chances, alone)
 
 
-def test_no_positions(ours: Path) -> None:
+def test_no_positions_give_no_chances(ours: Path) -> None:
     evaluator = OnnxEvaluator(ours)
     over = np.zeros((2, 26), np.int8)
     over[:, 1] = -1
@@ -174,7 +174,7 @@ def test_file_is_opened_as_a_player_by_name(ours: Path) -> None:
 
 
 @pytest.mark.parametrize("input_set", list(InputSet), ids=lambda each: each.label)
-def test_file_with_an_input_set(tmp_path: Path, input_set: InputSet) -> None:
+def test_file_may_name_an_input_set(tmp_path: Path, input_set: InputSet) -> None:
     """The chances of the file are not in order, so the evaluator puts them in order."""
     count = encode(input_set, sample_boards()[:1]).shape[1]
     weights = np.random.default_rng(3).normal(0, 0.3, (count, 5)).astype(np.float32)

@@ -20,7 +20,7 @@ from tests.evaluation.network_versions import random_networks
 from tests.evaluation.sample_evaluators import OnRollWins, chances_of_outcome
 
 
-def test_evaluators_and_choosers() -> None:
+def test_programs_are_evaluators_or_choosers() -> None:
     player = NetworkPlayer(random_networks(1), NO_TABLES)
     for evaluator in (player, LookaheadPlayer(player, 1), OnRollWins()):
         assert isinstance(evaluator, Evaluator)
@@ -28,7 +28,7 @@ def test_evaluators_and_choosers() -> None:
         assert not isinstance(chooser, Evaluator)
 
 
-def test_final_sources() -> None:
+def test_final_sources_are_exact() -> None:
     assert [source for source in AnswerSource if source.is_final] == [
         AnswerSource.OVER,
         AnswerSource.EXACT,

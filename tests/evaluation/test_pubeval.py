@@ -45,7 +45,7 @@ def test_weights_are_the_published_ones(row: int) -> None:
     assert weights()[row].tolist() == [float(word) for word in path.read_text().split()]
 
 
-def test_every_choice_in_random_games() -> None:
+def test_choices_in_random_games_match_the_reference() -> None:
     """The choice is the first play with the highest exact score of the reference; ties are rare."""
     boards, rolls = sample_games().boards, sample_games().rolls
     assert len(boards) > 5000
@@ -103,7 +103,7 @@ def test_is_race() -> None:
     assert found[-4:] == [False, False, True, False]
 
 
-def test_choices_by_hand() -> None:
+def test_choices_match_values_by_hand() -> None:
     assert (
         choose(list(START.board), (3, 1))
         == Position([0, -2, 0, 0, 0, 2, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0]).flip()

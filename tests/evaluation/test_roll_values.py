@@ -317,7 +317,7 @@ def slow_chances(position: Position) -> list[list[Fraction]]:
     return rows
 
 
-def test_local_volatility_by_hand() -> None:
+def test_local_volatility_matches_a_value_by_hand() -> None:
     """27 of 36 rolls bear off the checker; otherwise the opponent, on its ace point, wins."""
     wins = chances_in_two_rolls(Scrambled(), LAST_ROLLS)
     assert set(wins.ravel().tolist()) == {0.0, 1.0}

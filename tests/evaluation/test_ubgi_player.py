@@ -105,7 +105,7 @@ def test_engine_that_never_speaks_times_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("version", "go"), [("0.1", "go role chequer"), ("0.2", "go chequer")])
-def test_supported_versions(version: str, go: str, tmp_path: Path) -> None:
+def test_supported_versions_are_accepted(version: str, go: str, tmp_path: Path) -> None:
     answer = f"'bestmove 8/5 6/5' if line.strip() == '{go}' else 'error bad_command'"
     program = TINY.replace("ANSWER", answer).replace("ubgiok", f"proto {version}\\nubgiok")
     assert UbgiPlayer(engine_file(tmp_path, program)).choose_plays(BOARD, ROLL).shape == (1, 26)

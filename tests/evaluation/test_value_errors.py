@@ -20,7 +20,7 @@ def test_summary_equals_plain_python(seed: int) -> None:
     assert found == pytest.approx(summary(values.tolist(), judged.tolist(), judge_errors.tolist(), games.tolist()))
 
 
-def test_summary_by_hand() -> None:
+def test_summary_matches_values_by_hand() -> None:
     found = error_summary(np.array([1.0, -1.0, 2.0, 0.0]), np.array([0.3, 0.4, 0.0, 0.0]), np.arange(4))
     assert (found.positions, found.mae, found.bias) == (4, 1.0, 0.5)
     assert found.rmse == pytest.approx(sqrt(1.5))
@@ -44,7 +44,7 @@ def test_single_game_has_no_standard_error() -> None:
     assert isnan(error_summary(np.zeros(2), np.zeros(2), np.array([7, 7])).rmse_standard_error), "also without errors"
 
 
-def test_summary_without_errors() -> None:
+def test_summary_of_equal_values_is_zero() -> None:
     assert error_summary(np.zeros(3), np.zeros(3), np.arange(3)) == (3, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 

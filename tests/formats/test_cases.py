@@ -95,7 +95,7 @@ def test_matches_of_the_cases(name: str, expected: list[str], words: str) -> Non
     assert words or all(text.startswith("the record ends at") for text in told), told
 
 
-def test_roll_before_a_resignation_in_both_formats() -> None:
+def test_roll_before_a_resignation_is_read_in_both_formats() -> None:
     kinds = []
     for name in ("match.mat", "match.sgf"):
         path = case_file(f"06-roll-then-resign-is-stored-as-no-play/{name}")
@@ -132,7 +132,7 @@ def test_damaged_binary_files_are_named(name: str, program: str) -> None:
         ("f25-xg-text-with-analysis/two.txt", 2, 16),
     ],
 )
-def test_position_files_of_the_cases(name: str, rows: int, bad: int) -> None:
+def test_position_files_of_the_cases_are_read(name: str, rows: int, bad: int) -> None:
     counts = parse_position_list(read_bytes(case_file(name))).counts
     assert (counts.rows, counts.quarantined) == (rows, bad)
 

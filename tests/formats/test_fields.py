@@ -43,7 +43,7 @@ def parsed(texts: list[str]) -> tuple[list[float], list[int]]:
 
 @given(st.lists(st.sampled_from([b"a", b",", b" ", b"\t", b"\n", b"bcd", b"\0", b"\r"])).map(b"".join))
 @example(b"a,\n,b\n,\n, ,\n \n\t\n")
-def test_fields_equal_the_reference(data: bytes) -> None:
+def test_fields_match_the_reference(data: bytes) -> None:
     lines = split_lines(data)
     for separator in (BLANKS, COMMA):
         fields = Fields(lines, separator)
@@ -106,7 +106,7 @@ def test_forms_never_change_a_value(text: str) -> None:
             assert float(format_number(value, form)) == value
 
 
-def test_letters_and_texts_of_fields() -> None:
+def test_letters_and_texts_of_fields_are_read() -> None:
     fields = Fields(split_lines(b"abc de\n"))
     assert fields.letters(np.array([1, 0]), 2).tobytes() == b"deab"
     assert fields.letters(np.array([1]), 4).tobytes() == b"de\0\0"
@@ -121,7 +121,7 @@ chances = st.lists(
 
 
 @given(st.lists(st.tuples(boards(), chances), min_size=1, max_size=20), st.sampled_from([ROUNDED, NOISY]))
-def test_chance_rules_equal_the_reference(rows: list[tuple[list[int], list[float]]], limits: Tolerance) -> None:
+def test_chance_rules_match_the_reference(rows: list[tuple[list[int], list[float]]], limits: Tolerance) -> None:
     flaws = chance_flaws(np.array([row[0] for row in rows], np.int8), np.array([row[1] for row in rows]), limits)
     for (board, values), flaw in zip(rows, flaws, strict=True):
         assert bool(flaw) == breaks_chance_rules(tuple(board), values, limits.range, limits.order)

@@ -57,7 +57,7 @@ def check_again(name: str, text: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_corrupted_rows(name: str) -> None:
+def test_corrupted_rows_are_read_or_quarantined(name: str) -> None:
     lines, chance = LINES.get(name, [FORMATS[name].row]), random.Random(name)
     check_again(name, corrupted_text(lines, 10_000, chance))
     for _ in range(300):  # many small files, to corrupt beginnings and ends too
@@ -79,7 +79,7 @@ def check_benchmark(text: bytes) -> None:
             assert array is None or array.tobytes() == getattr(getattr(again, table), name).tobytes()
 
 
-def test_corrupted_benchmarks() -> None:
+def test_corrupted_benchmarks_are_read_or_quarantined() -> None:
     chance = random.Random("benchmark")
     check_benchmark(corrupted_text(BENCHMARK, 10_000, chance))
     for _ in range(300):
@@ -98,7 +98,7 @@ def test_corrupted_matches() -> None:
         assert b"".join(b"".join(format_mat(match)) for match in parse_mat(written).matches) == written
 
 
-def test_corrupted_trees() -> None:
+def test_corrupted_trees_are_read_or_quarantined() -> None:
     chance = random.Random("sgf")
     for _ in range(2000):
         text = corrupted(corrupted(test_sgf.EXAMPLE.encode(), chance), chance)

@@ -131,7 +131,7 @@ def test_one_sided_files_are_read_and_written(
     assert (tmp_path / "again.bd").read_bytes() == one_sided_bytes(has_gammon, is_compressed)
 
 
-def test_one_sided_chances_and_mean(tmp_path: Path) -> None:
+def test_one_sided_chances_give_the_mean(tmp_path: Path) -> None:
     table = open_one_sided(tmp_path)
     assert table.probe_chances(3)[:4] == pytest.approx([0, 1 / 6, 5 / 6, 0], abs=1 / 65535)
     assert table.mean_rolls(3) == pytest.approx(11 / 6, abs=1e-5)

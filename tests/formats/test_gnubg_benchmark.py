@@ -31,7 +31,7 @@ def text_of(benchmark: Benchmark) -> bytes:
     return b"".join(format_gnubg_benchmark(benchmark))
 
 
-def test_published_rows() -> None:
+def test_published_rows_are_read() -> None:
     benchmark = parse_gnubg_benchmark(BENCHMARK_ROWS)
     assert benchmark.counts == LineCounts(6, 6, 0, 0)
     decisions, plays = benchmark.decisions, benchmark.plays
@@ -52,7 +52,7 @@ def test_published_rows() -> None:
     assert text_of(benchmark) == BENCHMARK_ROWS
 
 
-def test_published_sample_file() -> None:
+def test_published_sample_file_is_read() -> None:
     rows = shared_file("gnubg", "benchmark_samples.bm").read_bytes().splitlines(keepends=True)
     text = b"".join(row.split(b" ", 2)[2] for row in rows)  # after the name of the file and the line number
     benchmark = parse_gnubg_benchmark(text)
@@ -96,7 +96,7 @@ def test_rollouts_before_a_bad_decision_have_none() -> None:
     assert benchmark.plays.rollouts.tolist() == [1, -1, -1, -1]
 
 
-def test_all_other_kinds_of_lines() -> None:
+def test_all_other_kinds_of_lines_are_read() -> None:
     text = f"""\
 c {START_KEY} 51.25 49.875 ND
 r 7
@@ -201,7 +201,7 @@ def test_illegal_play_removes_its_decision() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"# only\n", b"\xff\0\n", b"m\n"])
-def test_files_without_rows(data: bytes) -> None:
+def test_files_without_rows_give_none(data: bytes) -> None:
     benchmark = parse_gnubg_benchmark(data)
     assert len(benchmark.decisions) == len(benchmark.plays) == benchmark.counts.rows == 0
     assert benchmark.decisions.boards.shape == (0, 26)

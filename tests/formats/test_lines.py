@@ -71,7 +71,7 @@ def test_line_ends(data: bytes, expected: list[bytes]) -> None:
         st.binary(),
     )
 )
-def test_split_equals_the_reference(data: bytes) -> None:
+def test_split_matches_the_reference(data: bytes) -> None:
     assert texts(data) == lines_of(data)
 
 

@@ -66,7 +66,7 @@ def game_of(rows: str) -> Game:
     return file.matches[0].games[0]
 
 
-def test_example_of_gnubg() -> None:
+def test_example_of_gnubg_is_read() -> None:
     file = parse_mat(EXAMPLE.encode())
     assert file.counts == LineCounts(lines=35, rows=29, comments=6, quarantined=0)
     (match,) = file.matches
@@ -88,7 +88,7 @@ def test_example_of_gnubg() -> None:
     assert text_of(match) == EXAMPLE
 
 
-def test_column_positions_of_gnubg() -> None:
+def test_column_positions_of_gnubg_are_kept() -> None:
     game = game_of("  1)                             65: 24/18 18/13 \n  2) 51:                         Wins 1 point\n")
     assert game.turns[1] == Turn(0, TurnKind.PLAY, (5, 1))
     assert (game.winner, game.points) == (1, 1)
@@ -105,7 +105,7 @@ def test_column_positions_of_gnubg() -> None:
     assert (game.winner, game.points) == (None, None)
 
 
-def test_files_of_other_programs() -> None:
+def test_files_of_other_programs_are_read() -> None:
     text = """\
 \ufeff; [Site "XG Gammon"]
 ; [Player 1 "Ann"]
@@ -212,7 +212,7 @@ def test_file_with_several_matches() -> None:
     ("setting", "length", "is_jacoby"),
     [("On", 0, True), ("on", 0, True), ("Off", 0, False), ("", 0, False), ("On", 3, False)],
 )
-def test_jacoby_rule_in_info_lines(setting: str, length: int, is_jacoby: bool) -> None:
+def test_jacoby_rule_is_read_from_info_lines(setting: str, length: int, is_jacoby: bool) -> None:
     """XG writes it above money sessions and also above matches."""
     text = f'; [Jacoby "{setting}"]\n\n {length} point match\n'
     (match,) = parse_mat(text.encode()).matches
@@ -246,7 +246,7 @@ def test_names_in_windows_letters_or_unprintable(name: bytes, expected: str) -> 
         assert len(game.turns) == 2
 
 
-def test_text_around_games() -> None:
+def test_text_around_games_is_accepted() -> None:
     """Unprintable comments, numbers of rows alone, other headings, and names without a gap."""
     comments = b'; by\x00 me\n; [Site "a\x92b\x00c"]\n# \xe2\x80\x8d\n'
     file = parse_mat(comments + HEAD.encode() + b"; \x1b[1m\n  1) 31: 8/5 6/5\n")
@@ -331,7 +331,7 @@ RESULTS = {
 
 
 @each(("rows", "result"), RESULTS.items())
-def test_results_of_servers(rows: str, result: tuple[int, int]) -> None:
+def test_results_of_servers_are_read(rows: str, result: tuple[int, int]) -> None:
     game = game_of(TWO + rows)
     assert (game.winner, game.points) == result
     assert game.notes == ()
@@ -380,7 +380,7 @@ TURNS = {
 
 
 @each(("row", "expected"), TURNS.items())
-def test_turns_of_servers(row: str, expected: list[tuple[int, TurnKind]]) -> None:
+def test_turns_of_servers_are_read(row: str, expected: list[tuple[int, TurnKind]]) -> None:
     game = game_of(f"{TWO}{row}\n")
     assert [(turn.player, turn.kind) for turn in game.turns[2:]] == expected
     assert game.flaw is None

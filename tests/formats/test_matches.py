@@ -65,5 +65,5 @@ def test_breaks_name_their_lines() -> None:
         ("Event", "Nackgammon", None),
     ],
 )
-def test_variation_of_a_record(name: str, value: str, expected: str | None) -> None:
+def test_record_names_its_variation(name: str, value: str, expected: str | None) -> None:
     assert Match(("a", "b"), 0, info=((name, value),)).variation == expected

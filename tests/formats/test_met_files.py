@@ -69,7 +69,7 @@ def test_table_for_equal_players() -> None:
     assert (found.counts.rows, found.counts.quarantined) == (6, 0)
 
 
-def test_table_that_favours_a_side() -> None:
+def test_table_may_favour_a_side() -> None:
     post = post_for("1", 0.49, 0.48) + post_for("0", 0.51, 0.5)
     table = table_of(text(row(0.51, 0.72) + row(0.32, 0.51), post))
     assert not table.is_symmetric
@@ -89,7 +89,7 @@ def test_parameters_of_a_formula_are_read() -> None:
     assert table.parameters == {"pre_crawford": expected, "post_crawford_both": expected}
 
 
-def test_fewer_post_crawford_chances_than_the_length() -> None:
+def test_table_may_have_fewer_post_crawford_chances() -> None:
     assert parts_of(table_of(text(post=post_for("both", 0.5))))[1] == [0.5]
 
 
@@ -102,7 +102,7 @@ def test_text_before_a_table_is_ignored(head: str) -> None:
     assert table_of(text(head=head).replace(b"\n", b"\r\n")).length == 2
 
 
-def test_text_in_an_older_encoding() -> None:
+def test_text_in_an_older_encoding_is_decoded() -> None:
     data = text().replace(b"by hand", "by hand, in Jyväskylä".encode("latin-1"))
     assert table_of(data).description == "by hand, in Jyväskylä"
 
@@ -174,7 +174,7 @@ def test_text_around_a_table_is_quarantined() -> None:
 
 
 @each("data", [b"", b"\n", b"# only\n"])
-def test_files_without_a_table(data: bytes) -> None:
+def test_files_without_content_give_no_table(data: bytes) -> None:
     found = parse_met(data)
     assert (found.table, found.rejects) == (None, [])
     assert parse_met(data).table is parse_met(b"nothing").table is None
@@ -227,7 +227,7 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_tables_of_gnubg(name: str) -> None:
+def test_tables_of_gnubg_are_read(name: str) -> None:
     path = INSTALLED / f"{name}.xml"
     if not path.is_file():
         pytest.skip(f"no {path} (Debian package gnubg-data)")
@@ -301,7 +301,7 @@ Size=3
 """
 
 
-def test_ini_file() -> None:
+def test_ini_file_is_read() -> None:
     for data in (INI.encode(), INI.replace("\n", "\r\n").encode(), INI.encode("utf-16")):
         file = parse_met(data)
         assert file.counts == LineCounts(15, 4, 11, 0)

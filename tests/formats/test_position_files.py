@@ -254,7 +254,7 @@ def test_invalid_line_is_refused_with_its_reason(name: str, line: str, reason: s
 # valid rows
 
 
-def test_published_row_of_gnubg() -> None:
+def test_published_row_of_gnubg_is_read() -> None:
     data = files.parse_gnubg_training(TRAINING_ROW)
     assert data.counts == LineCounts(1, 1, 0, 0)
     assert data.boards.tolist() == [
@@ -272,7 +272,7 @@ def test_published_row_of_gnubg() -> None:
     assert format_key20(START) == KEY == key20_of_id(START_ID)
 
 
-def test_published_row_of_bgsage() -> None:
+def test_published_row_of_bgsage_is_read() -> None:
     data = files.parse_bgsage_rollouts(BGSAGE_ROW)
     assert data.counts == LineCounts(1, 1, 0, 0)
     assert data.boards[0, 1:6].tolist() == [-2, 5, 3, -2, 5]
@@ -281,7 +281,7 @@ def test_published_row_of_bgsage() -> None:
 
 
 @pytest.mark.parametrize(("name", "first"), [("contact.csv", b"v3sAAAhmdzMAAQ"), ("race.csv", b"v90EAIC3BgAAAA")])
-def test_published_positions_of_wildbg(name: str, first: bytes) -> None:
+def test_published_positions_of_wildbg_are_read(name: str, first: bytes) -> None:
     path = shared_file("wildbg", name)
     positions = files.parse_position_list(read_bytes(path))
     assert positions.counts == LineCounts(1000, 1000, 0, 0)
@@ -289,7 +289,7 @@ def test_published_positions_of_wildbg(name: str, first: bytes) -> None:
     assert text_of("list", positions) == path.read_bytes()
 
 
-def test_comments_of_training_data() -> None:
+def test_comments_of_training_data_are_kept() -> None:
     text = b"# head\n\n" + START_ROW + b"# a\n# " + "ü\n".encode() + TRAINING_ROW + b"bad\n" + START_ROW + b"# end"
     data = files.parse_gnubg_training(text)
     assert data.counts == LineCounts(9, 3, 5, 1)
@@ -305,7 +305,7 @@ def test_slightly_inexact_rows_are_accepted(name: str, row: str) -> None:
     assert FORMATS[name].parse(row.encode()).counts == LineCounts(1, 1, 0, 0)
 
 
-def test_headings_of_wildbg() -> None:
+def test_headings_of_wildbg_are_read() -> None:
     heading = f"{WILDBG_HEADING}\n".encode()
     for text in (heading + WILDBG_ROW, WILDBG_ROW, f" {WILDBG_HEADING.replace(',', ', ')}\r\n".encode() + WILDBG_ROW):
         data = files.parse_wildbg_csv(text)
@@ -318,7 +318,7 @@ def test_headings_of_wildbg() -> None:
     assert {bad.reason for bad in data.rejects} == {f"expected the heading {WILDBG_HEADING} or none"}
 
 
-def test_json_lines() -> None:
+def test_json_lines_are_read() -> None:
     names = {"eval_level": "Rollout", "tier": "rollout", "cube_owner": None, "jacoby": False, "seed": 7}
     entries = (ENTRY | names, ENTRY | {"kind": "cube", "equity": 1})
     data = files.parse_bgsage_entries("\n\n".join(map(json.dumps, entries)).encode())
@@ -341,7 +341,7 @@ def test_headings_columns_and_comments_of_lists() -> None:
     assert positions.lines.tolist() == [3, 5, 6]
 
 
-def test_every_notation_of_positions() -> None:
+def test_every_notation_of_positions_is_read() -> None:
     board = ",".join(map(str, START.board))
     texts = [
         *(START_ID, f'"{START_ID}"', f"{START_ID}:cAkAAAAAAAAE", KEY, "start"),
@@ -357,7 +357,7 @@ def test_every_notation_of_positions() -> None:
         assert files.parse_position_list(data).boards.tolist() == [[*START.board]] * 2
 
 
-def test_positions_of_an_extreme_gammon_export() -> None:
+def test_positions_of_an_extreme_gammon_export_are_read() -> None:
     """The analysis below each position is quarantined, and so is an XGID that a note quotes."""
     xgid = "XGID=-b----E-C--AeD---bAdb---A-:0:0:1:52:0:0:3:0:10"
     lines = [xgid, "X:Player 1   O:Player 2", "Score is X:0 O:0. Unlimited Game", "", "    1. 3-ply 18/11  eq:-0,0026"]
@@ -368,7 +368,7 @@ def test_positions_of_an_extreme_gammon_export() -> None:
 
 @each("name", list(FORMATS))
 @each("data", [b"", b"\n", b"# only\n", b"\xef\xbb\xbf", b"\0\0\0", b"\xff" * 1000, b"\xef\xbb\xbfposition_id"])
-def test_files_without_rows(name: str, data: bytes) -> None:
+def test_files_without_rows_give_none(name: str, data: bytes) -> None:
     read = FORMATS[name].parse(data)
     assert (len(read), read.boards.shape, read.chances.shape) == (0, (0, 26), (0, 0 if name == "list" else 5))
     assert read.counts.comments + read.counts.quarantined == read.counts.lines

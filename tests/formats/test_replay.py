@@ -42,7 +42,7 @@ def cubes(turns: list[ReplayedTurn]) -> list[str]:
     return [f"{turn.on_roll} {turn.cube.value} {turn.cube.owner}" for turn in turns]
 
 
-def test_positions_before_each_turn() -> None:
+def test_replay_gives_the_position_before_each_turn() -> None:
     """The board after 42: 8/4 6/4 equals the published one."""
     turns = turns_of("W[42hdfd]B[double]W[take]B[31qtst]W[66]")
     assert [turn.on_roll for turn in turns] == [0, 1, 1, 1, 0]
@@ -106,7 +106,7 @@ def test_only_legal_play_may_be_left_out() -> None:
 
 
 @pytest.mark.parametrize("points", [1, 2, 3])
-def test_result_of_finished_games(points: int) -> None:
+def test_finished_games_have_a_result(points: int) -> None:
     match, _ = random_match()
     game = min((game for game in match.games if game.points == points), key=lambda game: len(game.turns))
     assert game.winner is not None
@@ -131,7 +131,7 @@ def can_be_replayed(match: Match, game: Game) -> bool:
 
 
 @pytest.mark.parametrize("kind", [TurnKind.PLAY, TurnKind.ROLL, TurnKind.DOUBLE, TurnKind.RESIGN])
-def test_no_turn_after_the_last_checker(kind: TurnKind) -> None:
+def test_turn_after_the_last_checker_is_refused(kind: TurnKind) -> None:
     match, _ = random_match()
     game = match.games[0]
     dice = (3, 1) if kind in (TurnKind.PLAY, TurnKind.ROLL) else None
@@ -140,7 +140,7 @@ def test_no_turn_after_the_last_checker(kind: TurnKind) -> None:
         replay_game(match, more)
 
 
-def test_doubles_and_redoubles() -> None:
+def test_doubles_and_redoubles_change_the_cube() -> None:
     turns = turns_of("W[double]B[take]W[31hefe]B[double]W[take]B[31qtst]W[double]B[drop]", MATCH + "RE[W+4]")
     expected = (
         "0 1 centered, 0 1 centered, 0 2 opponent, 1 2 on_roll, 1 2 on_roll, 1 4 opponent, 0 4 on_roll, 0 4 on_roll"
@@ -174,7 +174,7 @@ def test_session_with_every_answer_to_a_double() -> None:
         assert cubes(replay_game(mat, game).turns)[double:] == written[: len(written) - is_resigned]
 
 
-def test_results_of_a_session() -> None:
+def test_results_of_a_session_are_read() -> None:
     """The side that passes or resigns loses the value of the cube; a .mat file does not say which side resigned."""
     for text, parse in ((sessions.MAT, parse_mat), (sessions.SGF, parse_sgf)):
         (match,) = parse(text.encode()).matches
@@ -201,7 +201,7 @@ def test_results_of_a_session() -> None:
         ("W[double]B[double]W[take]", 8),
     ],
 )
-def test_cube_after_the_last_turn(nodes: str, cube_value: int) -> None:
+def test_cube_after_the_last_turn_is_kept(nodes: str, cube_value: int) -> None:
     """.mat files leave out the take of a beaver."""
     tree = f"(;{MONEY}CV[2]{nodes.replace('W[', ';W[').replace('B[', ';B[')})"
     (match,) = parse_sgf(tree.encode()).matches
@@ -321,7 +321,7 @@ MAT_HEAD = " 0 point match\n Game 1\n ann : 0                        bob : 0\n"
         ("  1) 31: 8/5 6/5                 64:\n  2) 52: 13/8 13/11", f"{UNPLAYED.format(64)}, in line 4: bob play"),
     ],
 )
-def test_rules_of_mat_files(rows: str, reason: str) -> None:
+def test_mat_games_that_break_a_rule_are_refused(rows: str, reason: str) -> None:
     (match,) = parse_mat(f"{MAT_HEAD}{rows}\n".encode()).matches
     with pytest.raises(InvalidGameError, match=f"^{reason}$"):
         replay_game(match, match.games[0])

@@ -35,7 +35,7 @@ RU[Jacoby]RE[W+16R]GS[M:0 0 3 3 0 0.000000][C:0 0]
 ROOT = "FF[4]GM[6]MI[length:7][game:0][ws:0][bs:0]PW[a]PB[b]"
 
 
-def test_session_of_gnubg() -> None:
+def test_session_of_gnubg_is_read() -> None:
     file = parse_sgf(EXAMPLE.encode())
     assert file.counts == LineCounts(lines=3, rows=3, comments=0, quarantined=0)
     (match,) = file.matches
@@ -92,7 +92,7 @@ def one(text: str) -> Match:
     return match
 
 
-def test_main_line_of_a_tree() -> None:
+def test_main_line_of_a_tree_is_read() -> None:
     """Each turn records the cube value before it; the result or its points may be unknown."""
     assert [turn.dice for turn in one("(;W[31hefe];B[21lnab])(;W[21mlff])").games[0].turns] == [(3, 1), (2, 1)]
     cubes = one("CV[2];W[double];B[take];B[double];W[take];W[double]").games[0].turns
@@ -152,7 +152,7 @@ def test_text_of_other_systems_is_decoded() -> None:
         ("RU[NoCube][Jacoby]", True),
     ],
 )
-def test_jacoby_rule(rules: str, is_jacoby: bool) -> None:
+def test_jacoby_rule_is_read_for_money_play(rules: str, is_jacoby: bool) -> None:
     """The rule only applies to money play."""
     money, match = (
         parse_sgf(f"(;{ROOT.replace('length:7', f'length:{length}')}{rules})".encode()).matches[0] for length in (0, 7)

@@ -90,5 +90,5 @@ def test_what_cannot_be_read_is_left_out(text: str) -> None:
     assert said(text) == {}
 
 
-def test_nodes_without_analysis() -> None:
+def test_nodes_without_analysis_give_none() -> None:
     assert analyses_of({"B": ["31qtst"]}, lambda _: (), is_match=True) == ()

@@ -42,7 +42,7 @@ def pieces_of(path: Path) -> list[int]:
 
 
 @each_pack
-def test_content_and_hashes(tmp_path: Path, pack: Pack) -> None:
+def test_content_and_hashes_are_read(tmp_path: Path, pack: Pack) -> None:
     text = b"some text\n" * 1000
     packed = pack(text)
     path = tmp_path / "x"

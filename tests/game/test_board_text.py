@@ -37,7 +37,7 @@ Position ID: gMEPGBmb/wEAEA
 FULL_STAKES = Stakes(MatchScore(2, 1), Cube(2, CubeOwner.OPPONENT))
 
 
-def test_board_with_roll_and_stakes() -> None:
+def test_board_shows_roll_and_stakes() -> None:
     assert format_board_text(FULL, roll=Roll(3, 1), stakes=FULL_STAKES) == DRAWN
     assert parse_board_text(DRAWN) == FULL
 

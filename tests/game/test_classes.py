@@ -51,7 +51,9 @@ from tests.subtests import each
         ({25: 7}, {24: 7}, PositionClass.CRASHED),
     ],
 )
-def test_class_boundaries(own: dict[int, int], opponent: dict[int, int], expected: PositionClass) -> None:
+def test_positions_at_the_boundaries_have_the_right_class(
+    own: dict[int, int], opponent: dict[int, int], expected: PositionClass
+) -> None:
     assert position_class(position(own, opponent)) is expected
     assert position_class(position(own, opponent).flip()) is expected
 
@@ -112,7 +114,7 @@ def home_boards(count: int, rng: np.random.Generator) -> Boards:
         ({24: 13}, 1, Outcome.WINS_SINGLE),
     ],
 )
-def test_outcomes_of_finished_games(opponent: dict[int, int], opponent_bar: int, outcome: Outcome) -> None:
+def test_finished_games_have_outcomes(opponent: dict[int, int], opponent_bar: int, outcome: Outcome) -> None:
     won = position({}, opponent, opponent_bar)
     assert game_outcome(won) is outcome
     assert game_outcome(won.flip()) is Outcome(-outcome)

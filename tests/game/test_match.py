@@ -47,7 +47,7 @@ def test_crawford_score_flips() -> None:
         (MatchScore(2, 3), -4, None),
     ],
 )
-def test_score_after_a_game(before: MatchScore, points: int, after: MatchScore | None) -> None:
+def test_score_after_a_game_counts_its_points(before: MatchScore, points: int, after: MatchScore | None) -> None:
     assert before.after_game(points) == after
 
 

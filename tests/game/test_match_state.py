@@ -147,7 +147,7 @@ EXAMPLES = {  # text: (nine bytes if published, state)
 
 
 @each("text", list(EXAMPLES))
-def test_published_examples(text: str) -> None:
+def test_published_examples_are_parsed(text: str) -> None:
     published, match = EXAMPLES[text]
     assert parse_match_id(text) == match
     assert format_match_id(match) == text

@@ -59,7 +59,7 @@ RULES = {
 
 
 @each(("before", "roll", "plays"), RULES)
-def test_rules_by_example(before: Position, roll: str, plays: list[str]) -> None:
+def test_examples_have_the_plays_of_the_rules(before: Position, roll: str, plays: list[str]) -> None:
     assert texts(before, roll) == plays
 
 

@@ -81,7 +81,7 @@ def boards() -> Boards:
 
 
 @each(("own", "opponent", "expected"), EXAMPLES)
-def test_themes_by_example(own: dict[int, int], opponent: dict[int, int], expected: Theme) -> None:
+def test_examples_have_their_themes(own: dict[int, int], opponent: dict[int, int], expected: Theme) -> None:
     board = board_of(own, opponent)
     assert Theme(position_themes(board)[0]) is expected
     assert Theme(position_themes(flip_boards(board))[0]) is OF_OTHER_SIDE.get(expected, expected)

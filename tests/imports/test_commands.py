@@ -383,7 +383,7 @@ def test_unchanged_file_resumes_by_its_tag(server: Server, root: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [b"", b"more"])
-def test_complete_or_too_long_partial_file(server: Server, root: Path, more: bytes) -> None:
+def test_complete_partial_file_is_used_and_a_longer_one_replaced(server: Server, root: Path, more: bytes) -> None:
     """A partial file that is too long is stale, so the download begins again."""
     name = serve_training(server)
     partial = root / "raw" / f"{name}.partial"
@@ -433,7 +433,7 @@ def test_first_hash_is_kept_and_compared_later(server: Server, root: Path) -> No
     fetch(root, server, name)
 
 
-def test_file_of_hashes(tmp_path: Path) -> None:
+def test_hashes_are_kept_in_one_file(tmp_path: Path) -> None:
     path = tmp_path / SUMS
     assert read_checksums(path) == {}
     for name in ("b b", "a"):

@@ -96,14 +96,14 @@ def check_rules(imports: Imports, kind: str, good: list[str], bad: dict[str, str
 
 
 @each("kind", list(RULES))
-def test_position_files_rules(memory_path: Path, kind: str) -> None:
+def test_lines_of_position_files_that_break_a_rule_are_quarantined(memory_path: Path, kind: str) -> None:
     name, more = RULES[kind]
     good = [FORMATS[name].row.decode().strip(), *GOOD_ROWS[name]]
     table = check_rules(Imports(memory_path), kind, good, BAD_ROWS[name] | more)
     assert [row["line"] for row in rows(table)] == [*range(1, len(good) + 1)]
 
 
-def test_bgsage_json_rules(imports: Imports) -> None:
+def test_lines_of_bgsage_json_that_break_a_rule_are_quarantined(imports: Imports) -> None:
     """The name of the file does not matter."""
     row = FORMATS["entries"].row.decode().strip()
     for name in ("x.jsonl", "x.txt"):
@@ -124,7 +124,7 @@ def test_wildbg_files_with_other_headings_are_refused(imports: Imports) -> None:
         imports.text("wildbg_training", f"position_id,win_normal,win_g\n{START_ID},0.5,0.1,0,0.1,0\n")
 
 
-def test_gnubg_benchmark_rules(imports: Imports) -> None:
+def test_lines_of_gnubg_benchmarks_that_break_a_rule_are_quarantined(imports: Imports) -> None:
     good = [
         f"m {START_KEY} 2 4 {AFTER_42} 0.114795 OAHDOEABCBOAHDPAABDA 0.0421133",
         f"m {START_KEY} 4 2 {AFTER_42} -3e0 OAHDOEABCBOAHDPAABDA 0",

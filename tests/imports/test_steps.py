@@ -105,6 +105,6 @@ def test_leakage_counts_match_the_view(small_root: Path) -> None:
     assert all(isinstance(leak, Leak) and "/" in leak.labels and "/" in leak.benchmarks for leak in found)
 
 
-def test_no_leakage_without_benchmarks(small_root: Path, tmp_path: Path) -> None:
+def test_warehouse_without_benchmarks_has_no_leakage(small_root: Path, tmp_path: Path) -> None:
     shutil.copytree(small_root / "selfplay_labels", tmp_path / "warehouse" / "selfplay_labels")
     assert leakage_counts(bgdata.open_warehouse(tmp_path / "warehouse")) == []

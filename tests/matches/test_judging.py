@@ -328,7 +328,7 @@ def test_beavers_and_raccoons_double_the_values() -> None:
     )
 
 
-def test_rolls_without_a_cube_decision() -> None:
+def test_some_rolls_have_no_cube_decision() -> None:
     """There is none before the first roll, in the Crawford game, with the opponent's cube, and with a cube that
     already wins the match."""
     board = played(5)[0].acts[12].board

@@ -102,8 +102,8 @@ def test_money_game_is_judged_in_points(small_root: Path) -> None:
     assert cube_verdicts(player, CubeRules(), money, [turns[0], theirs]) == [None, None]
 
 
-def test_turns_without_a_cube_decision_or_score(small_root: Path) -> None:
-    """A double that could not gain has no loss; an invalid score, and a missing match equity table, raise."""
+def test_double_that_cannot_gain_has_no_loss(small_root: Path) -> None:
+    """An invalid score and a missing match equity table raise."""
     warehouse = bgdata.open_warehouse(small_root)
     player, (game, turns) = map_player(warehouse), game_with_cube(warehouse)
     double = next(row for row in turns if row["action"] == "double") | {"cube_value": 1, "cube_owner": "centered"}

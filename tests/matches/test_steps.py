@@ -35,7 +35,7 @@ def session() -> Match:
     return parse_mat(MAT.replace("$", "").encode()).matches[0]
 
 
-def test_acts_of_a_session() -> None:
+def test_acts_of_a_session_have_stakes() -> None:
     """Answers record the cube before the double, also after beavers; rolls record the current cube."""
     found = replayed_situations([session()], "session")
     assert [each.record.result for each in found] == [8, -8, -2, 4, 8, -1, *(each.record.result for each in found[6:])]

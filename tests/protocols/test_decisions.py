@@ -66,7 +66,7 @@ def test_resignation_after_the_roll_depends_on_its_plays() -> None:
     assert decisions.accepts(START, MONEY, 2, parse_roll("31"))
 
 
-def test_resignation_by_the_jacoby_rule() -> None:
+def test_resignation_follows_the_jacoby_rule() -> None:
     """A gammon counts as a single game while the cube is centered."""
     assert losing(1.0).accepts(START, Stakes(Money(is_jacoby=True)), 1)
     assert not losing(1.0).accepts(START, Stakes(Money(is_jacoby=False)), 1)

@@ -78,7 +78,7 @@ def asked(line: str, known: int | None = None, *, is_jacoby: bool = False) -> Qu
     return parse_question(board, color_to_decide(board, known), is_jacoby=is_jacoby)
 
 
-def test_opening_question() -> None:
+def test_opening_question_is_understood() -> None:
     question = asked(OPENING)
     assert (question.kind, question.position, str(question.roll)) == (QuestionKind.PLAY, START, "41")
     assert question.players == ("gnubg", "root")
@@ -100,7 +100,7 @@ BEAVER = OPENING.replace("root:3:", "root:0:").replace(":4:1:4:1:1:1:1:0:", ":0:
 RACCOON = BEAVER.replace("gnubg:root", "root:gnubg").replace(":-1:0:0:0:0:2:1:0:", ":1:0:0:0:0:4:0:1:")
 
 
-def test_beavers_and_raccoons() -> None:
+def test_beavers_and_raccoons_are_answered() -> None:
     """In both cases the opponent of the player on roll owns the cube; the lines before tell which side is asked."""
     beaver, raccoon = asked(BEAVER, -1), asked(RACCOON, -1)
     assert (beaver.is_beaver, beaver.players) == (True, ("gnubg", "root"))
@@ -126,7 +126,7 @@ class Lost(Scrambled):
         return Evaluations(np.zeros((len(boards), 5), np.float32), np.full(len(boards), AnswerSource.EXACT, np.int8))
 
 
-def test_checkers_on_both_bars() -> None:
+def test_checkers_on_both_bars_are_read() -> None:
     on_bar = asked(ON_BAR).position
     assert (on_bar.board[25], on_bar.board[0]) == (1, 0)
     other = asked(AS_SIDE_1)
@@ -134,7 +134,7 @@ def test_checkers_on_both_bars() -> None:
     assert other.players == ("root", "gnubg")
 
 
-def test_crawford_game_and_money_stakes() -> None:
+def test_crawford_game_and_money_stakes_are_understood() -> None:
     assert asked(CRAWFORD).stakes == Stakes(MatchScore(3, 1, is_crawford=True))
     money = OPENING.replace("root:3:", "root:0:")
     assert asked(money, is_jacoby=True).stakes == Stakes(Money(is_jacoby=True))
@@ -218,7 +218,7 @@ def test_invalid_lines_do_not_end_a_game(pair: tuple[socket.socket, Talk]) -> No
         (GOOD, True, "expected gnubg to listen, found it gone"),
     ],
 )
-def test_silent_or_gone_programs(sent: bytes, is_closed: bool, reason: str) -> None:
+def test_silent_or_gone_programs_end_the_connection(sent: bytes, is_closed: bool, reason: str) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(sent)
@@ -324,7 +324,7 @@ def test_seven_point_matches_play_by_play(decisions: Decisions, side: int, tmp_p
 
 @needs_gnubg_tool("gnubg")
 @pytest.mark.slow
-def test_two_hundred_money_games(decisions: Decisions, tmp_path: Path) -> None:
+def test_two_hundred_money_games_are_recorded_like_gnubg(decisions: Decisions, tmp_path: Path) -> None:
     """gnubg plays with noise, so that games are redoubled."""
     played = play_gnubg(decisions, tmp_path, games=200, seed=7, noise=0.05)
     assert len(played.match.games) == 200

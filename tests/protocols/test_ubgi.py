@@ -54,7 +54,7 @@ def simple() -> UbgiEngine:
     return UbgiEngine(Decisions(LookaheadPlayer(Scrambled())))
 
 
-def test_conversation_for_money(engine: UbgiEngine) -> None:
+def test_conversation_for_money_has_known_answers(engine: UbgiEngine) -> None:
     hello = engine.answers("ubgi")
     assert hello[0] == "id name bgdata diverse-19"
     assert hello[-2:] == ["proto 0.2", "ubgiok"]
@@ -75,7 +75,7 @@ def test_conversation_for_money(engine: UbgiEngine) -> None:
     assert engine.is_quit
 
 
-def test_plies_and_rollouts_with_seeds(engine: UbgiEngine) -> None:
+def test_plies_trials_and_seeds_can_be_set(engine: UbgiEngine) -> None:
     for line in (f"position gnubgid {START.id}", "dice 6 2", "set engine.ply 2"):
         assert engine.answers(line) == []
     assert engine.answers("get engine.ply") == ["value engine.ply 2"]
@@ -98,7 +98,7 @@ def test_rollouts_bear_off_the_last_checkers(engine: UbgiEngine) -> None:
     assert lost.startswith("info multipv 2 score -1.000000 points error 0.000000")
 
 
-def test_example_session_of_the_page(engine: UbgiEngine) -> None:
+def test_example_session_of_the_page_is_repeated(engine: UbgiEngine) -> None:
     """Typed lines are unindented, replies indented. Of rollouts only the last line is compared, because values depend
     on the tables present."""
     (session,) = re.findall(r"```\n(ubgi\n.*?)```", PAGE.read_text(), re.DOTALL)
@@ -184,7 +184,7 @@ def cube_values(answers: list[str]) -> dict[str, float]:
     return dict(zip(words[::2], map(float, words[1::2]), strict=True))
 
 
-def test_conversation_at_a_score(match_engine: UbgiEngine) -> None:
+def test_conversation_at_a_score_is_in_mwc(match_engine: UbgiEngine) -> None:
     """Values are match winning chances. At 2-away 2-away one roll decides the match after double and take."""
     ask = match_engine.answers
     assert ask("newgame") == ask(position_of(Stakes(MatchScore(2, 2)), LIKELY)) == []

@@ -120,6 +120,12 @@ def test_lists_with_wrong_paths_are_refused(copied: Path, tmp_path: Path) -> Non
     assert "no --sample" in error_of(run(tmp_path / "none", "verify", copied, "--sample", "3"), 2)
 
 
+def test_missing_folder_is_named(tmp_path: Path) -> None:
+    assert f"expected a published folder with published.json, got {tmp_path}" in error_of(
+        run(tmp_path, "verify", tmp_path / "none"), 1
+    )
+
+
 def test_pull_makes_a_warehouse_with_the_same_digests(published: Path, small_root: Path, tmp_path: Path) -> None:
     succeeds(tmp_path / "mine", "pull", published)
     mine, theirs = bgdata.open_warehouse(tmp_path / "mine"), bgdata.open_warehouse(small_root)
@@ -136,7 +142,7 @@ def test_pull_makes_a_warehouse_with_the_same_digests(published: Path, small_roo
     assert "0 versions, 0 files" in succeeds(tmp_path / "mine", "pull", published)
 
 
-def test_pull_from_a_web_server(address: str, published: Path, tmp_path: Path) -> None:
+def test_folder_is_pulled_from_a_web_server(address: str, published: Path, tmp_path: Path) -> None:
     shown = succeeds(tmp_path / "mine", "pull", address, "selfplay_labels", "bearoff_two_sided", "--dry-run")
     assert "would pull" in shown
     succeeds(tmp_path / "mine", "pull", address, "selfplay_labels", "bearoff_two_sided")

@@ -378,7 +378,7 @@ def games_with(outcomes: list[int], first: int = 0) -> Games:
     return Games(numbers, np.array(outcomes, np.int8), turns, numbers % 2 == 0)
 
 
-def test_result_of_eight_games() -> None:
+def test_result_matches_eight_games_by_hand() -> None:
     result = result_of(games_with([3, -1, 1, 1, -2, 1, 1, -3]))
     assert result.games == 8
     assert result.points_per_game == 1 / 8

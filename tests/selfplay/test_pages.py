@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import pytest
 import bgdata
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.position import Position
+from bgdata.selfplay.pages import choices
 from bgdata.selfplay.pages import rollout as rollouts
 from bgdata.selfplay.pages.rollout import ROUND, estimate_events, round_rows
 from bgdata.selfplay.rollout import roll_out, rollout_rounds
@@ -181,12 +183,12 @@ def test_rolled_out_choices_are_kept(client: TestClient) -> None:
     """The page of the position shows them, and a stream goes on from there."""
     where = f"{POSITION}?roll=52&cube=1"
     assert "games each" not in read(client, f"/position/{where}").text
-    rows = client.get(f"/choices/{POSITION}.json?roll=52&cube=1&trials=108").json()
-    assert {row["trials"] for row in rows} == {108}
+    rows = client.get(f"/choices/{POSITION}.json?roll=52&cube=1&trials=144").json()
+    assert {row["trials"] for row in rows} == {144}
     text = read(client, f"/position/{where}").text
-    assert "108 games each" in text
+    assert "144 games each" in text
     assert f"{rows[0]['value']:+.4f} ± {rows[0]['standard_error']:.4f}".replace("-", "−") in text
-    assert "108" in read(client, f"/choices/{where}").text
+    assert "144" in read(client, f"/choices/{where}").text
     first, *_ = client.get(f"/choices-stream/{where}").text.split("\n\n")
     assert json.loads(first.removeprefix("data: "))["rows"] == rows
 
@@ -226,3 +228,15 @@ def test_rollout_of_the_page_is_kept(client: TestClient) -> None:
     assert f"{3 * ROUND} games by" in read(client, f"/rollout/{short}").text
     again = client.get(f"/rollout-stream/{short}").text.split("\n\n")
     assert again == events[-3:]
+
+
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_warm_up_leaves_uncompiled_kernels(
+    site_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_compiled: bool
+) -> None:
+    """Compiling takes a minute, in which other pages would wait."""
+    site, begin = Site(bgdata.open_warehouse(site_root)), Mock()
+    monkeypatch.setattr(choices, "module_cache", lambda _: tmp_path if is_compiled else tmp_path / "none")
+    monkeypatch.setattr(choices, "rollout_of_plays", begin)
+    choices.warm_up(site)
+    assert begin.call_count == 2 * is_compiled

@@ -131,7 +131,7 @@ def test_identifiers_of_any_match_equal_python(connection: Connection, row: int,
 
 @some
 @given(row=st.integers(0, 3000), given_=scores | sensible)
-def test_opengammon_ids_of_any_cube(connection: Connection, row: int, given_: dict[str, Any]) -> None:
+def test_opengammon_ids_hold_any_cube(connection: Connection, row: int, given_: dict[str, Any]) -> None:
     given_ = given_ | {
         name: MONEY[name] for name in ("away", "opponent_away", "match_length", "is_crawford", "is_jacoby")
     }
@@ -157,7 +157,7 @@ def test_identifiers_of_the_start(connection: Connection) -> None:
     )
 
 
-def test_identifiers_of_random_games(connection: Connection) -> None:
+def test_identifiers_of_random_games_equal_python(connection: Connection) -> None:
     boards = games().boards.tolist()
     assert len(boards) > 9000
     match = MatchState()
@@ -169,7 +169,7 @@ def test_identifiers_of_random_games(connection: Connection) -> None:
     assert list(zip(*found, strict=True)) == expected
 
 
-def test_themes_of_random_games(connection: Connection) -> None:
+def test_themes_of_random_games_equal_python(connection: Connection) -> None:
     boards = games().boards.tolist()
     expected = [None if each == NO_THEME else Theme(each).label for each in position_themes(games().boards).tolist()]
     assert values(connection, "theme(x)", boards) == expected
@@ -183,7 +183,9 @@ counts = st.lists(st.integers(-4, 5), min_size=24, max_size=24)
 @given(points=counts, bars=st.tuples(st.integers(0, 2), st.integers(0, 2)), kept=st.integers(0, 15))
 @example(points=[0] * 24, bars=(0, 0), kept=0)
 @example(points=[0, 0, 2, 2, 2, 2, *[0] * 11, 2, 2, 2, 2, 2, -2, -2], bars=(0, 0), kept=15)
-def test_themes_of_any_board(connection: Connection, points: list[int], bars: tuple[int, int], kept: int) -> None:
+def test_themes_of_any_board_equal_python(
+    connection: Connection, points: list[int], bars: tuple[int, int], kept: int
+) -> None:
     """The boards have rarer themes than games of random plays. Checkers beyond `kept` of a side are taken away."""
     board, left = [bars[0], *points, bars[1]], [kept - bars[1], kept - bars[0]]
     for point in range(1, 25):

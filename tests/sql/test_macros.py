@@ -57,7 +57,7 @@ def test_binomial_equals_python(connection: Connection) -> None:
     assert one(connection, "[binomial(null, 2), binomial(2, null), binomial(null, 0)]") == [None] * 3
 
 
-def test_index_of_every_small_layout(connection: Connection) -> None:
+def test_index_of_every_small_layout_equals_python(connection: Connection) -> None:
     enumerated = [list(layout) for layout in layouts(3, 15)]
     assert column(connection, "bearoff_index(points)", enumerated) == list(range(816))
 
@@ -126,7 +126,7 @@ def test_any_integer_type_is_accepted(connection: Connection, type_: str) -> Non
     assert one(connection, f"pip_count([0, 0, 0, 0, 0, 15]::{type_})") == 90
 
 
-def test_index_and_pips_of_table_columns(connection: Connection, small_root: Any) -> None:
+def test_index_and_pips_equal_table_columns(connection: Connection, small_root: Any) -> None:
     found = connection.execute(
         f"select count(*), count(*) filter (bearoff_index(points) = position_index and pip_count(points) = pip_count) "
         f"from read_parquet('{small_root}/bearoff_one_sided/3x15/*/table.parquet')"
@@ -143,7 +143,7 @@ def test_win_chance_equals_python(connection: Connection) -> None:
         assert found == pytest.approx(win_chance(*map(np.array, lists)), abs=1e-14)
 
 
-def test_win_chance_of_every_pair_of_a_table(connection: Connection) -> None:
+def test_win_chance_is_near_the_exact_table(connection: Connection) -> None:
     """The chance is within half a step of the 16-bit exact equity of the table."""
     wrong = connection.sql(
         "select count(*), count(*) filter (abs(2 * win_chance(a.chances, b.chances) - 1 - one_sided_equity) > 1.6e-5) "
@@ -210,13 +210,13 @@ def check_cube_actions(connection: Connection, positions: Sequence[tuple[Fractio
 ACTIONS = {"no double", "double, take", "double, pass", "redouble, take", "redouble, pass", "too good to double"}
 
 
-def test_cube_actions_of_every_combination(connection: Connection) -> None:
+def test_cube_actions_match_the_reference_in_every_combination(connection: Connection) -> None:
     steps = [Fraction(n, 4) for n in range(-5, 6)]
     positions = [(Fraction(0), *equities) for equities in product(steps, repeat=3)]
     assert check_cube_actions(connection, positions) == ACTIONS
 
 
-def test_cube_actions_of_exact_positions(connection: Connection) -> None:
+def test_cube_actions_match_the_reference_in_exact_positions(connection: Connection) -> None:
     """Ties of exact equities are ties in floating point too."""
     small = layouts(3, 3)[1:]
     positions = [exact_equities(on_roll, opponent) for on_roll in small for opponent in small]

@@ -74,7 +74,9 @@ def test_score_beyond_the_table_is_refused(small_root: Path) -> None:
     assert "expected one winner" in error_of(run(small_root, "query", f"select mwc('{NAME}', 0, 0)"), 1)
 
 
-def test_differences_between_tables(connection: duckdb.DuckDBPyConnection, small_root: Path, met: MatchEquity) -> None:
+def test_view_has_the_differences_between_tables(
+    connection: duckdb.DuckDBPyConnection, small_root: Path, met: MatchEquity
+) -> None:
     sample = find_met(bgdata.open_warehouse(small_root), "sample")
     rows = connection.sql(
         "select is_post_crawford, away, opponent_away, mwc, other_mwc, difference from match_equity_differences "

@@ -99,7 +99,7 @@ def test_positions_cover_the_difficult_rules(macros: duckdb.DuckDBPyConnection) 
     assert forced == "24/18"  # 24/19 could be played as well, but one die alone must be the higher
 
 
-def test_more_than_a_thousand_positions_and_rolls() -> None:
+def test_more_than_a_thousand_positions_are_compared() -> None:
     assert 21 * len(random_boards()) > 2000
 
 

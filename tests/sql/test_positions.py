@@ -49,7 +49,7 @@ def python_answers(position: Position) -> tuple[Any, ...]:
     return list(position.flip().board), name, position.id
 
 
-def test_every_position_of_random_games(connection: Connection) -> None:
+def test_positions_of_random_games_equal_python(connection: Connection) -> None:
     boards = games().boards.tolist()
     assert len(boards) > 9000
     found = [column(connection, f"{name}(x)", "tinyint[]", boards) for name in FUNCTIONS]
@@ -60,7 +60,7 @@ def test_every_position_of_random_games(connection: Connection) -> None:
     assert column(connection, "board(x)", "varchar", ids) == boards
 
 
-def test_finished_positions(connection: Connection) -> None:
+def test_finished_positions_equal_python(connection: Connection) -> None:
     empty = Position((0,) * 26)
     for board in ([0] * 26, [0, 1, *[0] * 24], [0] * 24 + [-15, 0], [*[0] * 25, 1]):
         position = Position(board)

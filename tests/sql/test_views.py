@@ -160,7 +160,7 @@ def rows_of(root: Path, query: str) -> list[dict[str, Any]]:
         return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
 
 
-def test_largest_errors_of_one_sided_tables(small_root: Path) -> None:
+def test_view_lists_the_largest_errors_of_one_sided_tables(small_root: Path) -> None:
     """The view shows rows of bearoff_error with both layouts, and their Position ID."""
     found = rows_of(
         small_root,

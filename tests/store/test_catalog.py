@@ -195,7 +195,7 @@ def ask_once(root: Path, together: Any) -> None:
     assert answer(warehouse.catalog, LARGEST) == 81
 
 
-def test_relative_path_of_a_warehouse(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relative_path_of_a_warehouse_works(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(toys.root.parent)
     relative = toy_warehouse(Path(toys.root.name))
     relative.build("squares", TEN)
@@ -510,7 +510,7 @@ def test_catalog_is_rewritten_for_changed_shared_modules(
     assert catalog.is_stale(warehouse)
 
 
-def test_connections_with_different_settings(toys: Warehouse) -> None:
+def test_connections_may_have_different_settings(toys: Warehouse) -> None:
     """DuckDB refuses different settings for one file, also beside a plain client."""
     toys.build("squares", TEN)
     with (

@@ -123,7 +123,7 @@ def test_large_numbers_are_compared(toys: Warehouse) -> None:
     assert (change.largest_change, change.mean_absolute_change) == (3e9, 3e9)
 
 
-def test_tables_without_common_rows(connection: duckdb.DuckDBPyConnection) -> None:
+def test_tables_without_common_rows_are_not_compared(connection: duckdb.DuckDBPyConnection) -> None:
     found = compare_rows(connection, "(1, 0, [0], '')", "(2, 0, [0], '')")
     assert {(each.rows_compared, each.rows_changed) for each in found.changes} == {(0, 0)}
     assert (found.only_before, found.only_after, found.has_common) == (1, 1, False)

@@ -122,7 +122,7 @@ def test_later_versions_go_to_the_same_disk(toys: Warehouse, disk: Path, table: 
     assert len(whole_versions(newer)) == 2
 
 
-def test_published_version_on_another_disk(toys: Warehouse, disk: Path, memory_path: Path) -> None:
+def test_published_version_is_copied_to_another_disk(toys: Warehouse, disk: Path, memory_path: Path) -> None:
     original = toy_warehouse(memory_path / "package").build("squares", TEN)
     warehouse = toy_warehouse(toys.root, squares=Shipped(original.folder))
     table = warehouse.build("squares", TEN, directory=disk)
@@ -170,7 +170,7 @@ def damaged(table: Table) -> Table:
     return Table(table.folder)
 
 
-def test_repair_on_the_other_disk(
+def test_repair_works_on_the_other_disk(
     toys: Warehouse, disk: Path, table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     damaged(table)

@@ -70,7 +70,7 @@ def test_nan_and_infinity_are_refused(name: str, value: Any) -> None:
     FULL.check_types()
 
 
-def test_json_form_of_parameters() -> None:
+def test_parameters_have_a_json_form() -> None:
     assert FULL.to_json()["start"] == {"kind": "a", "variant": "b", "version": "r1-01234567"}
     assert FULL.to_json()["sizes"] == []
     assert FULL.to_json()["recipe"]["sizes"] == [7]
@@ -160,7 +160,7 @@ def test_invalid_numbers_are_refused(share: Any) -> None:
         Floats(share).check_types()
 
 
-def test_texts_of_booleans() -> None:
+def test_booleans_are_written_as_true_and_false() -> None:
     assert [Every.parse("is_on", word) for word in ("true", "1", "Yes", "false", "0", "no")] == [True] * 3 + [False] * 3
 
 
@@ -168,7 +168,7 @@ def test_texts_of_numbers_are_short() -> None:
     assert [number_text(number) for number in (6.0, 0.16, 1e-30, 0)] == ["6", "0.16", "1e-30", "0"]
 
 
-def test_texts_of_versions() -> None:
+def test_versions_are_written_as_names() -> None:
     version = VersionRef.parse("a/b-1/r1-01234567")
     assert (version.kind, version.variant, version.version) == ("a", "b-1", "r1-01234567")
     assert str(version) == "a/b-1/r1-01234567"

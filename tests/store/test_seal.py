@@ -349,7 +349,7 @@ def test_variants_on_another_disk_are_queried(declared: Warehouse, memory_path: 
     assert ask(declared, LARGEST) == 361
 
 
-def test_warehouse_by_another_path(declared: Warehouse, memory_path: Path) -> None:
+def test_warehouse_may_be_opened_by_another_path(declared: Warehouse, memory_path: Path) -> None:
     (memory_path / "link").symlink_to(declared.root)
     other = Warehouse(memory_path / "link", declared.kinds)
     written = inode_of(declared.catalog)

@@ -152,7 +152,7 @@ def test_publish_replaces_files_that_are_open(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["target"]
 
 
-def test_sha256_of_a_file(tmp_path: Path) -> None:
+def test_sha256_of_a_file_is_computed(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"abc" * 1000)
     assert sha256_file(tmp_path / "x") == hashlib.sha256(b"abc" * 1000).hexdigest()
     with pytest.raises(StorageError, match=r"cannot read .*y: no such file or directory"):

@@ -137,5 +137,5 @@ def test_damaged_version_shows_the_error(warehouse: bgdata.Warehouse) -> None:
         ("a" * 400, "a" * 297 + "..."),
     ],
 )  # fmt: skip
-def test_cell_text(value: object, text: str) -> None:
+def test_values_are_shown_as_cell_text(value: object, text: str) -> None:
     assert cell_text(value) == text

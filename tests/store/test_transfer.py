@@ -543,7 +543,7 @@ def _web(memory_path: Path) -> Iterator[str]:
         thread.join()
 
 
-def test_pull_from_a_web_server(built: Warehouse, web: str, memory_path: Path) -> None:
+def test_versions_are_pulled_from_a_web_server(built: Warehouse, web: str, memory_path: Path) -> None:
     with pytest.raises(MissingFileError, match=r"/index.json: the server says 404 .*bgdata push writes it"):
         pull(other(memory_path), web)
     push(built, str(memory_path / "served"))

@@ -258,7 +258,7 @@ def test_rows_are_compared_when_written(toys: Warehouse) -> None:
         (drawn_text, 0, 10_000, "0 rows drawn of 10,000: finds 1 bad one in 0 with 99%"),
     ],
 )
-def test_sample_text(text_of: Callable[[int, int], str], count: int, total: int, text: str) -> None:
+def test_sample_text_says_what_is_found(text_of: Callable[[int, int], str], count: int, total: int, text: str) -> None:
     assert text_of(count, total) == text
 
 
@@ -364,7 +364,7 @@ def test_damaged_input_skips_recomputing(toys: Warehouse) -> None:
 
 
 @pytest.mark.parametrize("name", ["total.npy", "manifest.json"])
-def test_repair_of_a_version_and_its_input(toys: Warehouse, name: str) -> None:
+def test_version_and_its_input_are_repaired(toys: Warehouse, name: str) -> None:
     """The input is repaired first, although its kind comes later."""
     sums = toys.build("square_sums", TEN)
     names = [sums.name, toys.open("squares", "10").name]

@@ -75,7 +75,7 @@ def test_outputs_that_a_trial_lacks_are_not_learned() -> None:
     assert chances[:, [2, 4]].tolist() == [[0, 0], [0, 0]]
 
 
-def test_one_game_after_the_other_on_any_number_of_threads() -> None:
+def test_games_follow_each_other_on_any_number_of_threads() -> None:
     whole, totals = trained(4)
     tests = results_against_pubeval(whole, 2, 4)
     with threads(1):

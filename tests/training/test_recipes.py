@@ -97,7 +97,7 @@ def rates(schedule: str) -> list[float]:
     return [recipe.learning_rate_at(share) / 0.01 for share in SHARES]
 
 
-def test_schedules_of_the_learning_rate() -> None:
+def test_schedules_change_the_learning_rate() -> None:
     assert rates("constant") == pytest.approx([1.0] * 51)
     assert rates("smoothstep") == pytest.approx([(1 + cos(pi * share)) / 2 for share in SHARES], abs=0.0101)
     assert rates("smoothstep")[0] == pytest.approx(1)

@@ -29,7 +29,8 @@ from bgdata.store.dataset import ImportedDataset
 from bgdata.studies import rows as claims
 from bgdata.studies.kinds.claims import DATASET as CLAIMS
 from bgdata.training.rows import curve_charts, networks
-from bgdata.warehouse.pages import SAMPLE, lineage_svg
+from bgdata.warehouse.pages.lineage import lineage_svg
+from bgdata.warehouse.pages.tables import SAMPLE
 from bgdata.web.answer import percent
 from bgdata.web.app import create_app
 from tests.command_line import succeeds
@@ -186,7 +187,7 @@ def test_invalid_scores_are_refused(client: TestClient, query: str, status: int,
     assert message in read(client, f"/match-equity?{query}", status).text
 
 
-def test_claims_page(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_page_lists_the_register(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
     for query, arguments in {
         "": (),

@@ -26,6 +26,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="nee
 START = "4HPwATDgc/ABMA"
 PAGES = (
     "/", "/table", "/table/bearoff_two_sided", "/table/bearoff_two_sided/3x3", "/table/selfplay_labels", "/claims",
+    "/rows/bearoff_two_sided/3x3/bearoff_two_sided?column=cubeless&filter=cubeless > 0&sort=-owned",
+    "/rows/selfplay/pubeval-20-seed-3/turns?column=class", "/rows/selfplay/pubeval-20-seed-3/turns?filter=x",
     f"/position/{START}", f"/position/{START}?roll=31&away=2-4&met=published-12", f"/position/{POSITION}",
     f"/where/{START}", f"/probe/{POSITION}", f"/cube-map/{START}?met=published-12&length=4", f"/rollout/{POSITION}",
     f"/choices/{POSITION}?roll=21", f"/choices/{POSITION}",
@@ -207,7 +209,8 @@ def test_rollout_of_plays_is_stopped_and_kept(opened: Opener) -> None:
     page = opened(f"/position/{POSITION}?roll=31&cube=1")
     assert page.locator(".plays .rolled").first.is_hidden()
     page.get_by_role("button", name="Roll out", exact=True).click()
-    page.wait_for_function("() => document.querySelector('.plays [data-value]').textContent.includes('±')")
+    is_rolled = "() => document.querySelector('.plays [data-value]').textContent.includes('±')"
+    page.wait_for_function(is_rolled, timeout=180_000)  # kernels may be compiled first
     page.get_by_role("button", name="Stop").or_(page.get_by_role("button", name="Go on rolling out")).click()
     kept = page.locator(".plays [data-value]").first
     assert "±" in kept.inner_text()
@@ -218,7 +221,9 @@ def test_rollout_of_plays_is_stopped_and_kept(opened: Opener) -> None:
     page.get_by_role("button", name="Roll out", exact=True).click()
     page.locator(".cubes [data-value]").first.wait_for()
     page.reload()
-    page.wait_for_function("() => document.querySelector('[data-rollout]').textContent.includes('360 games each')")
+    page.wait_for_function(
+        "() => document.querySelector('[data-rollout]').textContent.includes('360 games each')", timeout=180_000
+    )
 
 
 def test_play_shows_arrows_and_links_to_the_next_position(opened: Opener, host: str) -> None:

@@ -23,6 +23,7 @@ START = "4HPwATDgc%2FABMA"
 MET = "met=published-12"
 GAMES = "/game/selfplay/pubeval-20-seed-3"
 TABLE = "/table/bearoff_two_sided/3x3"
+ROWS = "/rows/bearoff_two_sided/3x3/bearoff_two_sided"
 OVER = position_id([0, 2], []).replace("/", "%2F")
 EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
     "/.json": ("/.json",),
@@ -52,6 +53,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
     "/table/{kind}.json": ("/table/claims.json",),
     "/table/{kind}/{variant}.json": (f"{TABLE}.json", "/table/scores/{scores}.json", f"/table{GAMES[5:]}.json"),
     "/table/{kind}/{variant}/{version}.json": (f"{TABLE}/{{version}}.json",),
+    "/rows/{kind}/{variant}/{table}.json": (
+        f"{ROWS}.json",
+        f"{ROWS}.json?filter=cubeless > 0&sort=-cubeless&page=2&column=owned",
+    ),
     "/file/{kind}/{variant}/{version}/{name}": ("/file/bearoff_two_sided/3x3/{version}/manifest.json",),
     "/game/{kind}/{variant}.json": (f"{GAMES}.json", f"{GAMES}.json?order=long&page=2"),
     "/game/{kind}/{variant}/{number}.json": (f"{GAMES}/3.json",),
@@ -186,13 +191,14 @@ def test_answers_match_their_schemas(
 def test_other_content_types_are_described(client: TestClient, api_document: dict[str, Any]) -> None:
     for path, asked in {
         "/sql.json": ("/sql.json?q=select 1&format=csv", "/sql.json?q=select 1&format=parquet"),
+        "/rows/{kind}/{variant}/{table}.json": (f"{ROWS}.json?format=csv", f"{ROWS}.json?format=parquet"),
         "/file/{kind}/{variant}/{version}/{name}": ("/file/bearoff_two_sided/3x3/{version}/table.parquet",),
     }.items():
         content = operations(api_document)[path]["responses"]["200"]["content"]
         types = {client.get(real(client, where)).headers["content-type"].partition(";")[0] for where in asked}
         assert types == set(content) - {JSON}
     several = {path for path, each in operations(api_document).items() if len(each["responses"]["200"]["content"]) > 1}
-    assert several == {"/sql.json", "/file/{kind}/{variant}/{version}/{name}"}
+    assert several == {"/sql.json", "/rows/{kind}/{variant}/{table}.json", "/file/{kind}/{variant}/{version}/{name}"}
 
 
 @each("path", list(EXAMPLES))

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import bgdata
 from bgdata.errors import MissingWarehouseError, QueryError
 from bgdata.store.locked_sql import QueryLimits, lock, open_memory
-from bgdata.warehouse.pages import EXAMPLES, FILES
+from bgdata.warehouse.pages.sql import EXAMPLES, FILES
 from bgdata.web.answer import address
 from bgdata.web.app import create_app
 from bgdata.web.query_process import QueryProcess

@@ -142,7 +142,7 @@ def test_paths_outside_the_warehouse_are_refused(client: TestClient, where: str)
         ("", "/"),
     ],
 )
-def test_search_redirects(client: TestClient, text: str, where: str) -> None:
+def test_search_redirects_to_the_found_page(client: TestClient, text: str, where: str) -> None:
     answer = client.get("/search", params={"q": text})
     assert (answer.status_code, answer.headers["location"]) == (303, where)
     assert client.get(where).status_code == 200
@@ -278,7 +278,14 @@ def test_empty_warehouse_has_pages(empty: TestClient) -> None:
     assert "no match equity table" in read(empty, "/match-equity", 404).text
     assert "No cube: no match equity table" in read(empty, f"/position/{START}?away=3-5").text
     assert empty.get("/sql.json", params={"q": "select 1 as one"}).json() == [{"one": 1}]
-    names = {"kind": "selfplay", "variant": "x", "version": "r1-01234567", "name": "table.parquet", "number": "1"}
+    names = {
+        "kind": "selfplay",
+        "variant": "x",
+        "version": "r1-01234567",
+        "name": "table.parquet",
+        "number": "1",
+        "table": "turns",
+    }
     for path in (address.path for address in ADDRESSES):
         where = path.replace("{text:path}", POSITION).format(**names)
         assert empty.get(where).status_code in (200, 303, 404), where

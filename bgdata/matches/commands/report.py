@@ -152,8 +152,8 @@ def trend(matches: Sequence[Row]) -> Iterator[str]:
 
 
 def error_parts(row: Row, name: str) -> Iterator[str]:
-    """An error: boards with what was done and with the best play, if it is one. Equal boards have equal identifiers, so
-    `name` is their prefix."""
+    """The HTML elements of an error: the board with what was done, and, if it is a play, the board with the best play.
+    Equal boards have equal identifiers, so `name` is put before them."""
     found = parse_xgid(str(row["xgid"]))
     roll, stakes = found.match.roll, found.match.stakes
     is_play = row["subject"] == "play" and roll is not None

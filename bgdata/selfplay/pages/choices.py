@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
+from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,7 +19,9 @@ from bgdata.evaluation.rows import check_offer
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.classes import check_in_progress
 from bgdata.game.match import Money, Stakes
+from bgdata.kernel_cache import module_cache
 from bgdata.rows import whole_rows
+from bgdata.selfplay import cubeful_rollout
 from bgdata.selfplay.growing_rollout import GrowingRollout, rollout_of_cube, rollout_of_plays
 from bgdata.selfplay.pages.rollout import ROUND, network_of, watched_stream
 from bgdata.web.answer import Page, client_of, wants_json
@@ -98,8 +101,10 @@ def rollout_for(site: Site, asked: PositionRequest, player: LookaheadPlayer) -> 
 
 
 def warm_up(site: Site) -> None:
-    """Load the kernels of rollouts, so that the first rollout is as quick as others. Other requests can use the player
-    meanwhile."""
+    """Load the compiled kernels of rollouts, so that the first one is as quick as others. The player stays free
+    meanwhile. Kernels that were never compiled, which takes a minute, wait for the first rollout."""
+    if not module_cache(Path(cubeful_rollout.__file__)).is_dir():
+        return
     with suppress(BgdataError):
         with site.player() as player:
             chooser, rules = network_of(player).chooser, CubeRules()

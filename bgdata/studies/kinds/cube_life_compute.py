@@ -99,7 +99,7 @@ class CubeLifeComputation(Computation[CubeLifeParameters]):
 
 
 def atlas_row(stored: Array, one_sided: Array, bound: float) -> dict[str, Array]:
-    """The arrays of the atlas, float64[n,...], from two-sided equities [n, 4] and one-sided win chances [n]."""
+    """The arrays of the atlas, float64[n, ...], from two-sided equities [n, 4] and one-sided win chances [n]."""
     equities = np.asarray(stored, np.float64)
     win, exact = np.clip((equities[:, 0] + 1.0) / 2.0, 0.0, 1.0), equities[:, TABLE_ORDER]
     one_sided, found = np.clip(one_sided, 0.0, 1.0), margins(exact)

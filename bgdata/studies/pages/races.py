@@ -9,7 +9,7 @@ from starlette.requests import Request
 from bgdata.errors import MissingTableError, UsageError, cite
 from bgdata.rows import whole_rows
 from bgdata.studies.kinds.race_rules import DECISIONS
-from bgdata.warehouse.pages import pair_path
+from bgdata.warehouse.pages.tables import pair_path
 from bgdata.web.answer import Page, shade, signed_text
 from bgdata.web.site import Row, Site
 

@@ -78,7 +78,7 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int
       bgdata verify match_equity --sample 100 --seed 7
       bgdata verify ./published
     """
-    if kind and kind.partition("/")[0] not in warehouse.kinds and Path(kind).is_dir():
+    if kind and kind.partition("/")[0] not in warehouse.kinds and (Path(kind).is_dir() or kind.startswith(("/", "."))):
         if sample is not None or repair:
             raise UsageError("expected no --sample and no --repair with a published folder, got one")
         if not verify_folder(warehouse, Path(kind), form):

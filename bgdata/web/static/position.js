@@ -406,13 +406,13 @@ class Rollout {
     const isMatch = rows[0].unit === "mwc";
     const number = (value) => isMatch ? `${(100 * value).toFixed(2)} %` : value.toFixed(4);
     const signed = (value) => isMatch ? number(value) : (value < 0 ? "−" : "+") + number(Math.abs(value));
-    const within = (error) => error === null ? "" : ` ± ${number(error)}`;
+    const within = (row, error) => error === null || row.trials < 144 ? "" : ` ± ${number(error)}`;  // as in parts.html
     for (const row of rows) {
       const line = document.querySelector(`tr[data-choice="${row.choice}"]`);
       if (!line) continue;
       const put = (name, text) => { const cell = line.querySelector(`[data-${name}]`); if (cell) cell.textContent = text; };
-      put("value", signed(row.value) + within(row.standard_error));
-      put("lost", row.loss ? number(row.loss) + within(row.loss_standard_error) : "");
+      put("value", signed(row.value) + within(row, row.standard_error));
+      put("lost", row.loss ? number(row.loss) + within(row, row.loss_standard_error) : "");
       put("trials", row.trials.toLocaleString("en"));
     }
     this.said.textContent = `${Math.min(...rows.map((row) => row.trials)).toLocaleString("en")} games each`;

@@ -19,7 +19,6 @@ from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.kinds.met_xml import DATASET as MET_XML
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
-from bgdata.kernel import threads
 from bgdata.store.checks import select_columns
 from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
@@ -136,14 +135,6 @@ def test_large_tables_are_rounded_once(memory_path: Path, monkeypatch: pytest.Mo
         ).fetchall()
     assert row == pytest.approx(found[1][0].tolist(), abs=1e-7)
     check_sample(DATASET, rounded, inputs_of(warehouse, DATASET, DATASET.smallest), 1, np.random.default_rng(0))
-
-
-@pytest.mark.slow
-def test_digest_does_not_depend_on_threads(smallest: Table, memory_path: Path) -> None:
-    for count in (1, 2):
-        with threads(count):
-            table = bgdata.open_warehouse(memory_path / str(count)).build(DATASET.name, DATASET.smallest)
-        assert table.manifest.digest == smallest.manifest.digest
 
 
 def test_estimate_and_manifest_match_the_table(smallest: Table) -> None:

@@ -234,14 +234,14 @@ def test_hint_without_a_legal_play(player_root: Path) -> None:
     assert "more" not in shown
 
 
-def test_hint_columns(player_root: Path) -> None:
+def test_hint_has_aligned_columns(player_root: Path) -> None:
     ranked = bgdata.open_player(player_root, "random").rank_plays(START, "66")
     lines = describe_plays([*ranked_rows(START, parse_roll("66"), ranked[:11])], len(ranked) - 11).splitlines()
     assert len(lines) == 12
     assert len(set(map(len, lines))) == 1
 
 
-def test_hint_with_the_cube(root: Path) -> None:
+def test_hint_uses_the_cube(root: Path) -> None:
     """The command prints cubeful equity, and mwc in a match, for stakes from options or an identifier."""
     player, met = bgdata.open_player(root, "random"), find_met(bgdata.open_warehouse(root), "published-12")
     score, rules = Stakes(MatchScore(2, 4)), CubeRules(met=met)
@@ -336,7 +336,7 @@ def test_options_are_stakes_and_rules(root: Path, arguments: tuple[str, ...], st
     assert found["best"] == [Action(action).name.lower() for action in expected.best]
 
 
-def test_stakes_of_identifiers_and_options(root: Path) -> None:
+def test_options_override_the_stakes_of_identifiers(root: Path) -> None:
     """The score of an identifier holds unless an option gives another; --crawford alone applies to that score."""
     names = identify(START, MatchState.from_stakes(Stakes(MatchScore(5, 3), Cube(2, CubeOwner.ON_ROLL)), length=7))
     expected = decision(root, START_ID, *MATCH, "--cube", "2", "--owner", "on_roll")
@@ -351,7 +351,7 @@ def test_stakes_of_identifiers_and_options(root: Path) -> None:
     assert decision(root, names["gnubg_id"], *MET, "--away", "5-3") == decision(root, START_ID, *MATCH)
 
 
-def test_rules_of_an_xgid(root: Path) -> None:
+def test_xgid_sets_the_rules(root: Path) -> None:
     for rules, is_jacoby, has_beavers in ((0, False, False), (1, True, False), (3, True, True)):
         found = decision(root, XGID.format("00", rules))
         assert found["is_jacoby"] == is_jacoby
@@ -361,7 +361,7 @@ def test_rules_of_an_xgid(root: Path) -> None:
     assert decision(root, on_the_bar.removeprefix("XGID=")) == decision(root, on_the_bar)
 
 
-def test_cube_in_the_crawford_game(root: Path) -> None:
+def test_crawford_game_has_no_cube_decision(root: Path) -> None:
     for text, method in ((START_ID, "janowski"), (POSITION, "exact")):
         found = decision(root, text, "--away", "1-5", "--crawford", *MET)
         assert (found["is_crawford"], found["best"], found["double_take"]) == (True, ["no_double"], None)
@@ -396,7 +396,7 @@ def test_answers_at_a_score_equal_those_of_its_table(root: Path, tmp_path: Path)
         ("janowski", (START_ID, *MATCH)),
     ],
 )
-def test_source_of_a_decision(root: Path, method: str, arguments: tuple[str, ...]) -> None:
+def test_decision_names_its_source(root: Path, method: str, arguments: tuple[str, ...]) -> None:
     assert decision(root, *arguments)["method"] == method
 
 

@@ -34,7 +34,7 @@ def test_probe_prints_every_table(small_root: Path) -> None:
     assert "(over all pairs of 3x3 the error of the combined equity is" in shown
 
 
-def test_probe_with_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -> None:
+def test_probe_shows_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -> None:
     for option, size in (("--one-sided", "3"), ("--two-sided", "3x3")):
         succeeds(small_root, "export", "gnubg-bd", option, size, "-o", tmp_path / f"{option[2:]}.bd")
     shown = succeeds(
@@ -124,7 +124,7 @@ def test_probe_builds_the_table_once(root: Path) -> None:
     assert len(list(bgdata.open_warehouse(root).versions(DATASET.name))) == 1
 
 
-def test_probe_with_owners_and_crawford(root: Path) -> None:
+def test_probe_accepts_owners_and_crawford(root: Path) -> None:
     own = succeeds(root, "probe", POSITION, "--away", "4-3", "--cube", "2", *MET)
     assert "4-away 3-away, cube 2 owned by on roll, by published-12" in own
     assert own == succeeds(root, "probe", POSITION, "--away", "4-3", "--cube", "2", "--owner", "on_roll", *MET)

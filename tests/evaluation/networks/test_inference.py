@@ -103,7 +103,7 @@ def outputs_of(networks: Networks, which: int, sums: np.ndarray) -> np.ndarray:
 
 
 @each_network
-def test_networks_equal_the_reference(number: int, which: int) -> None:
+def test_networks_match_the_reference(number: int, which: int) -> None:
     """A hidden unit near a half may round differently in single precision; such boards are skipped, and rare."""
     networks = random_networks(number)
     layers, input_set = unpacked(networks, which), SHAPES[number][0][which]
@@ -174,7 +174,7 @@ def test_fast_tanh_is_lamberts_fraction() -> None:
 
 
 @pytest.mark.parametrize("unit", [FIRST_SUM, Activation.LOGISTIC.later_sum])
-def test_logistic_units(unit: int) -> None:
+def test_logistic_units_are_rounded_to_the_nearest_step(unit: int) -> None:
     """Units are the nearest of 8,192 steps for all possible sums, and never outside 0 to 1."""
     sums = np.linspace(-20 * unit, 20 * unit, 3001).astype(np.int32)
     sums = np.concatenate([sums, np.array([0, -(2**31), 2**31 - 1], np.int32)])
@@ -202,7 +202,7 @@ def test_updated_sums_equal_fresh_ones(number: int, which: int) -> None:
 
 
 @pytest.mark.parametrize(("begin", "end"), [(0, 32), (0, 196), (192, 260)])
-def test_nearest_recent_board(begin: int, end: int) -> None:
+def test_nearest_recent_board_is_found(begin: int, end: int) -> None:
     """Boards that are about to be refilled are skipped; ties go to the newest board."""
     generator, ties = np.random.default_rng(end), 0
     for _ in range(50):
@@ -232,7 +232,7 @@ def test_every_input_set_is_tested() -> None:
     assert {input_set for input_sets, _ in SHAPES for input_set in input_sets} == set(InputSet)
 
 
-def test_rectified_units() -> None:
+def test_rectified_units_are_rounded_and_limited() -> None:
     """Units are rounded to the nearest, halves up; they are 0 below 0, and at most 8."""
     ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257]
     expected = [0, 0, 0, 0, 0, 0, 1, 1, 2, 4095, 4095, 4095]

@@ -111,7 +111,7 @@ def test_inputs_of_many_boards_equal_those_of_each(input_set: InputSet, together
 
 
 @each_input_set
-def test_inputs_equal_the_reference(input_set: InputSet) -> None:
+def test_inputs_match_the_reference(input_set: InputSet) -> None:
     step = 17 if input_set == InputSet.CONTACT else 3  # the reference moves checkers for its shots: slow
     boards = np.concatenate([sample_boards()[::step], sample_races()[:: 3 * step]])
     found = encode(input_set, boards)
@@ -133,7 +133,7 @@ HAND_MADE = {
 
 
 @each("name", list(HAND_MADE))
-def test_inputs_by_hand(name: str) -> None:
+def test_inputs_match_values_by_hand(name: str) -> None:
     board = HAND_MADE[name]
     for input_set, reference in ((InputSet.CONTACT, contact_reference), (InputSet.RACE, race_reference)):
         assert features(input_set, np.array([board], np.int8))[0].tolist() == reference.inputs(board)
@@ -196,7 +196,7 @@ def test_inputs_of_a_closed_board() -> None:
     assert found["blockade_from_bar"] == 64
 
 
-def test_race_inputs_by_hand() -> None:
+def test_race_inputs_match_values_by_hand() -> None:
     # seven left: two on 1, one each on 3, 4, 6, 9 and 10; the opponent has fourteen on its 2 and one on its 7
     board = [0, 2, 0, 1, 1, 0, 1, 0, 0, 1, 1, *[0] * 6, 0, -1, *[0] * 4, -14, 0, 0]
     found = named(InputSet.RACE, board)

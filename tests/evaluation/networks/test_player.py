@@ -88,7 +88,7 @@ def test_array_in_memory_is_not_mapped() -> None:
     assert not is_mapped(np.zeros(3))
 
 
-def test_layer_sizes() -> None:
+def test_layer_sizes_are_read_from_shapes() -> None:
     assert [layer_sizes(row) for row in good_networks().shapes.tolist()] == [[*hidden, 5] for hidden in HIDDEN]
 
 

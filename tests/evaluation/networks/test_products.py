@@ -141,7 +141,7 @@ def test_weigh_points() -> None:
 
 
 @pytest.mark.parametrize("shift", [9, 11])
-def test_shift_down(shift: int) -> None:
+def test_shift_down_rounds_to_the_nearest(shift: int) -> None:
     """Results are the nearest integers, halves up, between two limits, even if adding half a unit exceeds 32 bits."""
     ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257, 2**31 - 1]
     found = np.concatenate([ends, np.random.default_rng(1).integers(-(2**22), 2**24, 3 * STEP)]).astype(np.int32)
@@ -154,7 +154,7 @@ def test_shift_down(shift: int) -> None:
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_gather_active(count: int) -> None:
+def test_gather_active_collects_units_that_are_not_zero(count: int) -> None:
     """Each unit that is not 0 in some lane is collected once, in order, with its numbers; zeros follow."""
     generator = np.random.default_rng(count)
     hidden = numbers(generator, LANES, whole(count))

@@ -44,7 +44,7 @@ def points(*numbers: int) -> int:
     return sum(1 << number for number in numbers)
 
 
-def test_every_mask_equals_the_reference() -> None:
+def test_every_mask_matches_the_reference() -> None:
     counts = escape_counts()
     assert counts.shape == (MASKS,)
     for mask in range(MASKS):
@@ -63,12 +63,12 @@ def test_every_mask_equals_the_reference() -> None:
         ([6], 18 + 2),  # seven pips or more by two dice, and 44 and 55: 33 and 66 stop on 6
     ],
 )
-def test_escapes_over_known_blocks(blocked: list[int], rolls: int) -> None:
+def test_escapes_over_known_blocks_are_counted(blocked: list[int], rolls: int) -> None:
     mask = sum(1 << (distance - 1) for distance in blocked)
     assert escape_counts()[mask] == rolls
 
 
-def test_fewest_escapes_by_square() -> None:
+def test_fewest_escapes_are_found_by_square() -> None:
     prime = points(4, 5, 6, 7, 8, 9)  # holds the opponent, who moves up from the bar at 0
     assert escapes_from(3, prime) == 0
     assert escapes_from(0, prime) == 0
@@ -126,7 +126,7 @@ KNOWN = [11, 12, 14, 15, 15, 17, 6, 6, 5, 3, 2, 3, 0, 0, 1, 1, 0, 1, 0, 1, 0, 0,
 
 
 @each(("away", "rolls"), list(enumerate(KNOWN, start=1)))
-def test_known_shots_at_one_blot(away: int, rolls: int) -> None:
+def test_shots_at_one_blot_match_the_known_table(away: int, rolls: int) -> None:
     assert shot_counts(board_of({24: 2}, {24 - away: 1})) == (rolls, 0, rolls * (24 - away))
 
 
@@ -139,13 +139,13 @@ def test_shots_over_blocked_points() -> None:
     assert shot_counts(board_of({20: 1}, {21: 1}))[0] == 0
 
 
-def test_shots_at_two_blots() -> None:
+def test_shots_at_two_blots_are_counted_once() -> None:
     # blots 1 and 2 away: the 11 rolls with a 1 hit the first, which costs most, and 9 more rolls have a 2; 11 hits both
     assert shot_counts(board_of({20: 1}, {19: 1, 18: 1})) == (20, 1, 11 * 19 + 9 * 18)
     assert shot_counts(board_of({20: 2}, {19: 1, 16: 1}))[1] > shot_counts(board_of({20: 1}, {19: 1, 16: 1}))[1]
 
 
-def test_shots_from_the_bar() -> None:
+def test_shots_from_the_bar_enter_first() -> None:
     assert shot_counts(board_of({25: 1}, {24: 1}))[0] == 11
     assert shot_counts(board_of({25: 2}, {24: 1}))[0] == 11
     # with two checkers on the bar, only 11 leaves moves after both have entered
@@ -177,7 +177,7 @@ def test_shots_are_legal_hits_in_99_of_100_positions() -> None:
     assert (found != expected).any(axis=1).mean() < 0.01
 
 
-def test_side_sets() -> None:
+def test_side_sets_have_a_bit_for_each_point() -> None:
     board = board_of({3: 2, 24: 1, 25: 1}, {1: 1, 12: 3})
     board[0] = 2
     ours, theirs = side_sets(board)

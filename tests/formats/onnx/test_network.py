@@ -56,7 +56,7 @@ def test_answers_equal_the_kernels(boards: Boards, number: int, size: float) -> 
     assert len(np.unique(found, axis=0)) > len(boards) // 5
 
 
-def test_boards_of_a_single_class(boards: Boards) -> None:
+def test_boards_of_a_single_class_are_answered(boards: Boards) -> None:
     """Classes without boards do not change the answers."""
     networks = random_networks(1)
     ask = function_of(lambda value: chances_of(networks, value))
@@ -87,7 +87,7 @@ def test_classes_equal_the_kernels(boards: Boards) -> None:
     assert set(expected) == {OVER, 0, 1, 2}
 
 
-def test_chances_of_finished_games(boards: Boards) -> None:
+def test_finished_games_have_certain_chances(boards: Boards) -> None:
     found = computed(lambda value: outcome_chances(side_on_roll(value)), boards)
     expected, outcomes = np.zeros((len(boards), 5), np.float32), game_outcomes(boards)
     for row in np.flatnonzero(outcomes):

@@ -37,7 +37,7 @@ def chances(*values: float) -> dict[str, Any]:
     return dict(zip(CHANCES, (pytest.approx(value, abs=1e-7) for value in values), strict=True))
 
 
-def test_gnubg_training_rows(imports: Imports) -> None:
+def test_gnubg_training_is_imported(imports: Imports) -> None:
     text = "NIKOIJADCANIGOAHADBA 0.5 0 0 0 0\n#a\n# cycle 3\n" + samples.TRAINING_ROW.decode()
     first, second = rows(imports.text("gnubg_training", text, "contact-train-data"))
     board = [0, -1, 0, 0, 2, 2, 3, 2, 3, 0, 0, 0, -3, 2, 0, -1, 0, -2, -1, -3, -2, -2, 0, 1, 0, 0]
@@ -47,13 +47,13 @@ def test_gnubg_training_rows(imports: Imports) -> None:
     assert second == {"line": 4, **known, **expected, "comment": "# cycle 3"}
 
 
-def test_wildbg_training_rows(imports: Imports) -> None:
+def test_wildbg_training_is_imported(imports: Imports) -> None:
     (row,) = rows(imports.sample("wildbg_training"))
     expected = chances(0.525, 0.154, 0.007, 0.125, 0.005)
     assert row == {"source": "sample.csv", "line": 2, **position(START), **expected}
 
 
-def test_bgsage_rollout_rows(imports: Imports) -> None:
+def test_bgsage_rollouts_are_imported(imports: Imports) -> None:
     """Chances are clipped and flipped to the player on roll; the values of the file are kept too."""
     (row,) = rows(imports.sample("bgsage_rollouts"))
     written = [int(field) for field in samples.BGSAGE_ROW.split()[:26]]
@@ -69,7 +69,7 @@ def test_bgsage_rollout_rows(imports: Imports) -> None:
     }
 
 
-def test_bgsage_json_rows(imports: Imports) -> None:
+def test_bgsage_json_is_imported(imports: Imports) -> None:
     """JSON lines and rollout files share a table."""
     entry = f'{{"board": {START_BOARD}, "equity": 0.07, "se": 0.001, "probs": [0.53, 0.15, 0.01, 0.12, 0]}}\n'
     files = [imports.file("b.JSONL", entry), imports.file("a-rollout", samples.BGSAGE_ROW)]
@@ -81,7 +81,7 @@ def test_bgsage_json_rows(imports: Imports) -> None:
     assert (row["equity_after_play"], row["standard_error"]) == (0.07, 0.001)
 
 
-def test_positions_rows(imports: Imports) -> None:
+def test_positions_are_imported(imports: Imports) -> None:
     first, second = rows(imports.sample("positions"))
     assert first == {"source": "sample.csv", "line": 2, **position(START)}
     assert second == {"source": "sample.csv", "line": 3, **position(Position("v3sAAAhmdzMAAQ"), "crashed")}
@@ -106,7 +106,7 @@ m OGMMGAAAEHJLONFCABAA 5 1 JLNLEDABAAOGMMGAAAEH 1.43587
 """
 
 
-def test_gnubg_benchmark_rows(imports: Imports) -> None:
+def test_gnubg_benchmark_is_imported(imports: Imports) -> None:
     table = imports.text("gnubg_benchmark", BENCHMARK, "contact.bm")
     after_42, other = parse_key20("JIGHPAABDAOAHDPAABDA"), parse_key20("OAHDOEABCBOAHDPAABDA")
     third = parse_key20("OGMMGAAAEHJLONFCABAA")

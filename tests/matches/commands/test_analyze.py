@@ -289,13 +289,3 @@ def test_invalid_records_are_refused(root: Path, change: tuple[str, str], messag
     stderr = error_of(result, result.exit_code)
     assert result.exit_code in (1, 2)
     assert re.fullmatch(message, stderr), stderr
-
-
-def test_game_with_a_double_is_not_the_crawford_game(root: Path) -> None:
-    """A record may begin after the Crawford game; a file that marks the game as such is refused."""
-    path, record = root / "later.mat", root / "said.sgf"
-    path.write_text(MATCH.replace("right : 1", "right : 2"))
-    succeeds(root / "warehouse", "analyze", path, *QUICK, "--network", "random")
-    record.write_text("(;FF[4]GM[6]MI[length:3][game:1][ws:0][bs:2]PW[a]PB[b]RU[Crawford:CrawfordGame];W[double])\n")
-    message = error_of(run(root / "warehouse", "analyze", record, *QUICK, "--network", "random"), 1)
-    assert re.fullmatch(r"expected no double in the Crawford game, in line 1: a .*\(game 2 of .*\.sgf\)", message)

@@ -40,7 +40,7 @@ def sgf(nodes: str, length: int = 3, game: int = 0, white: int = 0, black: int =
     return f"(;{root}{more}{nodes})\n"
 
 
-def test_rows_of_the_sample(imports: Imports) -> None:
+def test_sample_has_rows_of_games_and_turns(imports: Imports) -> None:
     table = imports.sample("matches")
     assert counts(table) == (6, 5, 1, 0)
     (game,) = games(table)
@@ -53,7 +53,7 @@ def test_rows_of_the_sample(imports: Imports) -> None:
     assert (second["board"], second["play"], second["player"]) == (after_31, "24/13", 1)
 
 
-def test_rows_of_cube_actions(imports: Imports) -> None:
+def test_cube_actions_are_rows(imports: Imports) -> None:
     """The rows name the player on roll and the acting player, and their play is empty."""
     table = imports.text(
         "matches", sgf(";W[42hdfd];B[double];W[take];B[31qtst];W[double];B[drop]", more="RE[W+2]"), "x.sgf"
@@ -71,7 +71,7 @@ def test_rows_of_cube_actions(imports: Imports) -> None:
     assert ids[:4] == [START.id, *[parse_key20("JIGHPAABDAOAHDPAABDA").id] * 3]
 
 
-def test_rows_of_crawford_and_unfinished_games(imports: Imports) -> None:
+def test_crawford_and_unfinished_games_are_marked(imports: Imports) -> None:
     text = (
         sgf(";W[31hefe]", more="RU[Crawford]RE[W+2R]")
         + sgf(";W[double];B[take]", game=1, white=2, more="RU[Crawford:CrawfordGame]RE[B+1R]")

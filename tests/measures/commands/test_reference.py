@@ -42,7 +42,7 @@ def test_unreached_standard_errors_are_reported(warehouse: Warehouse) -> None:
     assert shown[-1].endswith(" positions after 144 trials; try: --most-trials 576")
 
 
-def test_sources_and_default_standard_error(warehouse: Warehouse) -> None:
+def test_sources_and_standard_error_have_defaults(warehouse: Warehouse) -> None:
     given = (
         "--positions",
         "2",

@@ -76,7 +76,7 @@ def test_choices_lose_as_much_as_their_rollouts(chosen: list[list[int]], ranks: 
         ([], [], 0, 0, 0, 0, (0, 0)),
     ],
 )
-def test_score_statistics_by_hand(
+def test_score_statistics_match_values_by_hand(
     losses: list[float],
     ranks: list[int],
     rate: float,
@@ -109,7 +109,7 @@ def imports(memory_path: Path) -> Imports:
     return found
 
 
-def test_rows_of_pubeval(imports: Imports) -> None:
+def test_rows_of_pubeval_equal_its_choices(imports: Imports) -> None:
     table = scores(imports)
     benchmark = imports.warehouse.open("gnubg_benchmark", "contact")
     assert table.folder.parent.name == "pubeval-0ply-imported-contact"
@@ -229,8 +229,7 @@ def published(imports: Imports) -> dict[str, int]:
     return found
 
 
-def test_players_on_the_published_rows(imports: Imports) -> None:
-    """PubEval loses something, but less than random plays."""
+def test_pubeval_loses_less_than_random_on_the_published_rows(imports: Imports) -> None:
     assert published(imports) == {"contact": 15, "race": 14, "crashed": 14}
     for class_ in ("contact", "race", "crashed"):
         pubeval, at_random = (
@@ -252,7 +251,9 @@ def test_players_on_the_published_rows(imports: Imports) -> None:
         (1, {"contact": 4.73353, "race": 0.234013, "crashed": 5.834688}),
     ],
 )
-def test_gnubg_on_the_published_rows(imports: Imports, ply: int, expected: dict[str, float]) -> None:
+def test_gnubg_has_known_error_rates_on_the_published_rows(
+    imports: Imports, ply: int, expected: dict[str, float]
+) -> None:
     """Compare with figures of gnubg 1.07 that an independent script computed."""
     if not gnubg_version().startswith("1.07"):
         pytest.skip(f"the figures are of gnubg 1.07, this is {gnubg_version()}")

@@ -52,7 +52,7 @@ def test_exact_results_reproduce_the_ratings() -> None:
         (0.0, 0.0, 3.0, 0.0, MIN_ERROR),  # identical players do not outweigh all others
     ],
 )
-def test_ratings_of_two_players_by_hand(
+def test_ratings_of_two_players_match_values_by_hand(
     points: float, error: float, scale: float, rating: float, rating_error: float | None
 ) -> None:
     found = fit_ratings(2, 0, [Pairing(0, 1, points, error)], scale)
@@ -119,7 +119,7 @@ def games(player: str, opponent: str, seed: int = 1, count: int = 8) -> GamePara
     return GameParameters(player, 0, versions[player], opponent, 0, versions[opponent], count, seed)
 
 
-def test_rows_of_the_smallest_ladder(small_root: Path) -> None:
+def test_rows_of_the_smallest_ladder_equal_its_ratings(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, "cubeless")
     played = warehouse.open("game_scores", SMALL.sources[0].variant)

@@ -59,7 +59,7 @@ def test_rows_and_statistics_equal_the_games(small_root: Path) -> None:
 
 
 @pytest.mark.parametrize("luck", [False, True])
-def test_statistics_by_hand(luck: bool) -> None:
+def test_statistics_match_values_by_hand(luck: bool) -> None:
     """Gammons include backgammons; hedged results are those of pairs."""
     outcomes, lucks = np.array([1, 1, 2, -3, 3, -1, -2, -2], np.int8), np.array([0.5, -0.5, 0, 0, 1, 0, -2, -2])
     arrays: dict[str, Any] = {"outcomes": outcomes, "turns": np.full(8, 50, np.int32), "lucks": lucks}

@@ -267,7 +267,7 @@ def test_rows_equal_rollouts(small_root: Path) -> None:
     assert {source for *_, source in kinds} <= set(SMALL.sources)
 
 
-def test_statistics_by_theme(small_root: Path) -> None:
+def test_statistics_are_given_by_theme(small_root: Path) -> None:
     table = small_table(bgdata.open_warehouse(small_root))
     found, errors = table.manifest.statistics, np.asarray(table.array("equity_standard_errors"))
     rows = np.asarray(table.array("themes")) == Theme.BACK_GAME_ON_ROLL
@@ -320,7 +320,7 @@ def test_network_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
         warehouse.build(DATASET.name, replace(SMALL, sources=("pubeval", "network/tiny/r1-00000000")))
 
 
-def test_default_recipes() -> None:
+def test_default_recipes_are_shipped() -> None:
     parameters = ReferenceParameters()
     DATASET.check_parameters(parameters)
     assert (parameters.positions, parameters.until) == (240, 0.007)

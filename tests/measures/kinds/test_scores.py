@@ -100,7 +100,7 @@ def test_luck_adjusted_points_are_a_separate_measure() -> None:
         (6, 1, nan, []),  # all decisions are from one game
     ],
 )
-def test_loss_measures_by_judge_and_tables(
+def test_loss_measures_depend_on_judge_and_tables(
     points: int, tables: int, error: float, expected: list[tuple[str, str]]
 ) -> None:
     recipe = {"tables": tables, "points": points, "checkers": 3}

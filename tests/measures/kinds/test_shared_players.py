@@ -22,7 +22,7 @@ from bgdata.store.names import is_name
         (f"{'long-' * 30}.onnx", f"onnx-{'long-' * 8}1ply"),
     ],
 )
-def test_player_slugs(name: str, slug: str) -> None:
+def test_player_slugs_are_names(name: str, slug: str) -> None:
     check_player_name(name)
     assert player_slug(name, 1) == slug
     assert is_name("variant", slug)

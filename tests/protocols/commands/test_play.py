@@ -180,7 +180,9 @@ def test_interrupted_game_is_left(player: LookaheadPlayer, capsys: pytest.Captur
     assert capsys.readouterr().out.endswith("\n\nleft after 1 roll; the same dice again: bgdata play --seed 3\n")
 
 
-def test_prompt_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_answers_are_not_echoed_in_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Answers are not echoed there, and the end of the input leaves the game."""
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda prompt: f"{prompt}8/5")
@@ -290,7 +292,7 @@ def test_person_doubles_and_the_program_passes(player: LookaheadPlayer, capsys: 
     assert (talked.session.is_over, talked.session.points) == (True, (1, 0))
 
 
-def test_program_doubles(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_person_answers_a_double_of_the_program(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     mine = your_plays(SEED, player)[0]
     answers = ("", mine, "hint", "", "beaver", "resign", "board", "undo", mine, "take", "undo", "t", "board", "p")
     talked = cube_talk(player, *answers, doubling=True)

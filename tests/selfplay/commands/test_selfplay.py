@@ -159,7 +159,7 @@ def test_rescored_lines_are_printed() -> None:
         ("pubeval", "selfplay"),
     ],
 )
-def test_command_for_a_corpus(variant: str, command: str) -> None:
+def test_every_corpus_has_a_command_that_makes_it(variant: str, command: str) -> None:
     assert command_for(variant) == command
 
 

@@ -157,7 +157,7 @@ def test_rows_equal_the_best_plays_of_turns(small_root: Path) -> None:
     assert table.manifest.statistics["turns"] == ranks.count(1) > 40
 
 
-def test_sample_of_some_classes(warehouse: Warehouse) -> None:
+def test_sample_may_have_some_classes_only(warehouse: Warehouse) -> None:
     parameters = SMALL.with_texts({"classes": "contact crashed"})
     table, whole = warehouse.build(PLAYS.name, parameters), small(warehouse.root, PLAYS)
     assert table.folder.parent.name.startswith("contact-crashed-of-pubeval-20-seed-3-most-20-")

@@ -178,7 +178,7 @@ def test_inconsistent_corpus_is_refused(small_root: Path, name: str, change: Any
         check_corpus(changed)
 
 
-def test_rescoring_figures_of_two_positions() -> None:
+def test_rescoring_figures_match_two_positions_by_hand() -> None:
     """The second position is solved with an equity of -0.5 for its player, who then won."""
     chances = np.array([[0.75, 0, 0, 0, 0], [0.25, 0, 0, 0, 0]], np.float32)
     found = rescoring_figures(np.array([-1.0, 1.0]), chances, np.array([1, 0]))
@@ -191,7 +191,7 @@ def test_rescoring_figures_of_two_positions() -> None:
     assert "mean_square_change_covered" not in plain
 
 
-def test_luck_adjusted_equities_of_two_games() -> None:
+def test_luck_adjusted_equities_match_two_games_by_hand() -> None:
     """One game was lost by bad luck at the last roll but one; a table covers the other game from the middle on."""
     chances = np.zeros((5, 5), np.float32)
     chances[2:, 0] = 0.5, 0.5, 0.25

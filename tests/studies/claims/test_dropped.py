@@ -55,7 +55,7 @@ def test_truncated_chances_are_rescaled() -> None:
     assert oracle_answers.truncated(chances, 5) == pytest.approx(chances)
 
 
-def test_figures_less_the_mean_excess(tmp_path: Path) -> None:
+def test_figures_less_the_mean_excess_equal_the_table(tmp_path: Path) -> None:
     """The figures are compared with the table `bearoff_error`."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build("bearoff_error", ErrorParameters(6, 4, "corrected"))

@@ -44,13 +44,13 @@ def without_tables() -> dict[str, Claim]:
 
 
 @each("claim", without_tables)
-def test_figures_without_tables(claim: Claim) -> None:
+def test_figures_without_tables_are_reproduced(claim: Claim) -> None:
     (found,) = judge([claim], {}, lambda _: ())
     assert found.status == "reproduced", found
 
 
 @pytest.mark.slow
-def test_figures_from_tables() -> None:
+def test_figures_from_tables_are_reproduced() -> None:
     claims = [claim for claim in read_definitions(ORACLES) if claim.needs and not claim.wants]
     needed = sorted({pattern for claim in claims for pattern in claim.needs})
 

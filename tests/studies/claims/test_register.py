@@ -261,16 +261,16 @@ def test_counts_of_layouts_equal_those_of_a_list() -> None:
     assert counting.layouts(6, 15) + 1 == comb(21, 6)
 
 
-def test_binomial_chances_of_four_tosses() -> None:
+def test_binomial_chances_of_four_tosses_are_counted() -> None:
     assert counting.binomial(4, "1/2", 2, 3) == (6 + 4) / 16
     assert counting.far_from_mean(4, "1/2", 2) == 2 / 16  # none or all four
 
 
-def test_rest_of_percentages() -> None:
+def test_rest_of_percentages_adds_up_to_100() -> None:
     assert counting.rest_of_percent([50.5, 20, 0.5]) == 29
 
 
-def test_top_of_a_parabola_through_points() -> None:
+def test_top_of_a_parabola_is_found() -> None:
     assert counting.parabola_top([0, 3], [-1, -4], 1) == 0
 
 

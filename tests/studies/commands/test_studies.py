@@ -70,7 +70,7 @@ def test_every_series_is_drawn(tmp_path: Path) -> None:
     ("study", "measure"),
     [("statistics", "mean cube value"), ("first-statistics", "mean cube value"), ("index", "points per game")],
 )
-def test_measure_of_the_picture_by_study(study: str, measure: str) -> None:
+def test_picture_shows_the_measure_of_the_study(study: str, measure: str) -> None:
     series = {(0, name): Series(name, [0.5], [1.0], [0.1], [nan]) for name in ("points_per_game", "mean_cube_value")}
     assert series_to_draw(study, series) == (measure, [series[0, measure.replace(" ", "_")]])
 

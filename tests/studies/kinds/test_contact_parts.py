@@ -31,7 +31,9 @@ def test_digest_is_unchanged(small_root: Path) -> None:
     assert table.manifest.digest == DIGEST
 
 
-def test_digest_on_one_thread_and_after_a_kill(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_digest_is_the_same_on_one_thread_and_after_a_kill(
+    untaught: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     untaught.build(REFERENCE.name, REFERENCE.smallest)
     with threads(1):
@@ -42,7 +44,7 @@ def test_digest_on_one_thread_and_after_a_kill(untaught: Warehouse, monkeypatch:
     assert f"going on with contact_parts/{DATASET.slug(SMALL)} after step 1 of 2" in progress.notes
 
 
-def test_rows_of_each_arm(small_root: Path) -> None:
+def test_rows_of_each_arm_have_one_part_and_theme(small_root: Path) -> None:
     """A position has one part and one theme; all arms learn from equally many positions."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         query = (
@@ -86,7 +88,7 @@ def test_changed_figures_are_found(small_root: Path) -> None:
         check_sample(DATASET, Corrupted(table, "errors", errors), inputs, 2, np.random.default_rng(0))
 
 
-def test_slugs() -> None:
+def test_parameters_give_slug_and_arms() -> None:
     assert DATASET.slug(SMALL) == "parts-2-3-units-4-epochs-2-seed-1"
     assert ContactPartsParameters(parts=(5,)).arms == ("one", "classes", "themes", "k-means 5")
     assert DATASET.defaults == ()

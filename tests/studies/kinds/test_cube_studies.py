@@ -166,7 +166,7 @@ def test_luck_is_subtracted(root: Path) -> None:
     assert matches[3, 0.5, "hedged_points_per_match"]["published_value"] == 0.051
 
 
-def test_arms_of_each_study() -> None:
+def test_each_study_has_its_arms() -> None:
     assert {name: len(arms_of(name)) for name in NAMES} == {
         "statistics": 5, "index": 5, "fine-index": 5, "high-index": 5, "jump": 7, "match": 20,
         "match-cubeful": 20, "match-long": 4, "first-statistics": 5, "first-index": 5,

@@ -88,7 +88,7 @@ def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighti
     assert [row[2] for row in found] == pytest.approx(wrong)
 
 
-def test_rows_of_the_smallest_version(small_root: Path) -> None:
+def test_rows_of_the_smallest_version_are_complete(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open("race_rules", DATASET.slug(DATASET.smallest))
     assert table.manifest.rows == len(NAMES) * 3 * 3 * 2
     assert table.manifest.statistics["pairs"] == 923 * 923
@@ -144,7 +144,7 @@ def test_searched_pairs_are_all_or_a_uniform_sample() -> None:
         assert abs(((counts[1:] - expected) ** 2).mean() / expected - 1) < 0.1  # as for independent draws
 
 
-def test_formula_in_words() -> None:
+def test_formula_is_written_in_words() -> None:
     keith = Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1)
     assert formula(FoundRule(keith, (7, -4, -3, -2))) == (
         "pips, +2 for each checker beyond 1 on the ace point, +1 for each checker beyond 1 on the deuce point, "

@@ -178,13 +178,15 @@ def test_command_line_of_a_network_from_self_play(warehouse: Warehouse) -> None:
     assert words[-1] == "--no-tables"
 
 
-def test_page_of_the_network_of_the_package(tmp_path: Path) -> None:
+def test_network_of_the_package_has_a_page(tmp_path: Path) -> None:
     page = page_of(tmp_path / "none", tmp_path)
     assert len(page.pictures()) == 6
     assert not (tmp_path / "none").exists()
 
 
-def test_default_and_given_output_files(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_is_written_to_the_default_or_given_file(
+    small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(small_root, "train", "plot", "tiny", "--page").stderr == "wrote tiny.html\n"
     assert run(small_root, "train", "plot", "tiny", "--page", "-o", "other").stderr == "wrote other\n"

@@ -83,7 +83,7 @@ def test_td_trains_and_prints_results(small_root: Path, memory_path: Path) -> No
     assert "network/tiny: built " in run(memory_path, *TINY, "--force").stderr
 
 
-def test_td_without_tables(memory_path: Path) -> None:
+def test_td_trains_without_tables(memory_path: Path) -> None:
     succeeds(memory_path, *TINY, "--no-tables")
     warehouse = bgdata.open_warehouse(memory_path)
     assert set(warehouse.open("network", "tiny").manifest.inputs) == {"two_sided"}

@@ -27,7 +27,7 @@ def test_digest_is_unchanged(small_root: Path) -> None:
     assert table.manifest.digest == DIGEST
 
 
-def test_digest_on_one_thread_and_after_a_kill(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_digest_is_the_same_on_one_thread_and_after_a_kill(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     warehouse = bgdata.open_warehouse(memory_path)
     with threads(1):
@@ -85,7 +85,7 @@ def test_impossible_parameters_are_refused(changes: dict[str, float], error: str
     assert str(caught.value) == error
 
 
-def test_names_and_sizes() -> None:
+def test_variants_name_their_sizes() -> None:
     assert DATASET.slug(OutputTrialParameters()) == "100000-units-40-rate-0-1-seed-1"
     assert DATASET.estimate(OutputTrialParameters()).rows == 120
     assert DATASET.defaults == ()

@@ -316,33 +316,10 @@ def check_refused(warehouse: Warehouse, error: type[BgdataError], message: str, 
     assert list(warehouse.versions(DATASET.name)) == []
 
 
-def test_invalid_targets_are_refused(untaught: Warehouse) -> None:
-    path = next(untaught.versions("selfplay_labels")).folder / "chances.npy"
-    values, size = np.load(path), path.stat().st_size
-    path.chmod(0o644)
-    for row, chances in ((700, [np.nan, 0, 0, 0, 0]), (3, [0.5, 0.6, 0, 0, 0]), (0, [0.5, 0.1, 0, 0.6, 0])):
-        corrupted = values.copy()
-        corrupted[row] = chances
-        np.save(path, corrupted)
-        assert path.stat().st_size == size
-        check_refused(
-            untaught, CheckFailedError, f"expected five chances from 0 to 1, .* in row {row} of selfplay_labels/"
-        )
-
-
 def test_features_of_another_revision_are_refused(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(InputSet, "revision", 2)
     message = "expected networks with the inputs race@1 contact@1 contact@1, got race@2 contact@2 contact@2"
     check_refused(untaught, UsageError, message, features="race@1 contact@1 contact@1")
-
-
-def test_empty_split_is_refused(untaught: Warehouse, memory_path: Path) -> None:
-    """The sample file contains a single position."""
-    kind = bgdata.all_kinds()["gnubg_training"]
-    untaught.build(kind.name, kind.smallest, files=kind.computation.write_sample(memory_path))  # type: ignore[attr-defined]
-    check_refused(
-        untaught, UsageError, "^expected rows in the split .*, found none", labels="gnubg_training/contact-train-data"
-    )
 
 
 def test_missing_versions_are_refused(untaught: Warehouse) -> None:
@@ -440,14 +417,6 @@ def test_recipe_of_another_platform_is_refused(untaught: Warehouse) -> None:
     pytest.importorskip("torch", reason="PyTorch is an extra")
     check_refused(
         untaught, UsageError, "^expected PyTorch 1.0 AVX, as the recipe says, found ", platform="1.0 AVX", **TORCH
-    )
-
-
-def test_missing_gpu_is_refused(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch", reason="PyTorch is an extra")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    check_refused(
-        untaught, UsageError, "^expected a GPU for the device cuda, .*; try: --device cpu$", device="cuda", **TORCH
     )
 
 

@@ -69,7 +69,7 @@ def test_verify_finds_a_damaged_row(small_root: Path) -> None:
         check_sample(DATASET, bad, {}, 2, np.random.default_rng(0))
 
 
-def test_variants_and_rows_of_parameters() -> None:
+def test_parameters_give_variant_and_rows() -> None:
     assert DATASET.slug(TurnInputParameters()) == "20000-units-40-rate-0-1-seed-1"
     assert games_of(replace(SMALL, games=7, row_games=3)) == [3, 6, 7]
     assert games_of(replace(SMALL, games=7, row_games=1000)) == [7]

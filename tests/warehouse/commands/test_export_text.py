@@ -104,7 +104,7 @@ def test_published_positions_are_exported(imports: Imports, name: str) -> None:
     assert export(imports, f"positions/{name}", "position-list") == path.read_bytes()
 
 
-def test_conversion_to_another_format_and_back(imports: Imports) -> None:
+def test_conversion_to_another_format_and_back_keeps_the_rows(imports: Imports) -> None:
     """gnubg's and wildbg's training data keep five decimals."""
     plain = b"".join(line for line in TRAINING.splitlines(keepends=True) if not line.startswith(b"#"))
     imports.text("gnubg_training", plain)

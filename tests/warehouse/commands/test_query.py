@@ -28,7 +28,7 @@ pytestmark = pytest.mark.catalog
 QUERY = "select position_index, mean_rolls from bearoff_one_sided_3x15 where position_index < 3 order by all"
 
 
-def test_query_as_a_table_csv_and_json(small_root: Path) -> None:
+def test_query_prints_a_table_csv_or_json(small_root: Path) -> None:
     table = bgdata.open_one_sided(small_root, 3)
     expected = [(index, table.probe_mean_rolls(index)) for index in range(3)]
     shown = succeeds(small_root, "query", QUERY)
@@ -42,7 +42,7 @@ def test_query_as_a_table_csv_and_json(small_root: Path) -> None:
 
 @each("form", ["csv", "json", "parquet"])
 @each("is_named", [False, True])
-def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str, is_named: bool) -> None:
+def test_query_writes_a_file(small_root: Path, tmp_path: Path, form: str, is_named: bool) -> None:
     """The result is written in the given format, or by the ending of the file's name."""
     path = tmp_path / f"it's.{form}"
     path.write_text("before")
@@ -53,7 +53,7 @@ def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str, is_named: 
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
-def test_output_format_by_file_ending(small_root: Path, tmp_path: Path) -> None:
+def test_output_format_follows_the_file_ending(small_root: Path, tmp_path: Path) -> None:
     for name in ("rows.json.gz", "rows.csv.zst"):
         result = run(small_root, "query", "select 1 as a", "-o", tmp_path / name)
         message = f"expected a file that is not compressed, got {tmp_path / name}; try: csv"
@@ -87,7 +87,7 @@ def test_read_only_statements_are_queries(small_root: Path, sql: str) -> None:
         assert bool(succeeds(small_root, "query", sql, "--format", form)) == bool(sql)
 
 
-def test_query_of_gnubg_files(small_root: Path, tmp_path: Path) -> None:
+def test_gnubg_files_can_be_queried(small_root: Path, tmp_path: Path) -> None:
     """A file becomes a view of its name, which must be unique."""
     names = ["bearoff_two_sided.bd", "Bearoff-Two-Sided-3x3.bd", "versions.bd", "manifests.bd"]
     for name in (*names, "My-File.bd", "ts0.bd", "TS0.bd"):
@@ -210,7 +210,7 @@ def test_columns_with_equal_names_keep_their_values(small_root: Path, options: t
         assert shown.splitlines()[1:] == ["1,nan,2,3.0"]
 
 
-def test_non_ascii_letters_in_queries(small_root: Path) -> None:
+def test_queries_may_have_non_ascii_letters(small_root: Path) -> None:
     """The letters are at the end of a query, and after a semicolon."""
     texts = ("select 'ő' as a", "select 'Müller; ő' as a;", "select 'x' as \"ő\"; -- ő;;")
     for sql in (*texts, " -- ő\nselect 'é' as a; ; "):

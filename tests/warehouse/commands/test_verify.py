@@ -284,7 +284,7 @@ def test_rebuild_of_one_variant(warehouse: Warehouse) -> None:
     assert is_new == [True, False]
 
 
-def test_diff_of_one_variant_with_the_lock(warehouse: Warehouse) -> None:
+def test_one_variant_is_compared_with_the_lock(warehouse: Warehouse) -> None:
     manifests = [table.manifest for table in warehouse.versions("bearoff_gammon")]
     save_lock(warehouse.lock, [manifests[0], dataclasses.replace(manifests[1], digest="0" * 64)])
     assert succeeds(warehouse.root, "diff", "bearoff_gammon/3x15").endswith(", same\n")

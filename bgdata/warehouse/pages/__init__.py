@@ -1,0 +1,1 @@
+"""Pages of tables, their rows, and SQL."""

@@ -1,0 +1,71 @@
+"""The page of SQL queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bgdata.errors import UsageError, cite
+from bgdata.web.answer import Page
+from bgdata.web.query_process import Result
+from bgdata.web.site import Site
+
+FILES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+EXAMPLES = (
+    ("What is here, and how large is it?", "select dataset, variant, rows, bytes from versions where is_current"),
+    ("What was each table made from?", "select dataset, variant, role, input_dataset, input_variant from lineage"),
+    ("Match equities when 3 points are needed", "from match_equity where away = 3 and not is_post_crawford"),
+    ("What the fifteen first rolls are worth", "from opening_book where reply_roll is null order by equity desc"),
+    (
+        "The luckiest rolls of self-play",
+        "select position_id, die1, die2, play, luck from turns where luck is not null order by luck desc limit 20",
+    ),
+    ("The longest games", "select dataset, variant, game, n_turns from games order by n_turns desc limit 20"),
+    ("How exact are combined one-sided tables?", "from bearoff_error_summary"),
+    ("Claims that could not be reproduced", "select claim, published, answer from claims where status = 'open'"),
+    ("How good are the players?", "from scores order by player_name, ply, measure, against"),
+    ("Every table and view, and what it is", "select view_name, comment from duckdb_views() where not internal"),
+)
+
+
+def page(site: Site, request: Request) -> Page | Response:
+    """The page with a box for a query, and its answer. Its JSON contains only the rows, as in `bgdata query --format
+    json`."""
+    query, form = request.query_params.get("q", "").strip(), file_type(request.query_params)
+    result: Result | None = None
+    if query:
+        if form:
+            return file_response(request, query, form, f"query.{form}")
+        result = request.app.state.queries.ask(query)
+    views = site.keep("views", lambda: site.rows(VIEWS))
+    data = [dict(zip(result.names, row, strict=True)) for row in result.rows] if result else []
+    return Page(
+        "sql.html",
+        {"query": query, "result": result, "rows": data, "examples": EXAMPLES, "views": views, "limits": site.limits},
+        data,
+    )
+
+
+def file_type(given: Mapping[str, str]) -> str:
+    """The kind of file that the query of an address names: csv, parquet, or empty for rows. Raises UsageError for any
+    other."""
+    form = given.get("format", "").strip() or "rows"
+    if form not in ("rows", *FILES):
+        raise UsageError(f"expected the format rows, csv or parquet, got {cite(form)}")
+    return "" if form == "rows" else form
+
+
+def file_response(request: Request, query: str, form: str, name: str) -> Response:
+    """The rows of a query as a file of this name. Raises the errors of `QueryProcess.ask`."""
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(request.app.state.queries.ask(query, form), media_type=FILES[form], headers=headers)
+
+
+VIEWS = """
+select view_name as name, views.comment, list(column_name order by column_index) as columns
+from duckdb_views() as views join duckdb_columns() as columns on columns.table_name = view_name
+where not views.internal and coalesce(views.comment, '') not like '% Variant %, r%'
+group by all order by name
+"""

@@ -1,0 +1,236 @@
+"""Tests of the page with the rows of a table: its filters, order, pages, values and files, against DuckDB."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import duckdb
+import pyarrow.parquet as pq
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import bgdata
+from bgdata.errors import UsageError
+from bgdata.store.dataset import Column, TableShape
+from bgdata.warehouse.pages.rows import PAGE
+from bgdata.warehouse.row_query import RowQuery, parse_filter
+from tests.subtests import each
+from tests.web.reading import read
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
+PAIRS = "/rows/bearoff_two_sided/3x3/bearoff_two_sided"
+TURNS = "/rows/selfplay/pubeval-20-seed-3/turns"
+SHAPE = TableShape(
+    "things",
+    "things.parquet",
+    "Things.",
+    (
+        Column("name", "VARCHAR", "", "A name"),
+        Column("size", "INTEGER", "", "A size"),
+        Column("worth", "FLOAT", "points", "A worth"),
+        Column("is_new", "BOOLEAN", "", "Whether it is new"),
+        Column("board", "TINYINT[]", "", "A board"),
+    ),
+    ("name",),
+)
+
+
+def at(path: str, **given: Any) -> str:
+    """An address; lists are repeated."""
+    return f"{path}?{urlencode(given, doseq=True)}"
+
+
+def rows_at(client: TestClient, path: str, **given: Any) -> list[dict[str, Any]]:
+    """The rows of an address as JSON."""
+    answer = client.get(at(f"{path}.json", **given))
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, Any]] = answer.json()
+    return found
+
+
+def all_rows(client: TestClient, path: str, **given: Any) -> list[dict[str, Any]]:
+    """The rows of every page."""
+    found = rows_at(client, path, **given)
+    page = 2
+    while len(found) == (page - 1) * PAGE and page <= last_page(client, path, **given):
+        found += rows_at(client, path, page=page, **given)
+        page += 1
+    return found
+
+
+def last_page(client: TestClient, path: str, **given: Any) -> int:
+    """The number of pages that the page says, or 1."""
+    said = re.search(r"page 1 of ([\d,]+)", read(client, at(path, **given)).text)
+    return int(said[1].replace(",", "")) if said else 1
+
+
+def test_pages_together_have_every_row(client: TestClient, site_root: Path) -> None:
+    with bgdata.open_warehouse(site_root).connect() as connection:
+        query = "select * exclude (variant) from bearoff_two_sided where variant = '3x3'"
+        expected = connection.sql(query).to_arrow_table().to_pylist()
+    assert all_rows(client, PAIRS) == expected
+    page = read(client, at(PAIRS, page=2))
+    assert f"{len(expected):,} rows" in page.text
+    assert f"page 2 of {math.ceil(len(expected) / PAGE)}" in page.text
+
+
+@each("sort", ["cubeless", "-cubeless", "opponent_index", "-on_roll_index"])
+def test_rows_are_sorted_by_a_column(client: TestClient, sort: str) -> None:
+    name = sort.removeprefix("-")
+    values = [row[name] for row in all_rows(client, PAIRS, sort=sort)]
+    assert values == sorted(values, reverse=sort.startswith("-"))
+    page = read(client, at(PAIRS, sort=sort))
+    assert ("▼" if sort.startswith("-") else "▲") in page.text
+    other = name if sort.startswith("-") else f"-{name}"
+    assert at(PAIRS, sort=other) in page.links
+
+
+def test_filters_hold_together(client: TestClient) -> None:
+    everything = all_rows(client, PAIRS)
+    found = all_rows(client, PAIRS, filter=["cubeless > 0.5", "on_roll_index <= 7", "opponent_index != 3"])
+    expected = [
+        row for row in everything if row["cubeless"] > 0.5 and row["on_roll_index"] <= 7 and row["opponent_index"] != 3
+    ]
+    assert found == expected
+    assert 0 < len(found) < len(everything)
+    assert all_rows(client, PAIRS, filter="cubeless is missing") == []
+    assert all_rows(client, PAIRS, filter="cubeless is known") == everything
+    assert read(client, at(PAIRS, filter="cubeless is missing")).text.count("No rows.") == 1
+
+
+def test_filters_of_texts_booleans_and_lists(client: TestClient) -> None:
+    turns = all_rows(client, TURNS)
+    for text, chosen in {
+        "class = contact": [row for row in turns if row["class"] == "contact"],
+        "class contains ace": [row for row in turns if "ace" in row["class"]],
+        f"board = {turns[3]['board']}": [row for row in turns if row["board"] == turns[3]["board"]],
+        "die1 = 6": [row for row in turns if row["die1"] == 6],
+    }.items():
+        assert all_rows(client, TURNS, filter=text) == chosen != [], text
+
+
+def test_form_leads_to_a_short_address(client: TestClient) -> None:
+    """The form adds one filter to those of the address; empty fields leave no trace."""
+    given = {"filter": "die1 = 6", "sort": "-die2", "by": "class", "is": "=", "value": "contact", "column": ""}
+    answer = client.get(at(TURNS, **given), follow_redirects=False)
+    assert answer.status_code == 303
+    assert dict(parse_qsl(urlsplit(answer.headers["location"]).query)) == {"filter": "class = contact", "sort": "-die2"}
+    assert answer.headers["location"] == at(TURNS, filter=["die1 = 6", "class = contact"], sort="-die2")
+    missing = client.get(at(TURNS, by="play", **{"is": "is missing"}), follow_redirects=False)
+    assert missing.headers["location"] == at(TURNS, filter="play is missing")
+
+
+@each(
+    ("given", "words"),
+    [
+        ({"filter": "nothing"}, "expected a filter such as"),
+        ({"filter": "colour = 3"}, "expected a column of bearoff_two_sided"),
+        ({"filter": "cubeless > much"}, "expected a number for cubeless, got 'much'"),
+        ({"filter": "cubeless > 1e999"}, "expected a number for cubeless"),
+        ({"filter": "cubeless contains 1"}, "expected a column of texts"),
+        ({"sort": "colour"}, "expected a column of bearoff_two_sided"),
+        ({"column": "'; drop table x"}, "expected a column of bearoff_two_sided"),
+        ({"page": "0"}, "expected a whole number from 1"),
+        ({"page": "9999999"}, "expected a page from 1 to"),
+        ({"format": "xml"}, "expected the format rows, csv or parquet"),
+    ],
+)
+def test_wrong_parameters_keep_the_form(client: TestClient, given: dict[str, str], words: str) -> None:
+    page = read(client, at(PAIRS, **{"filter": "cubeless > 0", "sort": "owned"} | given), 400)
+    assert words in page.text
+    assert {name for name, _ in page.fields} >= {"filter", "value"}
+    assert (("filter", given.get("filter", "cubeless > 0"))) in page.fields
+    answer = client.get(at(f"{PAIRS}.json", **given))
+    assert (answer.status_code, list(answer.json())) == (400, ["error"])
+
+
+def test_unknown_tables_are_refused(client: TestClient) -> None:
+    for path in ("/rows/nothing/x/y", "/rows/selfplay/nothing/turns", "/rows/selfplay/pubeval-20-seed-3/rolls"):
+        assert client.get(path).status_code == 404
+    assert "games, turns" in read(client, "/rows/selfplay/pubeval-20-seed-3/rolls", 404).text
+
+
+def test_files_have_the_rows_that_are_shown(client: TestClient) -> None:
+    given = {"filter": ["cubeless > 0.5"], "sort": "-owned"}
+    expected = all_rows(client, PAIRS, **given)
+    text = client.get(at(PAIRS, format="csv", **given))
+    assert text.headers["content-disposition"] == 'attachment; filename="bearoff_two_sided.csv"'
+    (names, *lines) = csv.reader(io.StringIO(text.text))
+    assert [dict(zip(names, map(float, line), strict=True)) for line in lines] == expected
+    parquet = client.get(at(PAIRS, format="parquet", **given)).content
+    assert pq.read_table(io.BytesIO(parquet)).to_pylist() == expected
+
+
+def test_query_of_the_page_gives_its_rows(client: TestClient) -> None:
+    given = {"filter": ["class = contact", "die1 = 6"], "sort": "turn"}
+    links = read(client, at(TURNS, **given)).links
+    (link,) = (link for link in links if link.startswith("/sql?"))
+    assert client.get(link.replace("/sql?", "/sql.json?")).json() == rows_at(client, TURNS, **given)
+
+
+def test_values_are_counted_and_lead_to_their_rows(client: TestClient) -> None:
+    turns = all_rows(client, TURNS)
+    page = read(client, at(TURNS, column="class"))
+    for name in {row["class"] for row in turns}:
+        count = sum(row["class"] == name for row in turns)
+        assert f"{name} {count:,} {100 * count / len(turns):.1f} %" in page.text
+        assert at(TURNS, filter=f"class = {name}", column="class") in page.links
+    assert at(TURNS, column="die1") in page.links  # few values are offered
+
+
+def test_histogram_counts_every_row_once(client: TestClient) -> None:
+    page = read(client, at(PAIRS, column="cubeless"))
+    everything = all_rows(client, PAIRS)
+    bars = [link for link in page.links if link.count("filter=") == 2]
+    assert 10 < len(bars) <= 40
+    counts = [len(all_rows(client, PAIRS, **filters_of(link))) for link in bars]
+    assert sum(counts) == len(everything)
+    assert min(counts) > 0
+
+
+def filters_of(link: str) -> dict[str, list[str]]:
+    """The filters of an address."""
+    return {"filter": [value for name, value in parse_qsl(urlsplit(link).query) if name == "filter"]}
+
+
+def test_table_page_leads_to_its_rows(client: TestClient) -> None:
+    assert {f"{TURNS}", TURNS.replace("turns", "games")} <= set(read(client, f"/table{TURNS[5:-6]}").links)
+
+
+def test_no_declared_name_needs_quotes() -> None:
+    query = "select keyword_name from duckdb_keywords() where keyword_category in ('reserved', 'type_function')"
+    with duckdb.connect() as connection:
+        reserved = {name for (name,) in connection.execute(query).fetchall()}
+    shapes = [shape for kind in bgdata.all_kinds().values() for shape in kind.tables]
+    names = {name for shape in shapes for name in (shape.name, *(column.name for column in shape.columns))}
+    assert reserved & names == set()
+    assert all(name.isidentifier() and name == name.lower() for name in names)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    column=st.sampled_from(SHAPE.columns),
+    operator=st.sampled_from(["=", "<", ">=", "contains", "is missing"]),
+    value=st.text(max_size=12),
+)
+def test_any_filter_is_refused_or_a_valid_condition(column: Column, operator: str, value: str) -> None:
+    """A value never ends the condition: the query has the rows of the table, or fewer, or is refused."""
+    try:
+        found = parse_filter(SHAPE, f"{column.name} {operator} {value}")
+    except UsageError:
+        return
+    assert parse_filter(SHAPE, found.text) == found
+    with duckdb.connect() as connection:
+        columns = ", ".join(f"{each.name} {each.type}" for each in SHAPE.columns)
+        connection.execute(f"create table things (variant varchar, {columns})")
+        connection.execute("insert into things values ('x', 'a', 1, 0.5, true, [1, 2]), ('y', 'a', 1, 0.5, true, [1])")
+        rows = connection.sql(RowQuery(SHAPE, "things", "x", [found], "-worth").rows).fetchall()
+    assert rows in ([], [("a", 1, 0.5, True, [1, 2])])
