@@ -1,15 +1,17 @@
 """Compare gnubg's analysis of matches with `bgdata analyze`, for matches that gnubg plays with noise, or for files.
 
     python -m tests.beside_gnubg --matches 24 --ply 0 1 --gnubg-ply 2
-    python -m tests.beside_gnubg games.mat --ply 1
+    python -m tests.beside_gnubg games.mat folder --ply 1 --keep answers
 
-Each match gives two players. The script prints the differences of both analyses over players: correlation, root mean
-square, and the largest. Both use the match equity table Kazaross-XG2.
+Each match gives two players. The script prints both means over players, their difference with its 95 % interval, the
+correlation, and the root mean square and largest differences. Both use the match equity table Kazaross-XG2. With
+`--keep`, gnubg's statistics of each match are kept as a file, so that the same command continues an interrupted run.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +26,8 @@ from bgdata.equity.cube import CubeRules
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import map_player
 from bgdata.formats.lines import read_bytes
-from bgdata.formats.mat import format_mat, parse_mat
+from bgdata.formats.mat import format_mat
+from bgdata.formats.match_files import holds_matches, read_matches
 from bgdata.formats.matches import Match
 from bgdata.formats.sgf import parse_sgf
 from bgdata.matches.acts import Score, rating, totals_of
@@ -56,10 +59,9 @@ import gnubg, json
 for command in ["set met MET", "set analysis chequerplay evaluation plies PLY",
                 "set analysis cubedecision evaluation plies PLY"]:
     gnubg.command(command)
-for number in range(COUNT):
-    gnubg.command("import mat match%d.mat" % number)
-    gnubg.command("analyse match")
-    tell(json.dumps(gnubg.match(1, 0, 1, 0)["stats"]))
+gnubg.command("import mat match.mat")
+gnubg.command("analyse match")
+tell(json.dumps(gnubg.match(1, 0, 1, 0)["stats"]))
 """
 Stats = Mapping[str, Any]
 Figure = tuple[Callable[[Score], float], Callable[[Stats], float]]
@@ -70,6 +72,7 @@ FIGURES: Mapping[str, Figure] = {  # name: (value of a Score, value of gnubg's s
     "lost by plays, points": (lambda score: score.normalised_play_loss, lambda found: found["moves"]["error-skill"]),
     "lost by the cube, mwc": (lambda score: score.cube_loss, lambda found: cube_total(found, "cost")),
     "lost by the cube, points": (lambda score: score.normalised_cube_loss, lambda found: cube_total(found, "skill")),
+    "rolls": (lambda score: score.rolls, lambda found: found["moves"]["total-moves"]),
     "unforced plays": (lambda score: score.unforced_plays, lambda found: found["moves"]["unforced-moves"]),
     "cube decisions": (lambda score: score.cube_decisions, lambda found: found["cube"]["close-cube"]),
     "performance rating": (lambda score: score.performance_rating, lambda found: gnubg_rating(found)),
@@ -93,12 +96,18 @@ def noisy_matches(count: int, length: int, folder: Path) -> list[Match]:
     return [match for seed in range(count) for match in parse_sgf(read_bytes(folder / f"{seed}.sgf")).matches]
 
 
-def gnubg_stats(matches: Sequence[Match], ply: int, folder: Path) -> list[Stats]:
-    """gnubg's statistics for both players of each match, player 0 first."""
-    for number, match in enumerate(matches):
-        (folder / f"match{number}.mat").write_bytes(b"".join(format_mat(match)))
-    script = ANALYSE.replace("PLY", str(ply)).replace("MET", MET).replace("COUNT", str(len(matches)))
-    return [json.loads(told)[side] for told in ask_gnubg(script, folder) for side in ("X", "O")]
+def gnubg_stats(matches: Sequence[Match], ply: int, folder: Path, keep: Path | None = None) -> list[Stats]:
+    """gnubg's statistics for both players of each match, player 0 first. In the folder `keep`, the answer about each
+    match is a file, which is not asked for again."""
+    script, found = ANALYSE.replace("PLY", str(ply)).replace("MET", MET), []
+    for match in matches:
+        text = b"".join(format_mat(match))
+        kept = (keep or folder) / f"{hashlib.sha256(text).hexdigest()[:16]}-{ply}ply.json"
+        if not kept.exists():
+            (folder / "match.mat").write_bytes(text)
+            kept.write_text(ask_gnubg(script, folder)[0])
+        found.append(json.loads(kept.read_text()))
+    return [stats[side] for stats in found for side in ("X", "O")]
 
 
 def our_scores(player: LookaheadPlayer, matches: Iterable[Match], warehouse: bgdata.Warehouse) -> list[Score]:
@@ -112,7 +121,8 @@ def our_scores(player: LookaheadPlayer, matches: Iterable[Match], warehouse: bgd
 
 
 def compare_figures(ours: Sequence[Score], theirs: Sequence[Stats]) -> dict[str, dict[str, float]]:
-    """For each figure: our mean and gnubg's, the correlation, and the root mean square and largest differences."""
+    """For each figure: our mean and gnubg's, the mean difference with half its 95 % interval, the correlation, and the
+    root mean square and largest differences. Players are independent in this interval."""
     found = {}
     for name, (own, other) in FIGURES.items():
         pairs = np.array(
@@ -122,6 +132,8 @@ def compare_figures(ours: Sequence[Score], theirs: Sequence[Stats]) -> dict[str,
         found[name] = {
             "ours": pairs[:, 0].mean(),
             "gnubg": pairs[:, 1].mean(),
+            "difference": difference.mean(),
+            "interval": 1.96 * difference.std(ddof=1) / np.sqrt(len(difference)),
             "correlation": float(np.asarray(np.corrcoef(pairs.T))[0, 1]),
             "rms": np.sqrt((difference**2).mean()),
             "largest": np.abs(difference).max(),
@@ -129,11 +141,17 @@ def compare_figures(ours: Sequence[Score], theirs: Sequence[Stats]) -> dict[str,
     return found
 
 
+def files_below(folder: Path) -> list[Path]:
+    """The match files in a folder and its subfolders, in order of their names."""
+    return sorted(path for path in folder.rglob("*") if path.is_file() and holds_matches(path))
+
+
 def main() -> None:
     """Run the comparison and print it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("files", nargs="*", type=Path, help=".mat files; without any, gnubg plays")
+    parser.add_argument("files", nargs="*", type=Path, help="files or folders of matches; without any, gnubg plays")
     parser.add_argument("--matches", type=int, default=24)
+    parser.add_argument("--keep", type=Path, help="folder for gnubg's statistics")
     parser.add_argument("--length", type=int, default=7)
     parser.add_argument("--ply", type=int, nargs="*", default=[1], help="ours, one table for each")
     parser.add_argument("--gnubg-ply", type=int, default=2)
@@ -141,15 +159,19 @@ def main() -> None:
     options = parser.parse_args()
     warehouse = bgdata.open_warehouse(options.warehouse)
     with tempfile.TemporaryDirectory() as folder:
-        matches = [match for file in options.files for match in parse_mat(read_bytes(file)).matches]
+        files = [path for given in options.files for path in ([given] if given.is_file() else files_below(given))]
+        matches = [match for path in files for match in read_matches(path).matches if match.length]
         matches = matches[: options.matches] or noisy_matches(options.matches, options.length, Path(folder))
-        theirs = gnubg_stats(matches, options.gnubg_ply, Path(folder))
+        if options.keep:
+            options.keep.mkdir(parents=True, exist_ok=True)
+        theirs = gnubg_stats(matches, options.gnubg_ply, Path(folder), options.keep)
     for ply in options.ply:
         ours = our_scores(map_player(warehouse, "", ply), matches, warehouse)
         print(f"\n{len(matches)} matches, ours at {ply}-ply, gnubg at {options.gnubg_ply}-ply")
-        print(f"{'':<26}{'ours':>9}{'gnubg':>9}{'correlation':>13}{'rms':>9}{'largest':>9}")
+        print(f"{'':<26}{'ours':>9}{'gnubg':>9}{'difference':>20}{'correlation':>13}{'rms':>9}{'largest':>9}")
         for name, row in compare_figures(ours, theirs).items():
-            print(f"{name:<26}{row['ours']:>9.4f}{row['gnubg']:>9.4f}{row['correlation']:>13.4f}", end="")
+            print(f"{name:<26}{row['ours']:>9.4f}{row['gnubg']:>9.4f}", end="")
+            print(f"{row['difference']:>+11.4f} +-{row['interval']:.4f}{row['correlation']:>13.4f}", end="")
             print(f"{row['rms']:>9.4f}{row['largest']:>9.4f}", flush=True)
 
 

@@ -42,7 +42,7 @@ from bgdata.formats.lines import (
 )
 from bgdata.game.board import CHECKERS
 from bgdata.game.codec import Boards, board_flaws, format_key20s, format_keys, format_position_ids
-from bgdata.game.identifiers import parse_identifier
+from bgdata.game.identifiers import parse_alone
 
 HEADING = "position_id"
 WILDBG_HEADING = f"{HEADING},win,win_g,win_bg,lose_g,lose_bg"
@@ -277,7 +277,7 @@ def list_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
     boards[is_id] = fields.boards(rows[is_id], places[is_id], 14)
     for index in np.flatnonzero(~is_id).tolist():
         try:
-            boards[index] = parse_identifier(_first_column(decode_text(lines[rows[index]])))[0].board
+            boards[index] = parse_alone(_first_column(decode_text(lines[rows[index]])))[0].board
         except InvalidPositionError:
             ledger.reject(rows[index : index + 1], "expected a position in one of the notations in the first column")
     kept = ledger.is_row(rows)

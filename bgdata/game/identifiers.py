@@ -5,7 +5,11 @@
 * 20-letter key: `OAHDPAABDAOAHDPAABDA`
 * xgid: `XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10`
 * 26 integers: `[0, -2, 0, 0, 0, 0, 5, ...]`, also with spaces for commas or without brackets
+* opengammon id: `11ccccchhhjjjjj:66666888dddddoo:N0N`, and what may follow
 * start: `start`, the opening position
+
+One of these may also stand in a text, such as that of eXtreme Gammon or gnubg with an analysis, or in the address of a
+page of the explorer.
 """
 
 from __future__ import annotations
@@ -13,21 +17,36 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from urllib.parse import parse_qs, unquote
 
 from bgdata.errors import InvalidPositionError, InvalidScoreError, cite
+from bgdata.game.dice import parse_roll
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.match_state import MatchState, format_gnubg_id, format_match_id, parse_gnubg_id
+from bgdata.game.ogid import SHAPE, parse_ogid
 from bgdata.game.position import START, Position, format_key20, parse_key20, parse_position_id, set_text_reader
 from bgdata.game.xgid import PREFIX, Xgid, parse_xgid
 
-FORMATS = ("position id", "gnubg id", "20-letter key", "xgid", "26 integers", "start")
+FORMATS = ("position id", "gnubg id", "20-letter key", "xgid", "opengammon id", "26 integers", "start")
 
 _INTEGER = re.compile(r"-?\d{1,3}", re.ASCII)
+_ADDRESS = re.compile(r"(?:https?://[^\s/]*)?/position/([^\s?#]+)(?:\?([^\s#]*))?")
+_FIRST_XGID = re.compile(r"^\s*(XGID=[-A-Pa-p]{26}(?::-?\w+){8,9})\s*$", re.MULTILINE)  # alone in a line
+_XGID = re.compile(r"XGID=[-A-Pa-p]{26}(?::-?\w+){8,9}")
+_LABELLED = re.compile(
+    r"Position\s+ID\s*:?\s*([A-Za-z0-9+/]{14})(?![\w+/])(?:\s*Match\s+ID\s*:?\s*([A-Za-z0-9+/]{12})(?![\w+/]))?"
+)
+_GNUBG = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{14}:[A-Za-z0-9+/]{12}(?![\w+/:])")
+_OGID = re.compile(rf"(?<!\S){SHAPE.pattern}(?=[\s.,;)]|\Z)")
+_AROUND = " \t\r\n\"'`<>.,;!?\u200b\ufeff"  # copied with an identifier
+_YES = ("1", "true", "yes", "on")
+MAX_TEXT = 20_000  # letters of a text in which an identifier is looked for
 _BRACKETS = {"[": "]", "(": ")"}
 
 
 def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
-    """The position of a string in any of `FORMATS`, for the player on roll, and the match of a gnubg ID or XGID.
-    `Position(text)` returns the position alone.
+    """The position of a string in any of `FORMATS`, for the player on roll, and the match of a gnubg ID,
+    XGID, OpenGammon ID or address. `Position(text)` returns the position alone.
 
     >>> position, match = parse_identifier("XGID=---BBBAAAD--aaA-bbbbbb----:1:1:1:52:0:0:3:0:10")
     >>> position, match.cube_value
@@ -37,19 +56,85 @@ def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
     that the text resembles most.
     """
     text = text.strip()
+    try:
+        return parse_alone(text)
+    except InvalidPositionError as error:
+        found = [each for each in identifiers_in(text) if each != text]
+        if len(found) == 1:
+            return parse_alone(found[0])
+        if found:
+            some = " and ".join(map(cite, found[:2]))
+            raise InvalidPositionError(f"expected one position in a text, got {len(found)}: {some}") from error
+        name = closest_format(text)
+        raise InvalidPositionError(f"expected one of {', '.join(FORMATS)}; as {name}: {error}") from error
+
+
+def parse_alone(text: str) -> tuple[Position, MatchState | None]:
+    """Like `parse_identifier`, for a text that is an identifier and nothing else."""
+    try:
+        if SHAPE.fullmatch(text):
+            return parse_ogid(text)
+        if address := _ADDRESS.fullmatch(text):
+            return _parse_address(address[1], address[2] or "")
+    except InvalidScoreError as error:
+        raise InvalidPositionError(f"{error}, in {cite(text)}") from error
+    return parse_plain(text)
+
+
+def parse_plain(text: str) -> tuple[Position, MatchState | None]:
+    """Like `parse_identifier`, but without OpenGammon IDs, addresses, and identifiers inside another text."""
     if text.lower() == "start":
         return START, None
     name = closest_format(text)
-    try:
-        if name == "xgid":
-            xgid = parse_xgid(text)
-            return xgid.position, xgid.match
-        if name == "gnubg id":
-            return parse_gnubg_id(text)
-        parse = {"position id": parse_position_id, "20-letter key": parse_key20, "26 integers": parse_board}[name]
-        return parse(text), None
-    except InvalidPositionError as error:
-        raise InvalidPositionError(f"expected one of {', '.join(FORMATS)}; as {name}: {error}") from error
+    if name == "xgid":
+        xgid = parse_xgid(text)
+        return xgid.position, xgid.match
+    if name == "gnubg id":
+        return parse_gnubg_id(text)
+    parse = {"position id": parse_position_id, "20-letter key": parse_key20, "26 integers": parse_board}[name]
+    return parse(text), None
+
+
+def identifiers_in(text: str) -> list[str]:
+    """The identifiers in a text, each once: XGIDs alone in a line, else those elsewhere; then gnubg IDs, Position IDs
+    behind these words, OpenGammon IDs and addresses of the explorer. Also one alone in quotes or before a full stop."""
+    text = text[:MAX_TEXT]
+    found = _FIRST_XGID.findall(text) or _XGID.findall(text)
+    if not found:
+        found = [f"{position}:{match}" if match else position for position, match in _LABELLED.findall(text)]
+        found += _GNUBG.findall(text)
+        found += [each[0].strip(_AROUND) for each in _OGID.finditer(text)]
+        found += [each[0].rstrip(_AROUND + ")") for each in _ADDRESS.finditer(text)]
+    bare = text.strip(_AROUND)
+    if not found and bare != text:
+        with suppress(InvalidPositionError):
+            parse_alone(bare)
+            found = [bare]
+    return list(dict.fromkeys(found))
+
+
+def _parse_address(path: str, query: str) -> tuple[Position, MatchState | None]:
+    """The position of a page of the explorer, and what its address says of roll, score and cube. Raises
+    InvalidPositionError or InvalidScoreError."""
+    position, match = parse_alone(unquote(path).removesuffix(".json"))
+    given = {name: values[-1] for name, values in parse_qs(query).items()}
+    if not given.keys() & {"roll", "away", "cube", "owner", "jacoby", "crawford"}:
+        return position, match
+    stakes = match.stakes if match else Stakes(Money(is_jacoby=False), Cube())
+    score, is_crawford = stakes.score, given.get("crawford", "") in _YES
+    if away := re.fullmatch(r"(\d{1,3})-(\d{1,3})", given.get("away", "")):
+        score = MatchScore(int(away[1]), int(away[2]), is_crawford)
+    elif isinstance(score, Money) and "jacoby" in given:
+        score = Money(given["jacoby"] in _YES)
+    cube = stakes.cube
+    if given.get("cube", "").isdecimal():
+        value = int(given["cube"][:9])
+        owner = given.get("owner") or (CubeOwner.CENTERED if value == 1 else CubeOwner.ON_ROLL)
+        if owner not in list(CubeOwner):
+            raise InvalidPositionError(f"expected centered, on_roll or opponent as owner, got {cite(owner)}")
+        cube = Cube(value, CubeOwner(owner))
+    roll = parse_roll(given["roll"]) if given.get("roll") else match.roll if match else None
+    return position, MatchState.from_stakes(Stakes(score, cube), roll=roll)
 
 
 def parse_board(text: str) -> Position:

@@ -13,13 +13,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from bgdata.errors import BgdataError, cite
-from bgdata.game.identifiers import parse_identifier
+from bgdata.game.identifiers import parse_identifier, parse_plain
 from bgdata.game.match import CubeOwner
 from bgdata.game.position import START, Position
 from bgdata.store.names import identifier
 from bgdata.studies.pages.register import register_of
 from bgdata.studies.rows import is_named
-from bgdata.web.answer import Page, address, as_json, is_position, position_path, wants_json
+from bgdata.web.answer import Page, address, as_json, position_path, wants_json
 from bgdata.web.position_request import LONGEST
 from bgdata.web.site import Site
 
@@ -90,8 +90,10 @@ def named_address(site: Site, text: str) -> str:
     kind, _, rest = text.partition("/")
     if kind in site.warehouse.kinds:
         return f"/table/{quote(text)}" if rest else f"/table/{kind}"
-    if len(text) <= LONGEST and is_position(text):
-        return position_path(text)
+    if len(text) <= LONGEST:
+        with suppress(BgdataError):
+            parse_plain(text)
+            return position_path(text)
     with suppress(BgdataError):  # without a register
         if any(is_named(row["claim"], row["part"], text) for row in register_of(site)[1]):
             return address("/claims", {"name": text})

@@ -72,7 +72,7 @@ def analyze(
     and players.
 
     Money play is judged by the Jacoby rule where the record says so (RU[Jacoby] in .sgf, ; [Jacoby "On"] in .mat), and
-    with beavers where somebody beavers; --jacoby, --beavers and their opposites count for more.
+    with beavers in sessions where somebody beavers; --jacoby, --beavers and their opposites count for more.
 
     \b
       bgdata analyze game.mat

@@ -433,10 +433,18 @@ def corrupted_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 FAILURES: list[tuple[list[str], int, str]] = [
-    (["show", "nope"], 2, "expected one of position id, gnubg id, 20-letter key, xgid, 26 integers, start; as "),
+    (
+        ["show", "nope"],
+        2,
+        "expected one of position id, gnubg id, 20-letter key, xgid, opengammon id, 26 integers, start; as ",
+    ),
     (["show", START_ID, "--roll", "70"], 2, "expected two dice such as '31', got '70'"),
     (["show", "start", "--roll", "31", "--play", "6/1"], 2, "expected a legal play "),
-    (["eval", "nope", *RANDOM], 2, "expected one of position id, gnubg id, 20-letter key, xgid, 26 integers, start; "),
+    (
+        ["eval", "nope", *RANDOM],
+        2,
+        "expected one of position id, gnubg id, 20-letter key, xgid, opengammon id, 26 integers, start; ",
+    ),
     (["eval", "4HPwATDgc/ABM!", *RANDOM], 2, "expected one of .*; as position id: expected letters of a position id"),
     (["eval", START_ID, "--network", "none"], 1, r"no network/none in .* \(have: cut, other, random\)"),
     (["eval", START_ID, "--network", "cut"], 1, "expected networks that bgdata can read in network/cut/.*, found w"),
