@@ -185,6 +185,7 @@ CORPUS = {
 EQUITIES = {
     "met": MET,
     "minus": text("Another table, to compare with"),
+    "show": text("What the cells of the page show", enum=[*equity.SHOWS], default="mwc"),
     "length": integer("Most points to go", 1, 64),
     "away": text("A score whose stakes are asked for: 3-5", pattern=AWAY),
     "crawford": CRAWFORD,
@@ -193,7 +194,9 @@ CLAIMS = {
     "name": text("The beginning of claims, several with spaces between"),
     "status": several("What came of it", STATUSES),
     "kind": several("Kind of claim", KINDS),
+    "document": text("Document that has the claim"),
     "erratum": flag("Errata alone"),
+    "page": integer("Pages of the HTML; JSON has all claims", 1),
 }
 OPENINGS = {
     "objective": text("What is at stake", enum=[*OBJECTIVES], default=OBJECTIVES[0]),
