@@ -6,7 +6,7 @@ import numpy as np
 from starlette.requests import Request
 
 from bgdata.equity.match_equity import KINDS, MatchEquity, cell_rows, default_met, find_met, met_names, score_rows
-from bgdata.errors import BgdataError
+from bgdata.errors import BgdataError, UsageError, cite
 from bgdata.evaluation.rows import parse_away
 from bgdata.game.match import MatchScore
 from bgdata.rows import whole_rows
@@ -16,6 +16,8 @@ from bgdata.web.site import Row, Site
 
 SHOWN = 15  # default points to go
 STRONGEST = 0.02  # difference of two tables with the strongest color
+SHOWS = {"mwc": "chance of winning the match", "take": "take point"}  # what cells show
+MIDDLE_TAKE, WIDTH_TAKE = 0.25, 0.25  # the take point without a color, and how far the strongest is from it
 
 
 def page(site: Site, request: Request) -> Page:
@@ -28,19 +30,25 @@ def page(site: Site, request: Request) -> Page:
     length = whole(given, "length", 0, least=1, most=64) or None
     shown = min(length or SHOWN, met.length, other.length if other else met.length)
     is_crawford = bool(flag(given, "crawford"))
+    show = given.get("show", "").strip() or "mwc"
+    if show not in SHOWS:
+        raise UsageError(f"expected {' or '.join(SHOWS)} to show, got {cite(show)}")
     score = parse_away(given["away"], is_crawford=is_crawford) if given.get("away") else None
     stakes = whole_rows(score_rows(met, score)) if score else []
 
     def cells() -> list[list[Row]]:
         scores = range(1, shown + 1)
-        return [[cell_of(met, other, away, opponent_away) for opponent_away in scores] for away in scores]
+        return [[cell_of(met, other, away, opponent_away, show) for opponent_away in scores] for away in scores]
 
     shown_ = {
         "met": met,
         "other": other,
         "names": names,
         "length": shown,
-        "cells": site.keep(("cells", met.name, other and other.name, shown), cells),
+        "cells": site.keep(("cells", met.name, other and other.name, shown, show), cells),
+        "show": show,
+        "shows": SHOWS,
+        "scale": scale(is_difference=other is not None, show=show),
         "post_crawford": [percent(value) for value in met.cells[1, 1 : shown + 1, 1].tolist()],
         "score": score,
         "stakes": stakes,
@@ -51,9 +59,8 @@ def page(site: Site, request: Request) -> Page:
     return Page("match_equity.html", shown_, whole_rows(cell_rows(met, most, other)))
 
 
-def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int) -> Row:
+def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int, show: str) -> Row:
     """One cell of the heat map with its color and tooltip; at 1-away it is the Crawford game."""
-    value = float(met.cells[0, away, opponent_away])
     is_crawford = (away == 1) != (opponent_away == 1)
     score = MatchScore(away, opponent_away, is_crawford)
 
@@ -66,12 +73,34 @@ def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_awa
         return f"{name}{percent(mwc)}; gammon value {table.game(score).gammon_value:.3f}{points}"
 
     title = f"{score}: " + "\n".join(map(stakes_text, [met, other] if other else [met]))
-    difference = value - float(other.cells[0, away, opponent_away]) if other else None
-    drawn = value - 0.5 if difference is None else difference
-    color = shade(drawn, 0.5 if other is None else STRONGEST) if np.isfinite(drawn) else 0
-    shown = f"{100 * value:.1f}" if difference is None else signed_text(100 * difference, 2)
+
+    def quantity(table: MatchEquity) -> float:
+        """What the cells show of a table; not a number where there is none."""
+        mwc = float(table.cells[0, away, opponent_away])
+        if show == "mwc" or not np.isfinite(mwc):
+            return mwc
+        return float("nan") if is_crawford else table.take_point(score)
+
+    drawn = quantity(met) - quantity(other) if other else quantity(met)
+    middle, width = color_range(is_difference=other is not None, show=show)
+    color = shade(drawn - middle, width) if np.isfinite(drawn) else 0
+    shown = f"{100 * drawn:.1f}" if other is None else signed_text(100 * drawn, 2)
     text = shown if np.isfinite(drawn) else "–"
     return {"away": f"{away}-{opponent_away}", "crawford": is_crawford, "text": text, "shade": color, "title": title}
+
+
+def color_range(*, is_difference: bool, show: str) -> tuple[float, float]:
+    """The value without a color, and how far from it the strongest colors are."""
+    if is_difference:
+        return 0.0, STRONGEST
+    return (0.5, 0.5) if show == "mwc" else (MIDDLE_TAKE, WIDTH_TAKE)
+
+
+def scale(*, is_difference: bool, show: str) -> list[tuple[int, str]]:
+    """The shades of the heat map, each with the value in percent at its middle."""
+    middle, width = color_range(is_difference=is_difference, show=show)
+    values = [(each, 100 * (middle + width * each / 5)) for each in range(-5, 6)]
+    return [(each, signed_text(value, 1) if is_difference else f"{value:.0f}") for each, value in values]
 
 
 def met_of(site: Site, name: str) -> MatchEquity:

@@ -48,6 +48,7 @@ class Chart:
     mark: int | None = None  # index of the place to mark on the last line
     mark_label: str = ""
     from_zero: bool = False  # whether the axis of values begins at 0
+    is_scatter: bool = False  # whether values are points that no line joins; places may have any order then
 
 
 def networks(warehouse: Warehouse) -> list[Table]:

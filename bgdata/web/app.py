@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route, Router
@@ -40,6 +41,15 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
+COMPRESSION = Middleware(  # of texts: files are compressed already, and clients may ask for parts of them
+    GZipMiddleware,
+    compresslevel=4,
+    exclude_content_types=(
+        *DEFAULT_EXCLUDED_CONTENT_TYPES,
+        "application/octet-stream",
+        "application/vnd.apache.parquet",
+    ),
+)
 PORT = re.compile(r":\d+$", re.ASCII)  # the port of a host
 
 
@@ -62,7 +72,7 @@ def create_app(
             Route("/", endpoint(site, home), methods=["GET"]),
             Mount("/static", StaticFiles(directory=FOLDER / "static")),
         ],
-        middleware=[Middleware(Guard, limits=site.limits, hosts=hosts)],
+        middleware=[Middleware(Guard, limits=site.limits, hosts=hosts), COMPRESSION],
         exception_handlers={HTTPException: on_http_error, Exception: on_failure},
         lifespan=lifespan,
     )

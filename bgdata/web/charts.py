@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from math import floor, isfinite, log10
+from math import ceil, floor, isfinite, log10
 from typing import NamedTuple
 
 from bgdata.training.rows import Chart, describe_chart
@@ -32,7 +32,7 @@ def chart_svg(chart: Chart) -> str:
         lowest = min(0.0, lowest)
     if highest - lowest < 1e-12:
         lowest, highest = lowest - 0.5, highest + 0.5
-    first, last = chart.places[0], chart.places[-1]
+    first, last = min(chart.places), max(chart.places)
 
     def across(place: float) -> float:
         begin, end, here = ((log10(each) if chart.is_logarithmic else each) for each in (first, last, place))
@@ -66,8 +66,11 @@ def chart_svg(chart: Chart) -> str:
                 for sign in (1, -1)
             )
             svg.append(f'<polygon class="band" points="{" ".join([*upper, *reversed(lower)])}"/>')
-        points = " ".join(f"{across(place):.1f},{down(value):.1f}" for place, value, _ in known)
-        svg.append(f'<polyline class="{name}" points="{points}"/>')
+        places = [(f"{across(place):.1f}", f"{down(value):.1f}") for place, value, _ in known]
+        if chart.is_scatter:
+            svg += [f'<circle class="point" cx="{x}" cy="{y}" r="2.5"/>' for x, y in places]
+        else:
+            svg.append(f'<polyline class="{name}" points="{" ".join(map(",".join, places))}"/>')
     if chart.mark is not None and isfinite(value := chart.lines[-1].values[chart.mark]):
         x, y = across(chart.places[chart.mark]), down(value)
         svg.append(
@@ -122,7 +125,8 @@ def bar_chart_svg(title: str, bars: Sequence[Bar], label: str) -> str:
         x, top, bottom = LEFT + place * step, down(max(0.0, bar.value)), down(min(0.0, bar.value))
         if isfinite(bar.value):
             hint = escape(bar.hint or f"{bar.label}: {bar.value:.6g}", quote=True)
-            size = f'x="{x + 0.5:.1f}" y="{top:.1f}" width="{max(1, step - 1):.1f}" height="{bottom - top:.1f}"'
+            width = step - 1 if step > 3 else step
+            size = f'x="{x + 0.5:.1f}" y="{top:.1f}" width="{width:.1f}" height="{bottom - top:.1f}"'
             drawn = f'<rect class="bar" {size}><title>{hint}</title></rect>'
             svg.append(
                 f'<a href="{escape(bar.link, quote=True)}" aria-label="{hint}">{drawn}</a>' if bar.link else drawn
@@ -131,6 +135,43 @@ def bar_chart_svg(title: str, bars: Sequence[Bar], label: str) -> str:
             svg.append(f'<text class="below" x="{x + step / 2:.1f}" y="{BOTTOM + 15}">{escape(cut(bar.label))}</text>')
     svg.append(f'<text class="below" x="{(LEFT + RIGHT) / 2:g}" y="{HEIGHT - 4}">{escape(label)}</text>')
     return "\n".join([*svg, "</svg>"])
+
+
+def heat_map_svg(title: str, cells: Mapping[tuple[str, str], float], labels: tuple[str, str]) -> str:
+    """Values by (column, row) as an SVG element of shaded cells, with a scale: blue above 0 and orange below. `labels`
+    are those of columns and rows."""
+    columns, rows = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
+    most = max(map(abs, cells.values()), default=0.0) or 1.0
+    svg = opening_svg(title, f"{title}: {len(columns)} columns, {len(rows)} rows")
+    wide, high = (RIGHT - LEFT) / max(1, len(columns)), (BOTTOM - TOP) / max(1, len(rows))
+    for (column, row), value in cells.items():
+        x, y = LEFT + columns.index(column) * wide, TOP + rows.index(row) * high
+        hint = escape(f"{labels[0]} {column}, {labels[1]} {row}: {value:.6g}")
+        size = f'x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}"'
+        svg.append(f'<rect class="shade{round(5 * value / most)}" {size}><title>{hint}</title></rect>')
+    for place, name in list(enumerate(columns))[:: ceil(LABEL / wide)]:
+        svg.append(
+            f'<text class="below" x="{LEFT + (place + 0.5) * wide:.1f}" y="{BOTTOM + 15}">{escape(cut(name))}</text>'
+        )
+    for place, name in list(enumerate(rows))[:: ceil(12 / high)]:
+        y = TOP + (place + 0.5) * high + 4
+        svg.append(f'<text class="left" x="{LEFT - 5}" y="{y:.1f}">{escape(cut(name, 8))}</text>')
+    svg.append(f'<text class="left" x="{RIGHT}" y="{HEIGHT - 4}">{escape(labels[0])}</text>')
+    svg += scale_svg(most, has_negative=any(value < 0 for value in cells.values()))
+    return "\n".join([*svg, "</svg>"])
+
+
+def scale_svg(most: float, *, has_negative: bool) -> list[str]:
+    """The shades of a heat map below it, with the values at their ends."""
+    shades, left = range(-5 if has_negative else 0, 6), LEFT + 4
+    svg = [
+        f'<rect class="shade{each}" x="{left + 10 * place}" y="{HEIGHT - 13}" width="10" height="10"/>'
+        for place, each in enumerate(shades)
+    ]
+    ends = (left - 4, "left", -most if has_negative else 0.0), (left + 10 * len(shades) + 4, "right", most)
+    return svg + [
+        f'<text class="{name}" x="{x}" y="{HEIGHT - 4}">{short_value(value)}</text>' for x, name, value in ends
+    ]
 
 
 def opening_svg(title: str, description: str) -> list[str]:
@@ -153,17 +194,17 @@ def left_axis(lowest: float, highest: float, down: Callable[[float], float]) -> 
 
 def short_value(value: float) -> str:
     """A value of an axis as a short string."""
-    return short(value) if value >= 1000 else f"{value:.4g}"
+    return short(value) if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def cut(label: str) -> str:
-    """A label of at most MAX_LABEL letters."""
-    return label if len(label) <= MAX_LABEL else f"{label[: MAX_LABEL - 1]}…"
+def cut(label: str, most: int = MAX_LABEL) -> str:
+    """A label of at most this many letters."""
+    return label if len(label) <= most else f"{label[: most - 1]}…"
 
 
 def short(count: float) -> str:
     """A count as a short string, such as 40k or 2M."""
     for size, unit in ((1e6, "M"), (1e3, "k")):
-        if count >= size:
+        if abs(count) >= size:
             return f"{count / size:.3g}{unit}"
     return f"{count:.3g}"

@@ -29,8 +29,8 @@ from bgdata.studies.claims.definitions import KINDS, STATUSES
 from bgdata.studies.pages import races, register
 from bgdata.version import __version__
 from bgdata.warehouse import row_query
+from bgdata.warehouse.pages import query_charts, sql, tables
 from bgdata.warehouse.pages import rows as table_rows
-from bgdata.warehouse.pages import sql, tables
 from bgdata.web import home, search
 from bgdata.web.answer import STATUS_WORDS, UNTOUCHED, Endpoint, as_json
 from bgdata.web.position_request import LONGEST, PLAYS
@@ -185,6 +185,7 @@ CORPUS = {
 EQUITIES = {
     "met": MET,
     "minus": text("Another table, to compare with"),
+    "show": text("What the cells of the page show", enum=[*equity.SHOWS], default="mwc"),
     "length": integer("Most points to go", 1, 64),
     "away": text("A score whose stakes are asked for: 3-5", pattern=AWAY),
     "crawford": CRAWFORD,
@@ -193,7 +194,9 @@ CLAIMS = {
     "name": text("The beginning of claims, several with spaces between"),
     "status": several("What came of it", STATUSES),
     "kind": several("Kind of claim", KINDS),
+    "document": text("Document that has the claim"),
     "erratum": flag("Errata alone"),
+    "page": integer("Pages of the HTML; JSON has all claims", 1),
 }
 OPENINGS = {
     "objective": text("What is at stake", enum=[*OBJECTIVES], default=OBJECTIVES[0]),
@@ -202,6 +205,11 @@ OPENINGS = {
 RACES = {"rules": text("Variant of race_rules"), "errors": text("Variant of race_error")}
 SQL = {
     "q": text("One query that reads, in DuckDB's dialect"),
+    "name": text("Title of the page, for bookmarks"),
+    "chart": text("Chart of the result on the page", enum=[*query_charts.CHARTS]),
+    "x": text("Column of the chart's x axis; without one the first that fits"),
+    "y": text("Column of the chart's y axis; without one the next that fits"),
+    "value": text("Column of the values of a heat map"),
     "format": text("JSON, or a file", enum=["rows", *sql.FILES], default="rows"),
 }
 FILE_TYPES = [kind.partition(";")[0] for kind in sql.FILES.values()]

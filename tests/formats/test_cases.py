@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.errors import CorruptFileError
+from bgdata.errors import CorruptFileError, InvalidPositionError
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.match_files import parse_matches
 from bgdata.formats.matches import breaks
 from bgdata.formats.met_files import parse_met
 from bgdata.formats.position_files import parse_position_list
 from bgdata.formats.replay import replay_file
+from bgdata.game.identifiers import parse_identifier
+from bgdata.matches.kinds.shared.match_rows import file_rows
 from tests.formats.samples import SHARED
 from tests.subtests import each
 
@@ -142,3 +144,31 @@ def test_match_equity_table_of_extreme_gammon() -> None:
     assert table is not None
     assert table.before is not None
     assert table.before[1, 2] == 0.6
+
+
+def test_xgids_of_the_cases() -> None:
+    """Nine fields are refused, as gnubg does; all others are as expected."""
+    rows = [line.split("\t") for line in case_file("f23-xgid-odd-forms/xgids.tsv").read_text().splitlines()[1:]]
+    for text, expected, _ in rows:
+        if expected == "error" or text.count(":") == 8:
+            with pytest.raises(InvalidPositionError):
+                parse_identifier(text)
+        else:
+            assert parse_identifier(text)[0].id == expected.split()[0], text
+
+
+def test_texts_with_positions_of_the_cases() -> None:
+    for name in ("english", "comma"):
+        position, match = parse_identifier(case_file(f"f25-xg-text-with-analysis/{name}.txt").read_text())
+        assert (position.id, str(match.roll) if match else None) == ("sGfwATDgc+RBIA", "52")
+    with pytest.raises(InvalidPositionError, match="expected one position in a text, got 2"):
+        parse_identifier(case_file("f25-xg-text-with-analysis/two.txt").read_text())
+
+
+def test_same_match_in_three_files_of_the_cases() -> None:
+    played = set()
+    for name in ("a.mat", "b_other_name.mat", "c.sgf"):
+        path = case_file(f"f18-same-match-twice/{name}")
+        (match,) = file_rows(replay_file(parse_matches(path.name, path.read_bytes())), name).matches
+        played.add(match.played)
+    assert len(played) == 1

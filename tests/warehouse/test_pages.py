@@ -22,17 +22,20 @@ from bgdata.endgames.kinds import contact_endgame
 from bgdata.endgames.kinds.contact_endgame import EndgameParameters
 from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import MissingTableError
+from bgdata.game.match import MatchScore
 from bgdata.matches import pages as games
 from bgdata.matches.pages import FILTERS
 from bgdata.openings.kinds.openings import DATASET as OPENINGS
 from bgdata.store.dataset import ImportedDataset
 from bgdata.studies import rows as claims
 from bgdata.studies.kinds.claims import DATASET as CLAIMS
+from bgdata.studies.pages import register
 from bgdata.training.rows import curve_charts, networks
 from bgdata.warehouse.pages.lineage import lineage_svg
 from bgdata.warehouse.pages.tables import SAMPLE
 from bgdata.web.answer import percent
 from bgdata.web.app import create_app
+from bgdata.web.static_site import write_static
 from tests.command_line import succeeds
 from tests.web.reading import open_client, read
 
@@ -197,9 +200,44 @@ def test_claims_page_lists_the_register(client: TestClient, site_root: Path, mon
         "erratum=1": ("--erratum",),
     }.items():
         assert client.get(f"/claims.json?{query}").json() == data(site_root, "claims", *arguments), query
+    everything = client.get("/claims.json").json()
+    document = everything[0]["document"]
+    of_document = client.get("/claims.json", params={"document": document}).json()
+    assert of_document == [row for row in everything if row["document"] == document]
+    assert "expected a document of claims" in read(client, "/claims?document=none", 400).text
     assert "expected the beginning of a claim" in read(client, "/claims?name=A99", 400).text
     assert "expected a status of claims" in read(client, "/claims?status=lost", 400).text
     assert "expected a kind of claims" in read(client, "/claims?kind=<b>", 400).text
+
+
+def test_claims_are_paged(client: TestClient, monkeypatch: pytest.MonkeyPatch, site_root: Path, tmp_path: Path) -> None:
+    """Pages together show every claim once, keep the filters, and a static page shows all."""
+    monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
+    monkeypatch.setattr(register, "PAGE", 3)
+    rows = client.get("/claims.json").json()
+    last = -(-len(rows) // 3)
+    pages = [read(client, f"/claims?page={number}") for number in range(1, last + 1)]
+    shown = [row["claim"] for row in rows]
+    assert [[name for name in shown if name in page.words] for page in pages] == [
+        shown[place : place + 3] for place in range(0, len(shown), 3)
+    ]
+    assert "/claims?page=2" in pages[0].links
+    status = rows[0]["status"]
+    assert f"/claims?status={status}" in pages[0].links
+    assert "expected a whole number from 1 to" in read(client, f"/claims?page={last + 1}", 400).text
+    write_static(bgdata.open_warehouse(site_root), tmp_path / "pages")
+    text = (tmp_path / "pages" / "claims.html").read_text()
+    assert all(f">{name}<" in text for name in shown)
+
+
+def test_match_equity_shows_take_points_and_a_scale(client: TestClient, site_root: Path) -> None:
+    page = read(client, "/match-equity?met=published-12&show=take&length=5")
+    take = bgdata.open_met(site_root, "published-12").take_point(MatchScore(3, 5))
+    assert f"{100 * take:.1f}" in page.words
+    assert "Take points with a dead cube" in page.text
+    differences = read(client, "/match-equity?met=published-12&minus=published-12&length=3")
+    assert "Scale, percentage points −2.0 −1.6 −1.2 −0.8 −0.4 +0.0 +0.4 +0.8 +1.2 +1.6 +2.0" in differences.text
+    assert "expected mwc or take to show, got 'x'" in read(client, "/match-equity?show=x", 400).text
 
 
 def test_ledger_lists_every_network(client: TestClient, site_root: Path) -> None:

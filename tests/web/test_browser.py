@@ -33,7 +33,10 @@ PAGES = (
     f"/choices/{POSITION}?roll=21", f"/choices/{POSITION}",
     "/match-equity", "/match-equity?met=published-12&away=3-5", "/openings?objective=double-match-point", "/players",
     "/race", "/race?by=equal", f"/position/{START}?setup=1",
-    "/sql?q=select position_id, equity from opening_book limit 3", "/game/selfplay/pubeval-20-seed-3",
+    "/sql?q=select position_id, equity from opening_book limit 3", "/sql?q=select&chart=bar&name=Names",
+    "/sql?chart=bar&q=select class, count(*) from turns group by all",
+    "/sql?chart=scatter&q=select game, turn from turns",
+    "/sql?chart=heat&q=select die1, die2, count(*) - 3 from turns group by all", "/game/selfplay/pubeval-20-seed-3",
     "/game/selfplay/pubeval-20-seed-3/3?turn=4", "/position/nonsense", "/position/AAAAAAAAAAAAAA", "/nowhere",
 )  # fmt: skip
 
@@ -195,8 +198,13 @@ def test_sql_names_are_completed(opened: Opener) -> None:
     page = opened("/sql")
     box = page.locator("textarea")
     box.press_sequentially("from bearoff_two")
-    box.press("Tab")
+    box.press("Control+Space")
     assert box.input_value() == "from bearoff_two_sided"
+    page.get_by_text("versions", exact=True).first.click()
+    page.locator("#names details[open] p code").first.click()
+    assert box.input_value() == "from bearoff_two_sidedversions "
+    box.press("Tab")
+    assert page.evaluate("document.activeElement.tagName") != "TEXTAREA"
 
 
 def test_rollout_continues_to_its_last_game(opened: Opener) -> None:

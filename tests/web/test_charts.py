@@ -10,7 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgdata.training.rows import Chart, Line
-from bgdata.web.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, chart_svg, round_values, short
+from bgdata.web.charts import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Bar,
+    bar_chart_svg,
+    chart_svg,
+    heat_map_svg,
+    round_step,
+    round_values,
+    short,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -77,3 +91,36 @@ def test_round_values_are_within_the_limits(lowest: float, width: float) -> None
 
 def test_short_counts() -> None:
     assert [short(count) for count in (7, 40_000, 1_200_000, 3e6)] == ["7", "40k", "1.2M", "3M"]
+
+
+def test_bars_stand_on_zero() -> None:
+    bars = [Bar("a", 4.0, "a <4>", "/x?y=1&z=2"), Bar("b", -2.0), Bar("c", 0.0), Bar("a long label", nan)]
+    found = ElementTree.fromstring(bar_chart_svg("Things", bars, "kinds"))
+    places = [float(bar.attrib[name]) for bar in found.iter(f"{SVG}rect") for name in ("y", "height")]
+    zero = TOP + (BOTTOM - TOP) * 2 / 3
+    assert places == pytest.approx([TOP, zero - TOP, zero, BOTTOM - zero, zero, 0.0], abs=0.1)
+    (link,) = found.iter(f"{SVG}a")
+    assert (link.attrib["href"], link.attrib["aria-label"]) == ("/x?y=1&z=2", "a <4>")
+    assert {"a", "b", "c", "a long la…", "Things", "kinds"} <= {text.text for text in found.iter(f"{SVG}text")}
+
+
+def test_scattered_points_are_at_their_values_in_any_order() -> None:
+    chart = Chart("y by x", "x", [2, 0, 1], (Line("y", [2.0, 0.0, nan]),), is_scatter=True)
+    points = list(ElementTree.fromstring(chart_svg(chart)).iter(f"{SVG}circle"))
+    assert [float(point.attrib["cy"]) for point in points] == [TOP, BOTTOM]
+    assert float(points[0].attrib["cx"]) > float(points[1].attrib["cx"])
+
+
+@pytest.mark.parametrize(("least", "ends"), [(-4.0, {"-4", "4"}), (1.0, {"0", "4"})])
+def test_heat_map_has_shades_and_a_scale(least: float, ends: set[str]) -> None:
+    cells = {("1", "a"): 4.0, ("2", "a"): least, ("1", "b"): 2.0}
+    found = ElementTree.fromstring(heat_map_svg("Heat", cells, ("column", "row")))
+    hints = {rect.findtext(f"{SVG}title"): rect.attrib["class"] for rect in found.iter(f"{SVG}rect")}
+    assert hints["column 1, row a: 4"] == "shade5"
+    assert hints[f"column 2, row a: {least:g}"] == ("shade-5" if least < 0 else "shade1")
+    assert ends | {"column", "1", "2", "a", "b"} <= {text.text for text in found.iter(f"{SVG}text")}
+
+
+@pytest.mark.parametrize(("least", "step"), [(0.03, 0.05), (1.0, 1.0), (260, 500), (2.1e-7, 2.5e-7)])
+def test_round_step_is_the_next_round_value(least: float, step: float) -> None:
+    assert round_step(least) == pytest.approx(step)

@@ -72,6 +72,23 @@ def test_responses_have_security_headers(client: TestClient, where: str) -> None
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
 
 
+def test_texts_are_compressed_and_files_are_not(client: TestClient) -> None:
+    """Clients that cannot read gzip get plain text; parts of files stay parts."""
+    for where in ("/claims", "/table.json", "/static/site.css", "/sql?q=from versions&format=csv"):
+        answer = client.get(where)
+        assert answer.headers["content-encoding"] == "gzip", where
+        assert "accept-encoding" in answer.headers["vary"].lower()
+        assert int(answer.headers["content-length"]) < len(answer.content), where
+        bare = client.get(where, headers={"accept-encoding": "identity"})
+        assert "content-encoding" not in bare.headers
+        assert bare.content == answer.content
+    version = client.get("/table/bearoff_two_sided/3x3.json").json()["name"]
+    part = client.get(f"/file/{version}/table.parquet", headers={"range": "bytes=0-3"})
+    assert (part.status_code, part.content, "content-encoding" in part.headers) == (206, b"PAR1", False)
+    parquet = client.get("/sql?q=from versions&format=parquet")
+    assert "content-encoding" not in parquet.headers
+
+
 @each("where", PAGES)
 def test_json_is_at_the_same_address(client: TestClient, where: str) -> None:
     path, mark, query = where.partition("?")
@@ -488,7 +505,7 @@ def test_names_of_views_are_escaped(empty: TestClient) -> None:
     site._connection[1].execute(f'create view "{evil}" as select 1 as "{evil}", 2 as """<img src=x>"')
     site._connection[1].execute(f"""comment on view "{evil}" is '{evil}'""")
     page, text = read(empty, "/sql"), empty.get("/sql").text
-    assert page.text.count(evil) == 3
+    assert page.text.count(evil) == 4
     text += empty.get(search_target(empty, evil)).text
     assert "<script>alert" not in text
     assert "<img" not in text

@@ -6,7 +6,7 @@ from functools import partial
 
 from starlette.requests import Request
 
-from bgdata.errors import BgdataError, NotCoveredError
+from bgdata.errors import NotCoveredError, QueryError
 from bgdata.evaluation.pages.answers import table_rows
 from bgdata.evaluation.probe import probe_rows
 from bgdata.game.board_svg import format_board_svg
@@ -18,10 +18,14 @@ from bgdata.web.site import Row, Site
 
 FIRST = 5  # games of a corpus that are linked from a page of occurrences
 ROWS = 20  # rows of a table that are linked
-GAMES = f"""
-select dataset, variant, game, min(turn) as turn from turns where position_id = $id
-group by dataset, variant, game
-qualify row_number() over (partition by variant order by dataset, game) <= {FIRST} order by all
+COUNTS = "select '{name}' as name, variant, count(*) as rows from {table} where position_id = $id group by all"
+TURNS = f"""
+with found as (
+    select dataset, variant, game, min(turn) as turn, count(*) as rows from turns where position_id = $id group by all
+)
+select 'turns' as name, variant, sum(rows)::bigint as rows,
+    list(struct_pack(dataset, game, turn) order by dataset, game)[:{FIRST}] as games
+from found group by variant
 """
 
 
@@ -29,27 +33,48 @@ def where(site: Site, request: Request) -> Page:
     """The page of the occurrences of a position, for the player on roll, in every table that has positions, with links
     to the first games and rows."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
-    shapes = [shape for kind in site.warehouse.kinds.values() for shape in kind.tables]
-    names = sorted({shape.name for shape in shapes if any(column.name == "position_id" for column in shape.columns)})
-    rows: list[Row] = []
-    for name in names:
-        query = f"select variant, count(*) as rows from {identifier(name)} where position_id = $id group by all"
-        try:
-            found = site.rows(query, {"id": asked.position.id})
-        except BgdataError as error:
-            found = [{"variant": site.public(error), "rows": None}]
-        rows += [{"table": name, **row, "address": "", "games": []} for row in found]
-    games = site.rows(GAMES, {"id": asked.position.id}) if any(row["table"] == "turns" for row in rows) else []
-    for row in (row for row in rows if row["rows"]):
-        of_variant = f"variant = {sql_text(row['variant'])} and position_id = '{asked.position.id}'"
-        row["address"] = address("/sql", {"q": f"from {identifier(row['table'])} where {of_variant} limit {ROWS}"})
-        row["games"] = [
-            address(f"/game/{game['dataset']}/{game['variant']}/{game['game']}", {"turn": game["turn"]}) + "#board"
-            for game in games
-            if (row["table"], row["variant"]) == ("turns", game["variant"])
-        ]
-    shown_ = {"asked": asked, "rows": rows, "names": names, "board": format_board_svg(asked.position)}
+    rows = site.keep(("where", asked.position.id), lambda: occurrences(site, asked.position.id))
+    shown_ = {"asked": asked, "rows": rows, "names": table_names(site), "board": format_board_svg(asked.position)}
     return Page("where.html", shown_, rows)
+
+
+def table_names(site: Site, *, filled: bool = False) -> list[str]:
+    """The tables with positions; if `filled`, only those of kinds that have versions."""
+    kinds = [kind for kind in site.warehouse.kinds.values() if not filled or site.warehouse.variants(kind.name)]
+    shapes = [shape for kind in kinds for shape in kind.tables]
+    return sorted({shape.name for shape in shapes if any(column.name == "position_id" for column in shape.columns)})
+
+
+def occurrences(site: Site, position_id: str) -> list[Row]:
+    """The rows of a position by table and variant, in this order, with their addresses."""
+    names = table_names(site, filled=True)
+    queries = {name: COUNTS.format(name=name, table=identifier(name)) for name in names if name != "turns"}
+    found = counts(site, "turns", TURNS, position_id) if "turns" in names else []
+    try:
+        found += site.rows(" union all ".join(queries.values()), {"id": position_id}) if queries else []
+    except QueryError:  # of a damaged version, which the other tables shall not hide
+        found += [row for name, query in queries.items() for row in counts(site, name, query, position_id)]
+    rows = []
+    for row in sorted(found, key=lambda each: (each["name"], each["variant"])):
+        of_variant = f"variant = {sql_text(row['variant'])} and position_id = '{position_id}'"
+        query = f"from {identifier(row['name'])} where {of_variant} limit {ROWS}"
+        games = [
+            address(f"/game/{game['dataset']}/{row['variant']}/{game['game']}", {"turn": game["turn"]}) + "#board"
+            for game in row.get("games", ())
+        ]
+        link = address("/sql", {"q": query}) if row["rows"] else ""
+        rows.append(
+            {"table": row["name"], "variant": row["variant"], "rows": row["rows"], "address": link, "games": games}
+        )
+    return rows
+
+
+def counts(site: Site, name: str, query: str, position_id: str) -> list[Row]:
+    """The counts of one table, or its error in place of a variant."""
+    try:
+        return site.rows(query, {"id": position_id})
+    except QueryError as error:
+        return [{"name": name, "variant": site.public(error), "rows": None}]
 
 
 def probe(site: Site, request: Request) -> Page:

@@ -259,11 +259,11 @@ def xgid(found: Situation, judged: Judged, kind: int) -> str:
     score = act.stakes.score
     scores = (0, 0) if isinstance(score, Money) else (length - score.opponent_away, length - score.away)
     owner = {"on_roll": Side.BOTTOM, "opponent": Side.TOP}.get(str(act.stakes.cube.owner))
+    is_offered = kind == ANSWER and act.kind is not ActKind.BEAVER and act.player != act.on_roll
     state = MatchState(
         roll=to_roll(act.dice) if kind == PLAY and act.dice else None,
         cube_value=act.stakes.cube.value, cube_owner=owner, length=length, scores=scores,
-        is_double_offered=kind == ANSWER and act.kind is not ActKind.BEAVER and act.player != act.on_roll,
-        to_decide=Side.TOP if kind == ANSWER and act.player != act.on_roll else Side.BOTTOM,
+        is_double_offered=is_offered, to_decide=Side.TOP if is_offered else Side.BOTTOM,
         is_crawford=act.stakes.is_crawford, is_jacoby=isinstance(score, Money) and score.is_jacoby,
     )  # fmt: skip
     return format_xgid(Position(act.board.tolist()), state)

@@ -97,7 +97,7 @@ def rows_page(site: Site, request: Request, query: RowQuery, asked: RowsRequest,
     last = max(1, -(-count // PAGE))
     number = whole(request.query_params, "page", 1, least=1, most=MAX_PAGE)
     if number > last:
-        raise UsageError(f"expected a page from 1 to {last:,}, got {number:,}")
+        raise UsageError(f"expected a page from 1 to {last:,}, got a later one")
     rows = records(ask(query.page(number, PAGE)))
     column = column_of(query.shape, asked.column) if asked.column else None
     shown_ |= {

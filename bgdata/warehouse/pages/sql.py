@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bgdata.errors import UsageError, cite
+from bgdata.errors import QueryError, UsageError, cite
+from bgdata.warehouse.pages.query_charts import CHARTS, ChartRequest, drawing
 from bgdata.web.answer import Page
-from bgdata.web.query_process import Result
 from bgdata.web.site import Site
 
 FILES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+MAX_NAME = 80  # letters of the name of a query
 EXAMPLES = (
     ("What is here, and how large is it?", "select dataset, variant, rows, bytes from versions where is_current"),
     ("What was each table made from?", "select dataset, variant, role, input_dataset, input_variant from lineage"),
@@ -31,21 +32,35 @@ EXAMPLES = (
 
 
 def page(site: Site, request: Request) -> Page | Response:
-    """The page with a box for a query, and its answer. Its JSON contains only the rows, as in `bgdata query --format
-    json`."""
-    query, form = request.query_params.get("q", "").strip(), file_type(request.query_params)
-    result: Result | None = None
-    if query:
-        if form:
+    """The page with a box for a query, its answer, and a chart of it. Its JSON contains only the rows, as in `bgdata
+    query --format json`."""
+    given = request.query_params
+    query, result, message, chart = given.get("q", "").strip(), None, "", ""
+    asked = ChartRequest()
+    try:
+        form, asked = file_type(given), ChartRequest.from_query(given)
+        if query and form:
             return file_response(request, query, form, f"query.{form}")
-        result = request.app.state.queries.ask(query)
-    views = site.keep("views", lambda: site.rows(VIEWS))
+        if query:
+            result = request.app.state.queries.ask(query)
+            chart = drawing(result, asked) if asked.chart else ""
+    except (UsageError, QueryError) as error:
+        message = site.public(error)
     data = [dict(zip(result.names, row, strict=True)) for row in result.rows] if result else []
-    return Page(
-        "sql.html",
-        {"query": query, "result": result, "rows": data, "examples": EXAMPLES, "views": views, "limits": site.limits},
-        data,
-    )
+    shown_ = {
+        "query": query,
+        "name": given.get("name", "").strip()[:MAX_NAME],
+        "message": message,
+        "asked": asked,
+        "charts": CHARTS,
+        "chart": chart,
+        "result": result,
+        "rows": data,
+        "examples": EXAMPLES,
+        "views": site.keep("views", lambda: site.rows(VIEWS)),
+        "limits": site.limits,
+    }
+    return Page("sql.html", shown_, {"error": message} if message else data, 400 if message else 200)
 
 
 def file_type(given: Mapping[str, str]) -> str:

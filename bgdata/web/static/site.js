@@ -23,22 +23,28 @@ function copyNames() {
   }
 }
 
-// Tab completes the name before the cursor, where exactly one name of a table, view or column begins with it.
+// Ctrl+Space completes the name before the cursor as far as the names of tables, views and columns agree; Ctrl+Enter runs
+// the query. A click on a name writes it at the cursor.
 function completeNames() {
   const box = document.querySelector("textarea[data-names]");
   if (!box) return;
   const names = [...new Set([...document.querySelectorAll(`#${box.dataset.names} code`)].map((code) => code.textContent))];
   box.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) box.form.requestSubmit();
-    if (event.key !== "Tab" || event.shiftKey) return;
+    if (event.key !== " " || !event.ctrlKey) return;
+    event.preventDefault();
     const word = /\w+$/.exec(box.value.slice(0, box.selectionStart));
     const found = word ? names.filter((name) => name.startsWith(word[0])) : [];
     if (!found.length) return;
     let common = found[0];
     for (const name of found) while (!name.startsWith(common)) common = common.slice(0, -1);
     if (common.length === word[0].length) return;
-    event.preventDefault();
     box.setRangeText(common.slice(word[0].length), box.selectionStart, box.selectionStart, "end");
+  });
+  document.getElementById(box.dataset.names).addEventListener("click", (event) => {
+    if (!event.target.matches("p code")) return;
+    box.setRangeText(event.target.textContent + " ", box.selectionStart, box.selectionEnd, "end");
+    box.focus();
   });
 }
 
