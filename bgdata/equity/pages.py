@@ -79,7 +79,7 @@ def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_awa
         mwc = float(table.cells[0, away, opponent_away])
         if show == "mwc" or not np.isfinite(mwc):
             return mwc
-        return float("nan") if is_crawford else table.take_point(score)
+        return float("nan") if 1 in (away, opponent_away) else table.take_point(score)
 
     drawn = quantity(met) - quantity(other) if other else quantity(met)
     middle, width = color_range(is_difference=other is not None, show=show)

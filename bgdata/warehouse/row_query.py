@@ -63,7 +63,7 @@ def parse_filter(shape: TableShape, text: str) -> Filter:
     """The filter of a text such as `n_turns >= 100`. Raises UsageError if it has another form, names a column that the
     table does not have, or has a value that does not fit the column."""
     found = FILTER.fullmatch(text.strip())
-    if not found:
+    if not found or "\0" in text:
         raise UsageError(f"expected a filter such as {shape.columns[0].name} = 1, got {cite(text)}")
     column, operator = column_of(shape, found[1]), found[2].strip()
     if operator in ("is missing", "is known"):

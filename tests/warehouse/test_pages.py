@@ -306,7 +306,7 @@ def test_turns_of_a_game_equal_those_of_sql(client: TestClient, site_root: Path)
     assert len(found["losses"]) == len(found["turns"])
     largest = max(found["losses"])
     turn = found["turns"][found["losses"].index(largest)]
-    assert f"turn {turn['turn']}, {['first', 'second'][turn['player']]}, {largest:.3f}" in page.text
+    assert f"turn {turn['turn'] + 1}, {['first', 'second'][turn['player']]}, {largest:.3f}" in page.text
     hint = client.get(f"/position/{turn['position_id']}.json?roll={turn['die1']}{turn['die2']}&plays=60").json()["hint"]
     assert any(row["loss"] == pytest.approx(largest, abs=1e-6) for row in hint)
     assert client.get(f"{where}/3?turn=9999").status_code == 200
@@ -458,7 +458,7 @@ def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
     assert [total["missed_doubles"] for total in found["totals"]] == [losses[3], 0]
     assert [total["cube_actions"] for total in found["totals"]] == [0, 0]
     page = read(client, f"{where}/3?turn=3")
-    assert f"turn 3, first, no double (best: double, take), {losses[3]:.3f} mwc" in page.text
+    assert f"turn 4, first, no double (best: double, take), {losses[3]:.3f} mwc" in page.text
     assert f"no double (best: double, take) {losses[3]:.3f} mwc" in page.text
     assert f"The cube: no double (best: double, take), lost {losses[3]:.3f} mwc." in page.text
     assert f"and missed doubles {losses[3]:.3f} and 0.000." in page.text

@@ -132,6 +132,7 @@ def test_form_leads_to_a_short_address(client: TestClient) -> None:
     ("given", "words"),
     [
         ({"filter": "nothing"}, "expected a filter such as"),
+        ({"filter": "cubeless = \0"}, "expected a filter such as"),
         ({"filter": "colour = 3"}, "expected a column of bearoff_two_sided"),
         ({"filter": "cubeless > much"}, "expected a number for cubeless, got 'much'"),
         ({"filter": "cubeless > 1e999"}, "expected a number for cubeless"),
