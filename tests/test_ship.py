@@ -221,7 +221,7 @@ def test_pages_and_code_name_the_default_network(tmp_path: Path) -> None:
     assert shipping.name_network(tmp_path, "old-1", "new", ["study-old-1-500"]) == []
 
 
-def test_recipes_that_follow_the_default_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recipes_of_the_default_network_have_counterparts_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """The recipes of the package for the same network, and their counterparts for another, whatever network rolled out
     the reference positions."""
     published = (
@@ -289,7 +289,10 @@ def follow(package: Package) -> Iterator[Path]:
     return shipping.follow(str(package.root), package.lock)
 
 
-def test_nothing_follows_an_unchanged_default_network(package: Package, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_study_is_made_again_by_an_unchanged_default_network(
+    package: Package, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The network `tiny` made the studies of the package."""
     assert package.variants() == set(package.before)
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny")
     assert list(follow(package)) == []

@@ -20,7 +20,7 @@ from bgdata.cli.completion import complete_folders
 from bgdata.cli.defaults import OWN, default_folder
 from bgdata.errors import BgdataError, UsageError, cite, without_secrets
 from bgdata.process import BROKEN_PIPE, forget, is_stopping, print_stop_line
-from bgdata.store.storage import is_want_of_memory
+from bgdata.store.storage import is_shortage_of_memory
 
 VARIABLE = "BGDATA_WAREHOUSE"
 LONGEST_WORD = 200  # most characters of a word in an error: paths may be long
@@ -111,7 +111,7 @@ class Commands(click.Group):
                 letter, encoding = error.object[error.start], error.encoding
                 step = "try: PYTHONIOENCODING=utf-8, or --format json"
                 fail(f"expected an output that holds {letter!a}, got one in {encoding}; {step}", 1)
-            if is_want_of_memory(error) and not context.params.get("debug"):
+            if is_shortage_of_memory(error) and not context.params.get("debug"):
                 fail(f"expected more memory, found {cite(str(error) or 'none left')}; {MORE_MEMORY}", 1)
             if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
                 fail(f"expected the name of a file, got one that is too long: {cite(str(error.filename))}", 2)

@@ -23,8 +23,8 @@ NO_SHIFT = 31  # a mask of points has bits 1 to 24
 
 
 class Layouts(NamedTuple):
-    """All layouts of up to `checkers` in index order. `blocked`, `points`, `blots` and `shifts` describe them as an
-    opponent, by the points of the player on roll."""
+    """All layouts of up to `checkers` checkers in index order. `blocked`, `points`, `blots` and `shifts` describe each
+    layout as the opponent's, with points numbered as the player on roll sees them."""
 
     checkers: int
     counts: NDArray[np.int8]  # [layouts, 25] checkers on points 1 to 25
@@ -36,7 +36,7 @@ class Layouts(NamedTuple):
     points: NDArray[np.uint32]  # [layouts] all its points, as bits
     blots: NDArray[np.uint32]  # [layouts] its points with one checker, as bits
     shifts: NDArray[np.uint8]  # [layouts, 4] points of its blots, the rest NO_SHIFT
-    hit: NDArray[np.int32]  # [layouts, 16] the layout after hits on the blots of these bits
+    hit: NDArray[np.int32]  # [layouts, 16] the layout after hits; bit k of the column is the blot on point shifts[k]
 
     def __len__(self) -> int:
         return len(self.counts)

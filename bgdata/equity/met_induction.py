@@ -63,7 +63,8 @@ class OpeningStates(NamedTuple):
         return OpeningStates(self.weights, chances)
 
     def with_gammon_rate(self, rate: float) -> OpeningStates:
-        """The states with all chances of gammons and backgammons scaled so that the share of such games is `rate`."""
+        """The states with all chances of gammons and backgammons scaled so that the share of such games is `rate`; 0 if
+        there are none."""
         chances = self.chances.copy()
         chances[:, WIN_GAMMON:] *= rate / self.gammon_rate if self.gammon_rate else 0.0
         return OpeningStates(self.weights, chances)

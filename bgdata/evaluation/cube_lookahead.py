@@ -112,7 +112,8 @@ def single_games(stakes: CubeStakes) -> tuple[float, float]:
 
 @kernel(borrows=True)
 def level_count(stakes: CubeStakes) -> int:
-    """Number of cube values that can occur: up to the first that decides the match for either side."""
+    """Number of cube values to consider: the cube now and each doubling of it, up to the first value at which
+    whoever wins the game wins the match; 1 in money play."""
     levels = 1
     while stakes.unit == MATCH and stakes.cube_value << (levels - 1) < max(stakes.game.away, stakes.game.opponent_away):
         levels += 1

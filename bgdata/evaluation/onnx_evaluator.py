@@ -79,8 +79,8 @@ class OnnxEvaluator(ProgramEvaluator):
 
 
 def open_session(path: Path, content: bytes) -> Any:
-    """An onnxruntime session on the CPU with the number of kernel threads and repeatable sums. Raises CorruptFileError
-    if the content is not ONNX, and MissingExtraError if onnxruntime is not installed."""
+    """An onnxruntime session on the CPU that uses as many threads as our kernels and gives repeatable sums. Raises
+    CorruptFileError if the content is not ONNX, and MissingExtraError if onnxruntime is not installed."""
     with needing("onnx", f"to run {path}"):
         runtime: Any = import_module("onnxruntime")
     options = runtime.SessionOptions()

@@ -147,7 +147,8 @@ class Fields:
             self.ledger.reject(rows[flaws == flaw], f"{Flaw(flaw).rule} in the {words}")
 
     def numbers(self, rows: Places, places: Places, names: tuple[str, ...]) -> tuple[Numbers, Forms]:
-        """The values and forms of numbers, both [rows, names]."""
+        """Like `values`, both [rows, names], for fields that must be numbers: rows with anything else are
+        quarantined. `names` are the names of the fields in the messages."""
         values, forms = self.values(places)
         for column, name in enumerate(names):
             self.ledger.reject(rows[forms[:, column] == NO_NUMBER], f"expected a number as {name}")

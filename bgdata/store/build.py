@@ -252,7 +252,7 @@ def _whole_manifest(plan: Plan) -> Manifest | None:
             if storage.sha256_file(plan.staging / entry.name) != entry.sha256:
                 return None
     except (BgdataError, OSError) as error:
-        if storage.is_want(error):
+        if storage.is_shortage(error):
             raise
         return None
     storage.remove_folder(plan.staging / PART)
@@ -323,7 +323,7 @@ def _finished_record(plan: Plan, number: int) -> _PartRecord | None:
     except FileNotFoundError:
         return None
     except CHECKPOINT_ERRORS as error:
-        if storage.is_want(error):
+        if storage.is_shortage(error):
             raise
         plan.progress.note(f"{error}; part {number} of {plan.title} is damaged and computed again")
         return None
@@ -407,7 +407,7 @@ def _load_computed(plan: Plan) -> dict[str, Any] | None:
             raise CorruptFileError(f"expected arrays of recipe {plan.key[:12]} beside {marker}, found those of another")
         intact_arrays(plan.staging, computed["arrays"])
     except (CorruptFileError, DigestMismatchError, MissingTableError, StorageError) as error:
-        if storage.is_want(error):
+        if storage.is_shortage(error):
             raise
         plan.progress.note(f"{error}; the finished arrays are damaged and computed again")
         marker.unlink()

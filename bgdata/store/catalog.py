@@ -51,7 +51,7 @@ from bgdata.store.dataset import Dataset, TableShape
 from bgdata.store.locked_sql import QueryLimits, keep_to, lock, open_memory
 from bgdata.store.names import CURRENT, identifier, is_name, sql_text
 from bgdata.store.registry import PARTS, parse_script
-from bgdata.store.storage import hold_lock, is_want, open_regular, storage_errors, write_file
+from bgdata.store.storage import hold_lock, is_shortage, open_regular, storage_errors, write_file
 from bgdata.store.survey import (
     KEY_BYTES,
     Index,
@@ -176,7 +176,7 @@ class _Reader:
                 lacking |= missing
                 tables[shape.name] = ""
             except (duckdb.Error, BgdataError) as error:
-                if is_want(error):
+                if is_shortage(error):
                     raise
                 tables[shape.name] = _reason(table, error)
         current = CURRENT if flaw else table.folder.name

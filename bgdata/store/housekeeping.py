@@ -14,7 +14,7 @@ from bgdata.store.linked import discard, drop_variant, is_removable, move_aside
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import read_lock
 from bgdata.store.names import CURRENT
-from bgdata.store.storage import is_locked, is_want, storage_errors
+from bgdata.store.storage import is_locked, is_shortage, storage_errors
 from bgdata.store.table import Table
 from bgdata.store.versions import DELETING, VERSION, Versions, deleting, newest
 
@@ -47,7 +47,7 @@ def _all_needs(warehouse: Versions) -> dict[str, set[str]]:
             named = re.findall(VERSION.pattern, json.dumps(table.manifest.parameters))
             found[table.name] = {*table.manifest.inputs.values(), *named}
         except BgdataError as error:
-            if is_want(error):  # its inputs are unknown
+            if is_shortage(error):  # its inputs are unknown
                 raise
             continue
     if warehouse.lock.exists():

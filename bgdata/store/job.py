@@ -21,7 +21,7 @@ from bgdata.store.arrays import Array, ArrayWriter, GrowingWriter, map_array, sa
 from bgdata.store.executors import chosen_executor
 from bgdata.store.manifest import canonical_json
 from bgdata.store.progress import Progress
-from bgdata.store.storage import is_want, remove_folder, sha256_file, storage_errors, sync, write_file
+from bgdata.store.storage import is_shortage, remove_folder, sha256_file, storage_errors, sync, write_file
 
 if TYPE_CHECKING:
     from bgdata.store.dataset import Dataset
@@ -136,7 +136,7 @@ class Job:
                 is_other = record["recipe"] != self.recipe
                 arrays = {} if is_other or record["label"] != self.title else intact_arrays(folder, record["arrays"])
             except CHECKPOINT_ERRORS as error:
-                if is_want(error):
+                if is_shortage(error):
                     with storage_errors("read", folder):
                         raise
                 self.progress.note(f"{error}; the checkpoint is damaged and deleted")

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from bgdata.errors import BgdataError, CorruptFileError
 from bgdata.store.dataset import TableShape
 from bgdata.store.progress import Progress
-from bgdata.store.storage import is_want, storage_errors
+from bgdata.store.storage import is_shortage, storage_errors
 
 
 def encodings(schema: pa.Schema) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def parquet_errors(path: Path) -> Iterator[None]:
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, BgdataError | MemoryError):  # from the compared rows
             raise
-        if is_want(error):
+        if is_shortage(error):
             with storage_errors("read", path):
                 raise
         raise CorruptFileError(f"expected a readable Parquet file in {path}, found: {error}") from error

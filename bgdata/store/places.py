@@ -36,7 +36,7 @@ from bgdata.errors import (
 from bgdata.process import when_cut_off
 from bgdata.store.download import FAILURES, TIMEOUT_SECONDS
 from bgdata.store.names import is_name
-from bgdata.store.storage import is_want_of_memory, make_folder, open_regular, storage_errors, sync, write_file
+from bgdata.store.storage import is_shortage_of_memory, make_folder, open_regular, storage_errors, sync, write_file
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 LEVELS = ("kind", "variant", "version")  # levels of the folders of a warehouse
@@ -331,7 +331,7 @@ class Store(OpenPlace):
             found = f"found: {message[:1].lower()}{message[1:]}" if " " in message else "found no such file"
             raise MissingFileError(f"expected {where}, {found}") from error
         except Exception as error:  # every library has its own
-            if is_want_of_memory(error):
+            if is_shortage_of_memory(error):
                 raise
             raise kind(f"cannot {action} {where}: {self._error_text(error) or type(error).__name__}") from error
 

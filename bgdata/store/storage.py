@@ -28,8 +28,8 @@ _REASONS = {
     errno.ENOTDIR: "part of the path is a file",
 }
 # errors of the machine at this moment, not of the file
-_WANTS = (errno.EIO, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EACCES, errno.EPERM, errno.ESTALE)
-_WANT_TEXTS = ("can't start new thread", "allocate memory", "failed to map", "error return without exception set")
+_SHORTAGES = (errno.EIO, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EACCES, errno.EPERM, errno.ESTALE)
+_SHORTAGE_TEXTS = ("can't start new thread", "allocate memory", "failed to map", "error return without exception set")
 _ELSEWHERE = (errno.EROFS, errno.EACCES, errno.EPERM)  # another place may work
 
 
@@ -49,22 +49,22 @@ def storage_errors(action: str, path: Path, hint: str = "choose another place wi
         raise StorageError(f"cannot {action} {path}: {reason}") from error
 
 
-def is_want(error: BaseException | None) -> bool:
+def is_shortage(error: BaseException | None) -> bool:
     """Whether an error, or its cause, means that something cannot be read at present, because memory or rights are
     missing or a disk fails, and not that it is damaged."""
     while error is not None:
-        if is_want_of_memory(error) or (isinstance(error, OSError) and error.errno in _WANTS):
+        if is_shortage_of_memory(error) or (isinstance(error, OSError) and error.errno in _SHORTAGES):
             return True
         error = error.__cause__
     return False
 
 
-def is_want_of_memory(error: BaseException) -> bool:
+def is_shortage_of_memory(error: BaseException) -> bool:
     """Whether an error means that this process cannot get more memory, or start another thread."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
-    if isinstance(error, RuntimeError | ImportError | SystemError):  # libraries raise these for want of memory
-        return any(words in str(error) for words in _WANT_TEXTS)
+    if isinstance(error, RuntimeError | ImportError | SystemError):  # libraries raise these if memory is short
+        return any(words in str(error) for words in _SHORTAGE_TEXTS)
     return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException"  # DuckDB's error
 
 

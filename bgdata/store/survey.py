@@ -24,7 +24,7 @@ from bgdata.process import cache_folder
 from bgdata.store.linked import check_link
 from bgdata.store.manifest import FILE_NAME as MANIFEST
 from bgdata.store.names import CURRENT, is_name
-from bgdata.store.storage import is_want, open_regular, write_file
+from bgdata.store.storage import is_shortage, open_regular, write_file
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
@@ -237,7 +237,7 @@ def read_versions(warehouse: Versions, kind: str, name: str, seen: Seen) -> dict
 def read_variant(warehouse: Versions, kind: str, name: str, seen: Seen) -> Variant:
     """A variant for `list`: its versions, and the current one, without its tables."""
     table, flaw = current_of(warehouse, kind, name)
-    if is_want(flaw) or flaw:
+    if is_shortage(flaw) or flaw:
         table = warehouse.table_in(table.folder.with_name(CURRENT), kind)
     return Variant(*seen[:3], table.folder.name, read_versions(warehouse, kind, name, seen), {}, {}, {})
 

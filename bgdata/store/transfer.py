@@ -59,7 +59,7 @@ from bgdata.store.progress import Progress
 from bgdata.store.storage import (
     check_room,
     hold_lock,
-    is_want,
+    is_shortage,
     make_folder,
     publish,
     sha256_file,
@@ -581,7 +581,7 @@ def is_whole(warehouse: Versions, name: str) -> bool:
     try:
         table.check_sizes()
     except BgdataError as error:
-        if is_want(error):
+        if is_shortage(error):
             raise
         return False
     return True

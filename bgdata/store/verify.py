@@ -36,7 +36,7 @@ from bgdata.store.names import CURRENT
 from bgdata.store.parameters import Parameters
 from bgdata.store.parquet import first_difference
 from bgdata.store.progress import Progress
-from bgdata.store.storage import is_want, sha256_file
+from bgdata.store.storage import is_shortage, sha256_file
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
@@ -50,7 +50,7 @@ class Status(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
-    UNCHECKED = "not checked"  # it could not run, for example for want of memory
+    UNCHECKED = "not checked"  # it could not run, for example because memory was short
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,9 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
         return Finding(subject, name, Status.SKIPPED, str(reason), table)
     except Exception as error:
         if isinstance(error, BgdataError):
-            return Finding(subject, name, Status.UNCHECKED if is_want(error) else Status.FAILED, str(error), table)
+            return Finding(subject, name, Status.UNCHECKED if is_shortage(error) else Status.FAILED, str(error), table)
         message = f"{type(error).__name__}: {(str(error).splitlines() or ['nothing'])[0]}"
-        if is_want(error) or isinstance(error, OSError | duckdb.OperationalError | duckdb.InternalError):
+        if is_shortage(error) or isinstance(error, OSError | duckdb.OperationalError | duckdb.InternalError):
             text = f"expected to be able to check {subject}, found {message}; try again with more memory"
             return Finding(subject, name, Status.UNCHECKED, text, table)
         if isinstance(

@@ -37,7 +37,7 @@ from bgdata.store.names import CURRENT, is_name, parse_scope
 from bgdata.store.names import VERSION as VERSION_NAME
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.registry import Kinds
-from bgdata.store.storage import hold_lock, is_want, open_regular, storage_errors, write_file
+from bgdata.store.storage import hold_lock, is_shortage, open_regular, storage_errors, write_file
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ class Versions:
                     table.check_sizes()
                     return table
             except BgdataError as error:
-                if is_want(error):  # an existing version would be built again
+                if is_shortage(error):  # an existing version would be built again
                     raise
                 continue
         return None

@@ -22,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bgdata.errors import BgdataError
-from bgdata.store.storage import is_want
+from bgdata.store.storage import is_shortage
 from bgdata.warehouse import Warehouse
 from bgdata.web.answer import FOLDER, UNTOUCHED, Endpoint, client_of, respond, respond_error, status_of
 from bgdata.web.home import home
@@ -173,7 +173,7 @@ class Guard:
         try:
             await answer(scope, receive, send_with_headers)
         except RuntimeError as error:  # the system cannot start one more thread
-            if is_begun or not is_want(error):
+            if is_begun or not is_shortage(error):
                 raise
             await respond_error(request, "expected few requests at once, got too many; try again later", 503)(
                 scope, receive, send_with_headers

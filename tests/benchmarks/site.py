@@ -18,6 +18,7 @@ import psutil
 from tests.benchmarks.measure import Row
 
 START, BEAROFF = "/position/4HPwATDgc/ABMA", "CgAAEAEAAAAAAA"
+ROWS = "/rows/bearoff_two_sided/6x6/bearoff_two_sided?filter=cubeless+%3E+0&sort=-owned"
 RATE = 200  # static files asked for in a second
 WARM = 3  # answers that are not counted
 PAGES = (  # (what it is, address, milliseconds that 95 of 100 answers may take)
@@ -26,6 +27,8 @@ PAGES = (  # (what it is, address, milliseconds that 95 of 100 answers may take)
     ("a bearoff, with every table that covers it", f"/position/{BEAROFF}.json", 40.0),
     ("an exact probe", f"/probe/{BEAROFF}.json", 10.0),
     ("a table", "/table/bearoff_two_sided/6x6", 50.0),
+    ("rows of a table, sorted and filtered", ROWS, 60.0),
+    ("claims", "/claims", 60.0),
     ("match equity", "/match-equity", 50.0),
     ("home", "/", 50.0),
     ("a static file", "/static/site.css", 5.0),

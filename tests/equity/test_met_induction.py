@@ -175,13 +175,13 @@ def test_fair_states_have_equal_players(seed: int) -> None:
     assert post_crawford_row(states.fair(), 3)[2] == pytest.approx((0.5 + states.gammon_rate / 2) / 2)
 
 
-def test_states_can_have_another_gammon_rate() -> None:
+def test_gammon_rate_is_changed_without_changing_wins() -> None:
     states = random_states(1).fair()
     changed = states.with_gammon_rate(0.3)
     assert changed.gammon_rate == pytest.approx(0.3)
     assert (changed.chances[:, 0] == states.chances[:, 0]).all()
     without = OpeningStates(np.ones(1), np.array([[0.5, 0, 0, 0, 0]]))
-    assert without.fair().with_gammon_rate(0.3).gammon_rate == 0
+    assert without.fair().with_gammon_rate(0.3).gammon_rate == 0  # there are no gammons to scale
 
 
 def test_cells_change_with_the_gammon_rate() -> None:

@@ -45,7 +45,7 @@ def test_start_has_known_identifiers() -> None:
     assert START.opponent_off == 0
 
 
-def test_published_rows_are_read() -> None:
+def test_position_from_rows_has_the_known_id() -> None:
     opponent = {3: 2, 6: 4, 8: 2, 11: 1, 13: 4, 23: 1, 24: 1}
     on_roll = {6: 5, 8: 7, 13: 1, 24: 2}
     position = Position.from_rows(row(opponent), row(on_roll))
@@ -53,7 +53,7 @@ def test_published_rows_are_read() -> None:
     assert position.rows == (tuple(row(opponent)), tuple(row(on_roll)))
 
 
-def test_published_training_row_is_parsed() -> None:
+def test_key_of_a_training_row_is_parsed() -> None:
     position = parse_key20("NIKOIJADCANIGOAHADBA")
     assert position.board == TRAINING_BOARD
     assert position.id == "2K6JAyDYbgcDEA"

@@ -308,7 +308,8 @@ def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) 
 
 
 def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> list[str]:
-    """One line per action: its equity and loss; in a match its mwc, and the equity normalized to the current game."""
+    """A heading, and one line per action: its equity, and how far that is from the equity under best play. In a match:
+    its mwc, the same difference in mwc, and the equity normalized to the current game."""
     from bgdata.equity.cube import Unit
 
     given = {

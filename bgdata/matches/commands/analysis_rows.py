@@ -333,7 +333,7 @@ def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
 
 
 def shown_turn(turn: Turn) -> Iterator[dict[str, Any]]:
-    """A turn as lines of text; a missed double that was an error comes first."""
+    """The rows of a turn: one, or two if a double was missed first and that was an error."""
     judged, act = turn.judged, turn.judged.act
     row = {"turn": turn.shown_number, "player": turn.player, "worth": judged.start}
     cube_loss, play_loss = judged.cube_loss / judged.point, judged.play_loss / judged.point
@@ -347,7 +347,7 @@ def shown_turn(turn: Turn) -> Iterator[dict[str, Any]]:
 
 
 def shown_loss(loss: float) -> dict[str, Any]:
-    """A loss as a string with its mark; empty if it rounds to 0."""
+    """The cells `loss` and `mark` of a row; no cells if the loss rounds to 0."""
     return {"loss": loss, "mark": SIGNS[error_mark(loss)]} if loss >= 5e-4 else {}
 
 

@@ -239,8 +239,12 @@ def losses(loss: float, judged: Judged, *, is_match: bool) -> tuple[float, ...]:
 
 
 def counts_for_pr(judged: Judged, kind: int) -> bool:
-    """Whether a cube action is a decision by the published rules of eXtreme Gammon: not if all actions are worth the
-    same, if no double is better by a fifth of a point, or if all is lost; but an error always counts."""
+    """Whether a cube decision counts for PR by eXtreme Gammon's published rules.
+
+    An answer counts unless take and pass are worth the same. A double, or a roll without one, does not count if both
+    choices are worth the same, if not doubling is better by more than 0.2 points, or if the game is lost with either
+    (below -0.9 points); but an error always counts.
+    """
     assert judged.cube is not None
     no_double, take = ((worth - judged.cube.double_pass) / judged.point + 1 for worth in judged.cube[:2])
     if kind == ANSWER:

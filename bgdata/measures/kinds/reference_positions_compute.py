@@ -171,7 +171,8 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[ReferenceParameters]) -> str:
-        """Draw a sample of positions from their games again, and roll out the positions with the fewest games again."""
+        """Check that the games of a sample of positions, played again, give the same positions; then repeat the
+        rollouts of some of these positions, of those that took the fewest trials."""
         table, parameters = recheck.table, recheck.parameters
         boards, games = np.ascontiguousarray(table.array("boards")), np.asarray(table.array("games"))
         check_arrays(table, derived_arrays(parameters, boards, games))

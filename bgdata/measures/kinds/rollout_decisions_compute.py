@@ -164,7 +164,8 @@ def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -
 
 
 def sample_turns(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
-    """The first turns of a class, by hash, in which a play of the window loses something; all if there are too few.
+    """The first turns of a class, by hash, in which a play is worse than the best one, but within the window; all if
+    there are too few.
 
     A position with the same roll is taken once. Several turns may be from one game; if `one_per_game` is true, only the
     first of each game is taken, so that decisions are independent. A larger sample of the same corpus begins with a

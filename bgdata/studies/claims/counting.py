@@ -94,8 +94,8 @@ def share_by_errors(loser: float, winner: float) -> float:
 
 
 def matches_without_hedging(chance: float, coin: float) -> float:
-    """The factor by which the number of matches grows if luck is not subtracted (hedging), for the same accuracy. The
-    factor is the variance of a match divided by that of two coins."""
+    """How many times as many matches give the same accuracy without hedging, which is to subtract luck. A match is won
+    with the probability `chance`; a hedged match varies like two coins, each of which adds or takes `coin` of a win."""
     return chance * (1 - chance) / (2 * coin**2)
 
 

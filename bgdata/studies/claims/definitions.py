@@ -66,11 +66,11 @@ PATTERN = re.compile(r"[a-z_]+/[A-Za-z0-9*-]+")
 class Claim:
     """One published number or word.
 
-    `correction` is the right value if the published one is wrong. `needs` are patterns KIND/VARIANT of default variants
-    that the query reads; `wants` are patterns of optional versions. `recorded` is an earlier answer of the query
-    (value, standard error, games), found with the programs `recorded_with`, for missing versions. If there is no query,
-    it is a measurement that takes too long for the register. `experiment` says what would decide an open claim, and
-    `obstacle` why it is not done here.
+    `correction` is the right value if the published one is wrong. `needs` are patterns KIND/VARIANT of default
+    variants that the query reads; `wants` are patterns of optional versions. `recorded` is an answer measured
+    earlier (value, standard error, games) with the programs `recorded_with`: it is used if a version that the query
+    reads is missing, or if there is no query because measuring takes too long. `experiment` says what would decide
+    an open claim, and `obstacle` why it is not done here.
     """
 
     claim: str  # its name, such as A2.mean-6x9

@@ -68,7 +68,7 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int
     KIND is a kind of dataset, KIND/VARIANT or KIND/VARIANT/VERSION; the default is all kinds. The files of every
     version are hashed, its values are compared with its digest, every SQL check is run on all rows, and all rows or a
     sample of them are computed again. The report says for each version what was recomputed, and what was skipped and
-    why. The exit code is 1 if anything fails, or could not be checked, as for want of memory.
+    why. The exit code is 1 if anything fails, or could not be checked, for example if memory is short.
 
     In place of KIND, a folder that `bgdata publish` wrote is checked instead of the warehouse: hashes, rows, schemas,
     splits, and the digests of all values.

@@ -26,7 +26,7 @@ from bgdata.bearoff import two_sided
 from bgdata.bearoff.two_sided import Block, Scale, Solved, Window
 from bgdata.errors import CorruptFileError, DigestMismatchError, StorageError
 from bgdata.store.job import CHECKPOINT_ERRORS, Job, read_sealed, seal_record
-from bgdata.store.storage import is_want, remove_folder, storage_errors, write_file
+from bgdata.store.storage import is_shortage, remove_folder, storage_errors, write_file
 from bgdata.system import write_at
 
 NEEDED = -(-two_sided.REACH // two_sided.BATCH)  # batches that the next batch depends on
@@ -84,7 +84,7 @@ class Parts:
                 if record["recipe"] == self._job.recipe:
                     return int(record["done"])
             except CHECKPOINT_ERRORS as error:
-                if is_want(error):
+                if is_shortage(error):
                     with storage_errors("read", folder):
                         raise
                 self._job.progress.note(f"{error}; the checkpoint is damaged, and the build starts over")
@@ -196,7 +196,7 @@ def _reading(path: Path) -> Iterator[None]:
         with storage_errors("read", path):
             yield
     except StorageError as error:
-        if is_want(error):
+        if is_shortage(error):
             raise
         raise CorruptFileError(f"expected {path} as it was written: {error}") from error
 
