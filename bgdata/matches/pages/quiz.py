@@ -63,7 +63,7 @@ def quiz(site: Site, request: Request) -> Page:
         "question": question,
         "number": number,
         "answer": answer,
-        "is_right": bool(answer) and answer.loss < RIGHT,
+        "is_right": answer is not None and answer.loss < RIGHT,
         "choices": [(each, address("/quiz", here | {"number": number, "answer": each.text})) for each in choices],
         "boards": boards_of(question, answer),
         "position": position_path(question.xgid),
