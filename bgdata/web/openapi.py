@@ -20,7 +20,10 @@ from bgdata.equity import pages as equity
 from bgdata.evaluation.pages import cube_map, editor, occurrences, position
 from bgdata.game.match import MAX_CUBE, CubeOwner
 from bgdata.kinds.columns import CHANCE_COLUMNS
-from bgdata.matches import pages as games
+from bgdata.matches.pages import games
+from bgdata.matches.pages.quiz import ABOUT, MOST, quiz
+from bgdata.matches.questions import SOURCES
+from bgdata.matches.quiz import PHASES
 from bgdata.measures.pages import players
 from bgdata.openings.pages import OBJECTIVES, openings
 from bgdata.selfplay.pages import choices
@@ -202,6 +205,17 @@ OPENINGS = {
     "objective": text("What is at stake", enum=[*OBJECTIVES], default=OBJECTIVES[0]),
     "roll": text("A first roll, whose replies are asked for: 31", pattern="^[1-6]{2}$"),
 }
+QUIZ = {
+    "from": text("Table of the questions; without it and a player the first of `sources`", enum=[*SOURCES]),
+    "player": text("Whose errors are asked"),
+    "analysis": text("Variant of match_analysis; without it the one with the most errors of the player"),
+    "theme": text("Only positions of this theme: blitz"),
+    "phase": text("Only positions of this class", enum=[*PHASES]),
+    "about": text("Only plays, or only cube actions", enum=[*ABOUT]),
+    "loss": text("Only questions in which at least so many points can be lost: 0.08"),
+    "number": integer("Which question, those with the greatest loss first", 1, MOST, 1),
+    "answer": text("An answer, by its text"),
+}
 RACES = {"rules": text("Variant of race_rules"), "errors": text("Variant of race_error")}
 SQL = {
     "q": text("One query that reads, in DuckDB's dialect"),
@@ -261,6 +275,7 @@ ADDRESSES: Sequence[Address] = (
     Address("/claims", register.claims, "claim[]", CLAIMS),
     Address("/players", players, "players", {"player": text("The scores of this player alone")}),
     Address("/openings", openings, "opening[]", OPENINGS),
+    Address("/quiz", quiz, "quiz", QUIZ),
     Address("/race", races.page, "races", RACES),
     Address("/sql", sql.page, "any[]", SQL, FILE_TYPES),
     Address("/openapi", document, "object This document"),

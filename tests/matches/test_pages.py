@@ -13,7 +13,7 @@ from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.evaluation.networks.player import map_player
 from bgdata.game.plays import parse_play
 from bgdata.game.position import Position
-from bgdata.matches.pages import CubeVerdict, crawford_games, cube_verdicts, game_stakes, play_losses
+from bgdata.matches.pages.games import CubeVerdict, crawford_games, cube_verdicts, game_stakes, play_losses
 from tests.equity.samples import published_met
 
 TURNS = "from turns where dataset = 'selfplay' and variant = 'pubeval-20-seed-3' and game = $game order by turn"

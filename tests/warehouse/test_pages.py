@@ -23,8 +23,8 @@ from bgdata.endgames.kinds.contact_endgame import EndgameParameters
 from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import MissingTableError
 from bgdata.game.match import MatchScore
-from bgdata.matches import pages as games
-from bgdata.matches.pages import FILTERS
+from bgdata.matches.pages import games
+from bgdata.matches.pages.games import FILTERS
 from bgdata.openings.kinds.openings import DATASET as OPENINGS
 from bgdata.store.dataset import ImportedDataset
 from bgdata.studies import rows as claims

@@ -68,6 +68,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
     ),
     "/claims.json": ("/claims.json", "/claims.json?status=open&status=corrected"),
     "/players.json": ("/players.json",),
+    "/quiz.json": (
+        "/quiz.json",
+        "/quiz.json?answer=1",
+        "/quiz.json?from=decisions&number=1&answer=2",
+        "/quiz.json?from=openings&loss=9",
+    ),
     "/openings.json": (
         "/openings.json?objective=double-match-point",
         "/openings.json?objective=double-match-point&roll=13",

@@ -47,7 +47,16 @@ PARTS = (
     "bearoff_two_sided", "3x3", "selfplay", "pubeval-20-seed-3", "r1-00000000", "manifest.json", "..", ".", "%2e%2e",
     "<script>alert(1)</script>", "'; drop table games; --", "current", "\x00", "a" * 300, "NaN", "../../etc/passwd",
 )  # fmt: skip
-PAGES = ("/", "/table", "/claims", "/players", "/openings?objective=double-match-point", "/sql", f"/position/{START}")
+PAGES = (
+    "/",
+    "/table",
+    "/claims",
+    "/players",
+    "/openings?objective=double-match-point",
+    "/quiz",
+    "/sql",
+    f"/position/{START}",
+)
 
 
 @pytest.mark.slow

@@ -10,19 +10,16 @@ import click
 
 from bgdata.cli.defaults import open_player
 from bgdata.cli.options import OUTPUT, met_option, network_option, ply_option, seed_option
-from bgdata.errors import UsageError
+from bgdata.errors import MissingTableError, UsageError, cite
 from bgdata.game.board_text import format_board_text
 from bgdata.matches.commands.analyze import page_option
 from bgdata.matches.commands.library import analysis_option, chosen_analysis
 from bgdata.matches.commands.quiz_questions import (
-    SOURCES,
-    book_questions,
     check_source,
     check_theme,
-    error_questions,
     evaluate_questions,
-    met_of,
 )
+from bgdata.matches.questions import KINDS, SOURCES, book_questions, error_questions, met_of
 from bgdata.matches.quiz import (
     ANSWER,
     PHASES,
@@ -105,10 +102,14 @@ def quiz(
     kept.sessions += 1
     if player is not None:
         variant = chosen_analysis(warehouse, analysis)
-        found, met = error_questions(warehouse, player, variant), met or met_of(warehouse, variant)
+        found, met = error_questions(warehouse.rows, player, variant), met or met_of(warehouse, variant)
+        if not found:
+            raise MissingTableError(f"no errors of {cite(player)} in match_analysis/{variant}; try: bgdata matches")
     else:
         assert source is not None
-        found = book_questions(warehouse, source)
+        found = book_questions(warehouse.rows, source)
+        if not found:
+            raise MissingTableError(f"no {KINDS[source]} in {warehouse.root}; try: bgdata build {KINDS[source]}")
     is_cube = None if about is None else about == "cube"
     found = keep(found, theme=theme, phase=phase, is_cube=is_cube, least_loss=least_loss)
     if not found:
