@@ -207,7 +207,7 @@ def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
     texts = [
         name + difference_text(ours.get(name), each)
         for name, each in theirs.items()
-        if not np.array_equal(ours.get(name), each)
+        if name not in ours or not np.array_equal(ours[name], each)
     ]
     return f"DIFFERS in {', '.join(texts)}"
 
