@@ -116,6 +116,8 @@ def test_files_become_a_library_with_reports(taking: TestClient, shared_root: Pa
     assert "Decisions of ben" in shown.text
     assert f"/game/matches/{LIBRARY}/0?turn=1#board" in shown.links
     for link in shown.links:
+        if link.startswith(("/claims", "/match-equity", "#")):  # of what is not in this warehouse
+            continue
         answer = taking.get(link.partition("#")[0])
         assert answer.status_code in (200, 303), (link, answer.text)
 

@@ -12,7 +12,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import bgdata
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
 from bgdata.errors import BgdataError, MissingFileError, NoRowsError, UsageError
 from bgdata.formats.unpacking import BYTES_VARIABLE
@@ -69,12 +68,12 @@ def library_files(warehouse: Warehouse) -> list[Path]:
     return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
 
 
-def take_matches(root: Path, incoming: Path, ply: int, pipe: Connection) -> None:
-    """Take the files in `incoming` into the library of the warehouse at `root`, and analyse all matches, so many rolls
-    ahead. Sends progress through the pipe, at the end (`done`, analysis) or (`failed`, message)."""
+def take_matches(warehouse: Warehouse, incoming: Path, ply: int, pipe: Connection) -> None:
+    """Take the files in `incoming` into the library of the warehouse, and analyse all matches, so many rolls ahead.
+    Sends progress through the pipe, at the end (`done`, analysis) or (`failed`, message)."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
     os.environ.setdefault(BYTES_VARIABLE, str(UNPACKED_BYTES))
-    warehouse, progress = bgdata.open_warehouse(root), PipedProgress(pipe, incoming)
+    progress = PipedProgress(pipe, incoming)
     try:
         import_new(warehouse, incoming, progress)
         analysis = analyse_library(warehouse, ply, progress)

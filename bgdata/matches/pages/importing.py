@@ -132,7 +132,7 @@ class Importer:
     def _begin(self, incoming: TemporaryDirectory[str], ply: int) -> None:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe(duplex=False)
-        given = self._site.warehouse.root.resolve(), Path(incoming.name).resolve(), ply, theirs
+        given = self._site.warehouse, Path(incoming.name).resolve(), ply, theirs
         self.work = Work("working", "starting")
         process = context.Process(target=take_matches, args=given, daemon=True)
         with theirs:

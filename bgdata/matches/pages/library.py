@@ -37,10 +37,10 @@ TITLES = {"all": "", "field": "All players"}
 
 def matches(site: Site, request: Request) -> Page:
     """The imported matches and the ratings of players, or with `player` the report on a player's decisions."""
+    number = whole(request.query_params, "page", 1, least=1, most=MAX_PAGE)
     player = request.query_params.get("player", "").strip()
     if player:
         return report(site, player, request.query_params.get("analysis", "").strip())
-    number = whole(request.query_params, "page", 1, least=1, most=MAX_PAGE)
     is_there = bool(site.warehouse.variants("matches"))
     rows = site.rows(MATCHES, {"start": PAGE * (number - 1)}) if is_there else []
     players = site.keep("players of matches", lambda: site.rows(PLAYERS)) if has_analysis(site) else []
