@@ -71,7 +71,12 @@ def matches(
         figures += field_rows(warehouse, decisions)
     else:
         raise MissingTableError(f"no analysed decisions of {cite(player)} in {warehouse.root}; try: bgdata matches")
-    worst = warehouse.rows(f"select * from ({decisions}) where is_own and loss > 0 order by loss desc limit {errors}")
+    worst = warehouse.rows(
+        f"""select d.*, rollout_best, rollout_loss, rollout_standard_error, rollout_level
+        from ({decisions} and loss > 0) d left join (select distinct on (xgid, subject, made) * from my_errors) e
+            using (xgid, subject, made)
+        where is_own order by d.loss desc limit {errors}"""
+    )
     if page:
         write_file(page, format_report(player, figures, worst).encode())
     show_rows(figures, form, report_lines(player, figures, worst))
