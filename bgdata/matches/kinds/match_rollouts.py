@@ -19,7 +19,7 @@ from bgdata.store.parameters import NONE_GIVEN, VersionRef
 from bgdata.store.versions import Versions
 
 UNNAMED = VersionRef(MATCH_ANALYSIS.name, "unnamed")
-VALUES = ("value", "standard_error", "loss", "loss_standard_error", "loss_mwc")
+VALUES = ("value", "value_standard_error", "loss", "loss_standard_error", "loss_mwc")
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class MatchRollouts(Dataset[MatchRolloutParameters]):
         Column("is_best_by_analysis", "BOOLEAN", "", "Whether the analysis says that it is the best"),
         Column("value", "DOUBLE", "as unit says", "Value to the player who decides"),
         Column("unit", "VARCHAR", "", "points (per unit cube) or mwc"),
-        Column("standard_error", "DOUBLE", "as unit says", "Standard error of value"),
+        Column("value_standard_error", "DOUBLE", "as unit says", "Standard error of value"),
         Column("loss", "DOUBLE", "points", "Loss behind the best choice in points of normalised equity"),
         Column("loss_standard_error", "DOUBLE", "points", "Standard error of loss"),
         Column("loss_mwc", "DOUBLE", "mwc", "Loss in match winning chances; null in money play"),

@@ -105,7 +105,7 @@ def test_answer_is_valued_for_its_player(imports: Imports) -> None:
         ("pass", True, False),
     ]
     assert own[0]["value"] > own[1]["value"]
-    assert own[1]["standard_error"] == 0
+    assert own[1]["value_standard_error"] == 0
     assert own[1]["value"] == pytest.approx(mwc_of(imports, 3, 2), abs=1e-6)
 
 
