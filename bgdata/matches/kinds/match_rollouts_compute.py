@@ -95,6 +95,10 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
         found = rolled_out_in(table.arrays())
         if [each.decision for each in found] != decisions:
             raise CheckFailedError(f"expected the decisions of the analysis in {table.name}, found others")
+        if not np.array_equal(table.array("network"), network_text(recheck.parameters, recheck.inputs)):
+            raise CheckFailedError(f"expected the network of the recipe in {table.name}, found another")
+        if not all(map(is_whole, found)) or (found and table.array("choice_ends")[-1] != len(table.array("values"))):
+            raise CheckFailedError(f"expected the choices of each decision in {table.name}, found others")
         count = min(SAMPLE_ROWS, recheck.rows)
         roller = open_decision_roller(recheck)
         for place in recheck.generator.permutation(len(found))[:count].tolist():
@@ -167,6 +171,12 @@ def is_best(decision: AnalysedDecision, choice: str) -> bool:
     if decision.subject != DOUBLE:
         return decision.best == choice
     return decision.best.startswith(DOUBLE) == (choice == DOUBLE)
+
+
+def is_whole(rolled: RolledOut) -> bool:
+    """Whether the choices of a decision are in order of their losses, and one of them was made."""
+    losses, names = [each.loss for each in rolled.choices], [each.choice for each in rolled.choices]
+    return losses[:1] == [0] and losses == sorted(losses) and names.count(rolled.decision.made) == 1
 
 
 def choice_rows(rolled: RolledOut) -> Iterator[tuple[int, bool, bool]]:
