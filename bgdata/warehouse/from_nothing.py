@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bgdata.errors import CorruptFileError, ExternalProgramError, StorageError, UsageError, cite
+from bgdata.store.arrays import Array
 from bgdata.store.names import check_name
 from bgdata.store.storage import storage_errors, write_file
 from bgdata.store.table import Table
@@ -194,8 +195,8 @@ def published_version(warehouse: Warehouse, part: Part) -> Path | None:
 
 
 def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
-    """The result of comparing a version with the one that comes with the package: `same`, or DIFFERS and in which
-    arrays; empty if the package contains none."""
+    """The result of comparing a version with the one that comes with the package: `same`, or DIFFERS with the arrays
+    that differ, and by how much at most; empty if the package contains none."""
     folder = published_version(warehouse, part)
     if folder is None:
         return ""
@@ -203,8 +204,20 @@ def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
     if shipped.manifest.digest == table.manifest.digest:
         return "same"
     ours, theirs = table.arrays(), shipped.arrays()
-    names = [name for name in theirs if name not in ours or not np.array_equal(ours[name], theirs[name])]
-    return f"DIFFERS in {', '.join(names)}"
+    texts = [
+        name + difference_text(ours.get(name), each)
+        for name, each in theirs.items()
+        if name not in ours or not np.array_equal(ours[name], each)
+    ]
+    return f"DIFFERS in {', '.join(texts)}"
+
+
+def difference_text(ours: Array | None, theirs: Array) -> str:
+    """The largest difference of two arrays of floating-point numbers as ` by VALUE`; empty for other arrays, and if the
+    shapes differ."""
+    if ours is None or ours.shape != theirs.shape or theirs.dtype.kind != "f":
+        return ""
+    return f" by {np.abs(ours - theirs).max():.0e}"
 
 
 def figures_of(warehouse: Warehouse, part: Part, table: Table) -> list[Row]:

@@ -13,7 +13,7 @@ from tests.pipelines.conftest import Run
 STEPS = ("selfplay", "play_sample", "lookahead_labels", "supervised_network", "scores")
 NOTES = (
     r"[a-z_]+/[\w-]+: (built|already built) |epoch \d, |left out: (error rates|values by theme): |going on with "
-    r"|compil(ing|ed) kernels "
+    r"|compil(ing|ed) kernels[ ,]"
 )
 
 

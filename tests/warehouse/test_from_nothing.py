@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bgdata
@@ -19,6 +20,7 @@ from bgdata.warehouse.from_nothing import (
     STATE,
     arguments,
     chosen_parts,
+    difference_text,
     figures_of,
     finished_parts,
     missing_versions,
@@ -225,6 +227,14 @@ def test_different_digests_are_reported(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(plans, "PLAN", plan_of(tmp_path))
     monkeypatch.setattr(plans, "compare", lambda *_: "DIFFERS in boards")
     assert run(tmp_path / "made", "rebuild", "--from-nothing", "--part", "table").exit_code == 1
+
+
+def test_size_of_a_difference_is_given_for_floats_of_one_shape() -> None:
+    floats = np.array([1.0, 2.0])
+    assert difference_text(floats, np.array([1.0, 2.5])) == " by 5e-01"
+    assert difference_text(floats, np.ones(3)) == ""
+    assert difference_text(None, floats) == ""
+    assert difference_text(np.array([1]), np.array([2])) == ""
 
 
 @pytest.mark.prefect
