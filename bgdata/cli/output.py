@@ -123,3 +123,16 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def ask(prompt: str) -> str:
+    """The answer of the user; `quit` at the end of the input."""
+    if sys.stdin.isatty():
+        try:
+            return input(prompt)
+        except EOFError:
+            click.echo()
+            return "quit"
+    answer = sys.stdin.readline()
+    click.echo(prompt + (answer.rstrip("\n") if answer else "quit"))
+    return answer or "quit"

@@ -310,6 +310,14 @@ def normalised_point(stakes: Stakes, rules: CubeRules) -> float:
     return (worth_of_result(value, stakes, rules) - worth_of_result(-value, stakes, rules)) / 2
 
 
+def normalised_equity(worth: float, stakes: Stakes, rules: CubeRules) -> float:
+    """The equity of a worth, such as mwc, normalised to the current game: -1 is losing and 1 is winning a single game
+    with this cube. Raises InvalidScoreError if the table does not contain the score."""
+    value = stakes.cube.value
+    lose, win = (worth_of_result(points, stakes, rules) for points in (-value, value))
+    return 2 * (worth - lose) / (win - lose) - 1
+
+
 def met_of(rules: CubeRules) -> MatchEquity:
     """The match equity table of the rules. Raises InvalidParameterError if they have none."""
     if rules.met is None:

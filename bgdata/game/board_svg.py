@@ -55,16 +55,18 @@ def format_board_svg(
     play: Play | None = None,
     stakes: Stakes | None = None,
     width: int = WIDTH,
+    prefix: str = "",
 ) -> str:
     """The picture of a position as an SVG element, `width` pixels wide. The roll is on the right half. Each checker
-    that `play` moves has an arrow. `stakes` adds the score, and the cube except in the Crawford game. Raises UsageError
-    unless width is positive."""
+    that `play` moves has an arrow. `stakes` adds the score, and the cube except in the Crawford game. Equal boards have
+    equal identifiers, so a page with two of them needs a `prefix` for each. Raises UsageError unless width is
+    positive."""
     if width < 1:
         raise UsageError(f"expected a width of at least 1 pixel, got {width}")
     title, description = describe_board(position, roll, stakes)
     if play:
         description += f" Play: {play}."
-    name = "board-" + hashlib.sha256(f"{title}{description}".encode()).hexdigest()[:12]
+    name = f"{prefix}board-" + hashlib.sha256(f"{title}{description}".encode()).hexdigest()[:12]
     height = (width * HEIGHT + WIDTH // 2) // WIDTH
     (score, opponent_score), kind = describe_stakes(stakes)
     upper = filter(None, ["opponent", opponent_score, f"{position.opponent_pip_count} pips"])

@@ -19,7 +19,9 @@ import numpy as np
 
 from bgdata.errors import CorruptFileError, StorageError, cite
 from bgdata.game.classes import position_class
-from bgdata.game.match import MatchScore
+from bgdata.game.dice import Roll
+from bgdata.game.match import MatchScore, Stakes
+from bgdata.game.position import Position
 from bgdata.game.xgid import Xgid, parse_xgid
 
 if TYPE_CHECKING:
@@ -69,6 +71,14 @@ class Question:
     def place(self) -> Xgid:
         """Position, score, cube and roll."""
         return parse_xgid(self.xgid)
+
+    @property
+    def view(self) -> tuple[Position, Stakes, Roll | None]:
+        """The board and stakes as the player who decides sees them, and the roll of a play."""
+        place = self.place
+        if self.subject == ANSWER:
+            return place.position.flip(), place.match.stakes.flip(), None
+        return place.position, place.match.stakes, place.match.roll if self.subject == PLAY else None
 
     @property
     def theme(self) -> str:
@@ -188,6 +198,8 @@ def keep(
 
 def with_answers(question: Question, player: LookaheadPlayer, rules: CubeRules) -> Question:
     """The question with its answers, as the player evaluates them."""
+    from bgdata.equity.cube import normalised_equity
+
     place = question.place
     stakes = place.match.stakes
     if question.subject == PLAY:
@@ -207,7 +219,8 @@ def with_answers(question: Question, player: LookaheadPlayer, rules: CubeRules) 
             "take": decision.double_take,
             "pass": decision.double_pass,
         }
-        values = normalised_values(values, place, rules)
+        if isinstance(stakes.score, MatchScore):
+            values = {name: normalised_equity(value, stakes, rules) for name, value in values.items()}
         answers = cube_answers(question.subject, values)
         words = ("no double", "double, take", "double, pass")
         worths = ", ".join(f"{word} {value:+.4f}" for word, value in zip(words, values.values(), strict=True))
@@ -217,15 +230,6 @@ def with_answers(question: Question, player: LookaheadPlayer, rules: CubeRules) 
 
 def _equity(cubeful: float | None, cubeless: float) -> float:
     return cubeless if cubeful is None else cubeful
-
-
-def normalised_values(values: Mapping[str, float], place: Xgid, rules: CubeRules) -> dict[str, float]:
-    """Values in points of normalised equity; in a match `values` are match winning chances."""
-    stakes, met = place.match.stakes, rules.met
-    if not isinstance(stakes.score, MatchScore) or met is None:
-        return dict(values)
-    lose, win = (met.after(stakes.score, points * stakes.cube.value) for points in (-1, 1))
-    return {name: 2 * (value - lose) / (win - lose) - 1 for name, value in values.items()}
 
 
 def cube_answers(subject: str, values: Mapping[str, float]) -> tuple[Answer, ...]:

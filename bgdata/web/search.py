@@ -13,14 +13,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from bgdata.errors import BgdataError, cite
-from bgdata.game.identifiers import parse_identifier, parse_plain
-from bgdata.game.match import CubeOwner
-from bgdata.game.position import START, Position
+from bgdata.game.identifiers import identifiers_in, parse_identifier, parse_plain
+from bgdata.game.ogid import SHAPE as OGID
+from bgdata.game.ogid import parse_ogid
+from bgdata.game.position import START
 from bgdata.store.names import identifier
 from bgdata.studies.pages.register import register_of
 from bgdata.studies.rows import is_named
 from bgdata.web.answer import Page, address, as_json, position_path, wants_json
-from bgdata.web.position_request import LONGEST
+from bgdata.web.position_request import LONGEST, stakes_query
 from bgdata.web.site import Site
 
 PLAYERS = "select distinct player_name as name from scores"
@@ -29,20 +30,15 @@ ROWS = 20  # rows of a view in search results
 MAX_CHARACTERS = 4000  # of a text in which positions are searched
 OFFERS = 12  # of each kind
 OWN = re.compile(
-    r"(?:position|where|probe|cube-map|choices|rollout|table|game|match-equity|claims|players|openings|race|sql)(?:/|$)"
-)
-XGID = re.compile(r"XGID=[-a-pA-P]{26}(?::[^\s:\"'<>]+){1,9}")
-GNUBG_ID = re.compile(
-    r"(?<![\w+/])([A-Za-z0-9+/]{14})(?::|\s+(?:Match\s*ID\s*:?\s*)?)([A-Za-z0-9+/]{12})(?![\w+/])", re.IGNORECASE
+    r"(?:position|where|probe|cube-map|choices|rollout|table|game|match-equity|claims|players|openings|quiz|race|rows|sql)(?:/|$)"
 )
 POSITION_ID = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{14}(?![\w+/])")
-OPENGAMMON_ID = re.compile(r"(?<!\w)([0-9a-q]{1,15}):([0-9a-q]{1,15}):([WBN])(\d)[NOTP](?::([1-6]{2}))?")
-POINTS = "0123456789abcdefghijklmnop"  # of an OpenGammon ID: white's bar, 24 points, black's bar
 ROLL = re.compile(r"([1-6])\s?[-,/]?\s?([1-6])")
 PAGES = {
     "openings": "/openings",
     "match equity": "/match-equity",
     "players": "/players",
+    "quiz": "/quiz",
     "race": "/race",
     "claims": "/claims",
     "tables": "/table",
@@ -123,41 +119,26 @@ def view_address(name: str) -> str:
 
 
 def positions_in(text: str) -> Iterator[Place]:
-    """The positions that are named inside a text by an XGID, gnubg ID, OpenGammon ID or Position ID."""
-    for found in XGID.findall(text):
-        yield from known_position(found.rstrip(".,;)"))
-    text = XGID.sub(" ", text)
-    for found in OPENGAMMON_ID.finditer(text):
-        yield from opengammon_places(found)
-    text = OPENGAMMON_ID.sub(" ", text)
-    for position_id, match_id in GNUBG_ID.findall(text):
-        yield from known_position(f"{position_id}:{match_id}")
-    for found in POSITION_ID.findall(GNUBG_ID.sub(" ", text)):
-        yield from known_position(found)
+    """The positions that are named inside a text: by `identifiers_in`, or else by Position IDs alone."""
+    for found in identifiers_in(text) or POSITION_ID.findall(text):
+        with suppress(BgdataError):
+            if OGID.fullmatch(found):
+                yield from ogid_places(found)
+            else:
+                parse_identifier(found)
+                yield Place("position", found, position_path(found))
 
 
-def known_position(text: str) -> Iterator[Place]:
-    """The page of a position, unless the text is none."""
-    with suppress(BgdataError):
-        parse_identifier(text)
-        yield Place("position", text, position_path(text))
-
-
-def opengammon_places(found: re.Match[str]) -> Iterator[Place]:
-    """The pages of an OpenGammon ID, with cube and roll: black on roll, and white on roll. Readers understand its side
-    to move in two ways."""
-    white, black, owner, exponent, roll = found.groups()
-    counts = [0] * 26
-    for letters, side in ((white, -1), (black, 1)):
-        for letter in letters.replace("q", ""):
-            counts[POINTS.index(letter)] += side if letter != "0" else -side  # a bar has no sign
-    with suppress(BgdataError):
-        position = Position(counts)
-        owners = {"B": CubeOwner.ON_ROLL, "W": CubeOwner.OPPONENT, "N": CubeOwner.CENTERED}
-        cube = owners[owner]
-        for name, board, holder in (("black", position, cube), ("white", position.flip(), cube.flip())):
-            given = {"roll": roll, "cube": 2 ** int(exponent), "owner": str(holder)}
-            yield Place("position", f"{board.id}, {name} on roll", address(position_path(board), given))
+def ogid_places(text: str) -> Iterator[Place]:
+    """The pages of an OpenGammon ID for both sides on roll, with its roll, score and cube: programs differ in whose
+    turn it is. Raises InvalidPositionError or InvalidScoreError."""
+    position, match = parse_ogid(text)
+    for board, stakes, name in (
+        (position, match.stakes, "as bgdata reads it"),
+        (position.flip(), match.stakes.flip(), "the other side on roll"),
+    ):
+        link = address(position_path(board), {"roll": match.roll, **stakes_query(stakes)})
+        yield Place("position", f"{board.id}, {name}", link)
 
 
 def offers(site: Site, text: str) -> Iterator[Place]:

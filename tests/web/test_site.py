@@ -31,6 +31,7 @@ from bgdata.web import connections
 from bgdata.web import site as site_module
 from bgdata.web.app import HEADERS, create_app
 from bgdata.web.openapi import ADDRESSES
+from bgdata.web.search import own_address
 from bgdata.web.site import Budget, Limits, Site, folders_in
 from tests.command_line import POSITION
 from tests.kept import own
@@ -238,6 +239,14 @@ def test_search_finds_positions_in_texts_and_addresses(client: TestClient, text:
         assert [row["address"] for row in client.get("/search.json", params={"q": text}).json()] == [where]
     else:
         assert answer.status_code == 200
+
+
+def test_search_knows_the_addresses_of_all_pages() -> None:
+    """A search does not lead to pictures, files, streams, itself, or the description of the site."""
+    left_out = {"/", "/search", "/board", "/file", "/rollout-stream", "/choices-stream", "/openapi"}
+    pages = {each.path.partition("/{")[0] for each in ADDRESSES} - left_out
+    assert "/quiz" in pages
+    assert [path for path in sorted(pages) if own_address(path) != path] == []
 
 
 def test_search_reads_opengammon_ids(client: TestClient) -> None:

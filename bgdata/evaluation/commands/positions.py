@@ -41,7 +41,7 @@ from bgdata.game.board_text import format_board_text
 from bgdata.game.classes import check_has_checkers, check_in_progress
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import omission_note, parse_identifier
-from bgdata.game.match import CubeOwner, MatchScore, Stakes
+from bgdata.game.match import CubeOwner, Stakes
 from bgdata.game.plays import legal_plays, parse_play
 from bgdata.rows import CHANCE, COUNT, EQUITY, LOSS, PERCENT, Column, Quantity, Row, table_lines
 from bgdata.store.storage import write_file
@@ -310,7 +310,7 @@ def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) 
 def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> list[str]:
     """A heading, and one line per action: its equity, and how far that is from the equity under best play. In a match:
     its mwc, the same difference in mwc, and the equity normalized to the current game."""
-    from bgdata.equity.cube import Unit
+    from bgdata.equity.cube import Unit, normalised_equity
 
     given = {
         "no double": decision.no_double,
@@ -327,11 +327,8 @@ def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> 
     if decision.unit == Unit.POINTS:
         columns = [action, Column("worth", EQUITY, "equity", width=7), Column("change", EQUITY, width=7)]
         return table_lines(columns, rows)
-    assert isinstance(stakes.score, MatchScore)
-    assert rules.met is not None
-    lose, win = (rules.met.after(stakes.score, points * stakes.cube.value) for points in (-1, 1))
     for row in rows:
-        row["equity"] = 2 * (row["worth"] - lose) / (win - lose) - 1
+        row["equity"] = normalised_equity(row["worth"], stakes, rules)
     change = Column("change", Quantity(2, 100, sign="+"), gap=1)
     return table_lines(
         [action, Column("worth", CHANCE, "mwc", width=7), change, Column("equity", EQUITY, width=9)], rows

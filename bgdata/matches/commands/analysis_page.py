@@ -85,7 +85,7 @@ def game_grid(analysis: MatchAnalysis) -> list[list[str]]:
 
 def error_parts(analysis: MatchAnalysis, loss: Loss, name: str) -> Iterator[str]:
     """The HTML elements of an error: the action taken, the board with the best play, and the values of the choices.
-    Equal boards have equal identifiers, so `name` is put before them."""
+    `name` is the prefix of the board's identifiers."""
     turn = loss.turn
     act = turn.judged.act
     where = f"game {turn.game.game.number}, turn {turn.shown_number}: {turn.player}"
@@ -93,8 +93,7 @@ def error_parts(analysis: MatchAnalysis, loss: Loss, name: str) -> Iterator[str]
     yield '<div class="charts"><div>'
     roll = to_roll(act.dice) if act.dice and not loss.is_cube else None
     play = None if loss.is_cube else turn.best_play
-    board = format_board_svg(turn.position, roll=roll, play=play, stakes=act.stakes, width=BOARD_WIDTH)
-    yield board.replace('"board-', f'"{name}-board-').replace(" board-", f" {name}-board-")
+    yield format_board_svg(turn.position, roll=roll, play=play, stakes=act.stakes, width=BOARD_WIDTH, prefix=f"{name}-")
     yield "</div><div>"
     yield f"<p>{escape(loss.act_text)}; best: {escape(loss.best)}</p>"
     yield from grid([*(cube_grid(analysis, loss) if loss.is_cube else candidate_grid(analysis, loss))])

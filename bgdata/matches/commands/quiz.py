@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from bgdata.cli.defaults import open_player
 from bgdata.cli.options import OUTPUT, met_option, network_option, ply_option, seed_option
+from bgdata.cli.output import ask
 from bgdata.errors import MissingTableError, UsageError, cite
 from bgdata.game.board_text import format_board_text
+from bgdata.game.match import MatchScore
 from bgdata.matches.commands.analyze import page_option
 from bgdata.matches.commands.library import analysis_option, chosen_analysis
-from bgdata.matches.commands.quiz_questions import (
-    check_source,
-    check_theme,
-    evaluate_questions,
-)
 from bgdata.matches.questions import KINDS, SOURCES, book_questions, error_questions, met_of
 from bgdata.matches.quiz import (
     ANSWER,
     PHASES,
-    PLAY,
     RIGHT,
     Answer,
     Question,
@@ -33,10 +29,14 @@ from bgdata.matches.quiz import (
     format_results,
     keep,
     read_results,
+    with_answers,
 )
 from bgdata.rows import EQUITY, LOSS, Column, table_lines
 from bgdata.store.storage import write_file
 from bgdata.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.lookahead_player import LookaheadPlayer
 
 RESULTS = "quiz.json"
 COLUMNS = (
@@ -124,6 +124,37 @@ def quiz(
     session(answered, len(chosen), kept, seed, ask, lambda: write_file(path, format_results(kept).encode()))
 
 
+def evaluate_questions(
+    questions: Sequence[Question], warehouse: Warehouse, player: LookaheadPlayer, met: str
+) -> Iterator[Question]:
+    """Yield the questions with answers; a question that has answers is not changed."""
+    from bgdata.cli.defaults import find_met_or_file
+    from bgdata.equity.cube import CubeRules
+
+    for question in questions:
+        if question.answers:
+            yield question
+            continue
+        is_match = isinstance(question.place.match.stakes.score, MatchScore)
+        yield with_answers(question, player, CubeRules(met=find_met_or_file(warehouse, met) if is_match else None))
+
+
+def check_source(player: str | None, source: str | None) -> None:
+    """Raise UsageError unless the questions have one source."""
+    if (player is None) == (source is None):
+        both = "neither" if player is None else "both"
+        raise UsageError(f"expected a PLAYER, or --from with {' or '.join(SOURCES)}, got {both}")
+
+
+def check_theme(theme: str | None) -> None:
+    """Raise UsageError for a name that is no theme."""
+    from bgdata.game.themes import Theme
+
+    labels = [each.label for each in Theme]
+    if theme not in (None, *labels):
+        raise UsageError(f"expected {', '.join(labels[:-1])} or {labels[-1]} as theme, got {cite(theme)}")
+
+
 def write_files(
     questions: Sequence[Question], title: str, seed: int, *, page: Path | None, anki: Path | None, xgid: Path | None
 ) -> None:
@@ -168,13 +199,9 @@ def session(
 
 def board(question: Question) -> str:
     """The board as the player who decides sees it."""
-    place = question.place
-    stakes = place.match.stakes
-    if question.subject == ANSWER:
-        text = format_board_text(place.position.flip(), stakes=stakes.flip(), with_id=False)
-        return text.replace("X on roll", "X to answer")
-    roll = place.match.roll if question.subject == PLAY else None
-    return format_board_text(place.position, roll=roll, stakes=stakes, with_id=False)
+    position, stakes, roll = question.view
+    text = format_board_text(position, roll=roll, stakes=stakes, with_id=False)
+    return text.replace("X on roll", "X to answer") if question.subject == ANSWER else text
 
 
 def read_answer(shown: Sequence[Answer], ask: Callable[[str], str]) -> Answer | None:
@@ -205,16 +232,3 @@ def verdict(question: Question, given: Answer, shown: Sequence[Answer]) -> Itera
         yield question.detail
     yield f"by {question.judge}" + (f"; in {question.origin}, you chose {question.made}" if question.made else "")
     yield question.xgid
-
-
-def ask(prompt: str) -> str:
-    """The answer of the user; `quit` at the end of the input."""
-    if sys.stdin.isatty():
-        try:
-            return input(prompt)
-        except EOFError:
-            click.echo()
-            return "quit"
-    answer = sys.stdin.readline()
-    click.echo(prompt + (answer.rstrip("\n") if answer else "quit"))
-    return answer or "quit"

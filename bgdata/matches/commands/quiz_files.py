@@ -11,7 +11,7 @@ from bgdata.cli.output import grid, page_head
 from bgdata.errors import StorageError, needing
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.plays import judge_play
-from bgdata.matches.quiz import ANSWER, PLAY, Question
+from bgdata.matches.quiz import PLAY, Question
 from bgdata.rows import EQUITY, LOSS
 
 BOARD_WIDTH = 440  # pixels
@@ -36,17 +36,9 @@ def format_quiz(questions: Sequence[Question], title: str, seed: int) -> str:
 
 
 def question_board(question: Question, name: str) -> str:
-    """The board as the player who decides sees it. Equal boards have equal identifiers, so `name` is their prefix."""
-    place = question.place
-    position, stakes = place.position, place.match.stakes
-    if question.subject == ANSWER:
-        position, stakes = position.flip(), stakes.flip()
-    roll = place.match.roll if question.subject == PLAY else None
-    return _with_unique_ids(format_board_svg(position, roll=roll, stakes=stakes, width=BOARD_WIDTH), name)
-
-
-def _with_unique_ids(board: str, name: str) -> str:
-    return board.replace('"board-', f'"{name}-board-').replace(" board-", f" {name}-board-")
+    """The board as the player who decides sees it. `name` is the prefix of its identifiers."""
+    position, stakes, roll = question.view
+    return format_board_svg(position, roll=roll, stakes=stakes, width=BOARD_WIDTH, prefix=f"{name}-")
 
 
 def asked_parts(question: Question, seed: int) -> Iterator[str]:
@@ -70,10 +62,10 @@ def answer_parts(question: Question, seed: int) -> Iterator[str]:
     if question.subject == PLAY and place.match.roll:
         play = judge_play(best.text, place.position, place.match.roll).play
         if play:
-            board = format_board_svg(
-                place.position, roll=place.match.roll, play=play, stakes=place.match.stakes, width=BOARD_WIDTH
-            )
-            yield _with_unique_ids(board, f"answer-{question.key}")
+            yield format_board_svg(
+                place.position, roll=place.match.roll, play=play, stakes=place.match.stakes, width=BOARD_WIDTH,
+                prefix=f"answer-{question.key}-",
+            )  # fmt: skip
     made = f"; {question.made} was chosen" if question.made else ""
     yield f"<p>{escape(question.origin + made)}; values by {escape(question.judge)}</p>"
     yield f"<p><code>{escape(question.xgid)}</code></p>"

@@ -160,7 +160,7 @@ def trend(matches: Sequence[Row]) -> Iterator[str]:
 
 def error_parts(row: Row, name: str) -> Iterator[str]:
     """The HTML elements of an error: the board with what was done, and, if it is a play, the board with the best play.
-    Equal boards have equal identifiers, so `name` is put before them."""
+    `name` is the prefix of the boards' identifiers."""
     found = parse_xgid(str(row["xgid"]))
     roll, stakes = found.match.roll, found.match.stakes
     is_play = row["subject"] == "play" and roll is not None
@@ -169,13 +169,12 @@ def error_parts(row: Row, name: str) -> Iterator[str]:
     yield '<div class="charts">'
     for which in ("made", "best") if is_play else ("made",):
         play = judge_play(str(row[which]), found.position, roll).play if is_play else None
-        board = format_board_svg(
-            found.position, roll=roll if is_play else None, play=play, stakes=stakes, width=BOARD_WIDTH
-        )
         yield f"<div><p>{which}: {escape(str(row[which]))}</p>" if is_play else "<div>"
-        yield (
-            board.replace('"board-', f'"{name}-{which}-board-').replace(" board-", f" {name}-{which}-board-") + "</div>"
-        )
+        yield format_board_svg(
+            found.position, roll=roll if is_play else None, play=play, stakes=stakes, width=BOARD_WIDTH,
+            prefix=f"{name}-{which}-",
+        )  # fmt: skip
+        yield "</div>"
     yield "<div>"
     facts = {"made": row["made"], "best": row["best"], "error": row["error"], "theme": row["theme"]}
     if row["rollout_loss"] is not None:

@@ -15,7 +15,7 @@ from bgdata.game.match import MatchScore
 from bgdata.game.plays import parse_play
 from bgdata.game.themes import Theme
 from bgdata.matches.questions import KINDS, SOURCES, book_questions, error_questions, met_of
-from bgdata.matches.quiz import ANSWER, PHASES, PLAY, RIGHT, Answer, Question, answer_of, keep, with_answers
+from bgdata.matches.quiz import PHASES, RIGHT, Answer, Question, answer_of, keep, with_answers
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.position_request import whole
@@ -154,21 +154,14 @@ def chosen_answer(text: str, choices: Sequence[Answer]) -> Answer | None:
 def boards_of(question: Question, answer: Answer | None) -> list[tuple[str, str]]:
     """The boards with their titles, as the player who decides sees them: after an answer about a play, of the best play
     and, if it was another, of the one chosen."""
-    place = question.place
-    stakes = place.match.stakes
-    if question.subject != PLAY:
-        if question.subject == ANSWER:
-            return [("", format_board_svg(place.position.flip(), stakes=stakes.flip()))]
-        return [("", format_board_svg(place.position, stakes=stakes))]
-    roll = place.match.roll
-    assert roll is not None
-    if answer is None:
-        return [("", format_board_svg(place.position, roll=roll, stakes=stakes))]
+    position, stakes, roll = question.view
+    if answer is None or roll is None:
+        return [("", format_board_svg(position, roll=roll, stakes=stakes))]
     best = question.answers[0]
     titles = {best.text: "Best"} if answer.text == best.text else {best.text: "Best", answer.text: "Yours"}
     return [
         (f"{title}: {text}",
-         format_board_svg(place.position, roll=roll, play=parse_play(text, place.position, roll), stakes=stakes))
+         format_board_svg(position, roll=roll, play=parse_play(text, position, roll), stakes=stakes))
         for text, title in titles.items()
     ]  # fmt: skip
 

@@ -6,7 +6,6 @@ Answers may come from a file or a pipe: they are echoed as if typed, and the end
 from __future__ import annotations
 
 import secrets
-import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from bgdata.cli.options import (
     player_options,
     seed_option,
 )
+from bgdata.cli.output import ask
 from bgdata.errors import UsageError, cite
 from bgdata.evaluation.commands.positions import describe_decision, describe_plays
 from bgdata.evaluation.rows import ranked_rows
@@ -340,16 +340,3 @@ class Dialogue:
         position, roll = self.session.now.position, self.session.roll
         ranked = self.player.rank_plays(position, roll, *stakes_and_rules)
         return describe_plays([*ranked_rows(position, roll, ranked[:5])], len(ranked) - 5)
-
-
-def ask(prompt: str) -> str:
-    """The answer of the user; `quit` at the end of the input."""
-    if sys.stdin.isatty():
-        try:
-            return input(prompt)
-        except EOFError:
-            click.echo()
-            return "quit"
-    answer = sys.stdin.readline()
-    click.echo(prompt + (answer.rstrip("\n") if answer else "quit"))
-    return answer or "quit"

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import bgdata
 from bgdata.cli import main
+from bgdata.cli.output import ask
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.match_equity import find_met
@@ -186,14 +187,14 @@ def test_answers_are_not_echoed_in_a_terminal(
     """Answers are not echoed there, and the end of the input leaves the game."""
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda prompt: f"{prompt}8/5")
-    assert playing.ask("> ") == "> 8/5"
+    assert ask("> ") == "> 8/5"
     assert capsys.readouterr().out == ""
 
     def end(_: str) -> str:
         raise EOFError
 
     monkeypatch.setattr("builtins.input", end)
-    assert playing.ask("> ") == "quit"
+    assert ask("> ") == "quit"
     assert capsys.readouterr().out == "\n"
 
 
