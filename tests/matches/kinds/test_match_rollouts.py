@@ -165,6 +165,17 @@ def test_wrong_parameters_are_refused(change: dict[str, Any], message: str) -> N
         DATASET.check_parameters(replace(DATASET.smallest, **change))
 
 
+def test_match_equity_table_is_that_of_the_analysis(imports: Imports) -> None:
+    """Unless another is given, whether or not the version of the analysis is."""
+    analysis = analysed(imports, "m", MATCH)
+    source = VersionRef.parse(analysis.name)
+    for given in (source, replace(source, version="")):
+        wanted = replace(DATASET.smallest, source=given, met="")
+        assert DATASET.complete(wanted, imports.warehouse) == replace(wanted, source=source, met="published")
+        other = DATASET.complete(replace(wanted, met="own"), imports.warehouse)
+        assert other == replace(wanted, source=source, met="own")
+
+
 def test_missing_analysis_is_refused(imports: Imports) -> None:
     analysed(imports, "m", MATCH)
     with pytest.raises(MissingTableError, match="match_analysis/none"):
