@@ -53,9 +53,12 @@ def report_rows(rows_of: RowsOf, decisions: str) -> list[Row]:
 
 
 def worst_rows(rows_of: RowsOf, decisions: str, count: int) -> Sequence[Row]:
-    """The decisions of the player that lost most, at most `count`."""
+    """The decisions of the player that lost most, at most `count`, with their rollouts where errors were rolled out."""
     return rows_of(
-        f"select * from ({decisions}) where is_own and loss > 0 order by loss desc, game, turn limit {count}"
+        f"""select d.*, rollout_best, rollout_loss, rollout_standard_error, rollout_level
+        from ({decisions} and loss > 0) d left join (select distinct on (xgid, subject, made) * from my_errors) e
+            using (xgid, subject, made)
+        where is_own order by d.loss desc, d.game, d.turn limit {count}"""
     )
 
 

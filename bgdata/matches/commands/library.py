@@ -50,7 +50,8 @@ def matches(
     name in the analysed matches, or an alias in players.toml of the warehouse: `bgdata build match_analysis --set
     source=matches/NAME` analyses them. The report says what the decisions of the player lost, by match, opponent,
     decision, error, theme, phase and score, beside the rating of all other players. The rating is in thousandths of a
-    point, +/- half of its 95 % interval, PR in 500ths of a point by the rules of eXtreme Gammon.
+    point, +/- half of its 95 % interval, PR in 500ths of a point by the rules of eXtreme Gammon. `bgdata build
+    match_rollouts --set source=match_analysis/NAME` rolls out errors, which the report then shows too.
 
     \b
       bgdata matches

@@ -87,7 +87,10 @@ def report(site: Site, player: str, analysis: str) -> Page:
     return Page("report.html", shown_, data)
 
 
-ERROR_COLUMNS = ("match", "game", "turn", "subject", "error", "theme", "xgid", "made", "best", "loss")
+ERROR_COLUMNS = (
+    *("match", "game", "turn", "subject", "error", "theme", "xgid", "made", "best", "loss"),
+    *("rollout_best", "rollout_loss", "rollout_standard_error"),
+)
 
 
 def error_columns(row: Mapping[str, Any]) -> Row:
