@@ -213,7 +213,7 @@ def test_invalid_forms_are_refused(taking: TestClient, monkeypatch: pytest.Monke
         ({"content": b"--x", "headers": {"content-type": "multipart/form-data; boundary=y"}}, "expected a form"),
         ({"content": b"--x", "headers": {"content-type": "multipart/form-data"}}, "expected a form"),
     ):
-        answer = taking.post(PAGE, **form)  # type: ignore[arg-type]
+        answer = taking.post(PAGE, **form)
         assert (answer.status_code, words in answer.text) == (400, True), answer.text
     assert taking.get(f"{PAGE}.json").json()["state"] == "idle"
 

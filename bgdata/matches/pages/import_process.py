@@ -29,6 +29,7 @@ LIBRARY = "uploaded"  # the variant of `matches`, and the folder of its files am
 LIBRARY_FILES, LIBRARY_BYTES = 10_000, 1 << 30  # limits of the library
 UNPACKED_BYTES = 1 << 28  # of a file or archive, unless the environment says more
 PAUSE_SECONDS = 0.1  # between two reports of progress
+COMPUTATION = MatchesComputation(MATCHES)
 
 
 class PipedProgress(Progress):
@@ -143,16 +144,14 @@ def unpacked(warehouse: Warehouse, path: Path) -> Iterator[list[Path]]:
             raise
         except OSError as error:
             raise UsageError(f"expected files that can be unpacked, found: {error.strerror}") from error
-        if not any(MATCHES.computation.holds(each) for each in found):
+        if not any(COMPUTATION.holds(each) for each in found):
             raise MissingFileError("expected a match file, found none")
         yield found
 
 
 def has_game(path: Path) -> bool:
     """Whether a match file has a game that can be replayed. Raises the errors of `read_content`."""
-    computation = MATCHES.computation
-    assert isinstance(computation, MatchesComputation)
-    return computation.has_rows(computation.parse(computation.read_file(path)))
+    return COMPUTATION.has_rows(COMPUTATION.parse(COMPUTATION.read_file(path)))
 
 
 def free_place(folder: Path, name: str) -> Path:
