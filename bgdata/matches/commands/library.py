@@ -51,7 +51,8 @@ def matches(
     name in the analysed matches, or an alias in players.toml of the warehouse: `bgdata build match_analysis --set
     source=matches/NAME` analyses them. The report says what the decisions of the player lost, by match, opponent,
     decision, error, theme, phase and score, beside the rating of all other players. The rating is in thousandths of a
-    point, +/- half of its 95 % interval, PR in 500ths of a point by the rules of eXtreme Gammon.
+    point, +/- half of its 95 % interval, PR in 500ths of a point by the rules of eXtreme Gammon. `bgdata build
+    match_rollouts --set source=match_analysis/NAME` rolls out errors, which the report then shows too.
 
     \b
       bgdata matches
@@ -71,7 +72,12 @@ def matches(
         figures += field_rows(warehouse, decisions)
     else:
         raise MissingTableError(f"no analysed decisions of {cite(player)} in {warehouse.root}; try: bgdata matches")
-    worst = warehouse.rows(f"select * from ({decisions}) where is_own and loss > 0 order by loss desc limit {errors}")
+    worst = warehouse.rows(
+        f"""select d.*, rollout_best, rollout_loss, rollout_standard_error, rollout_level
+        from ({decisions} and loss > 0) d left join (select distinct on (xgid, subject, made) * from my_errors) e
+            using (xgid, subject, made)
+        where is_own order by d.loss desc limit {errors}"""
+    )
     if page:
         write_file(page, format_report(player, figures, worst).encode())
     show_rows(figures, form, report_lines(player, figures, worst))

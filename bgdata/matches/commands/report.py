@@ -35,6 +35,11 @@ FIGURES = (
     Column("luck", LUCK),
     Column("field_rating", RATING, heading="others' rating"),
 )
+ROLLOUT = (
+    Column("rollout_loss", LOSS, heading="by rollout"),
+    Column("rollout_standard_error", LOSS, heading="s.e."),
+    Column("rollout_best", heading="best by rollout"),
+)
 SURE = 1.96  # standard errors of an interval that holds in 95 of 100 cases
 AVERAGE = 5  # matches of a moving average
 BOARD_WIDTH = 440  # pixels
@@ -99,7 +104,9 @@ def report_lines(player: str, figures: Sequence[Row], worst: Sequence[Row]) -> I
             yield from ("", "all players" if part == "field" else f"by {part}") if part != "all" else ()
             yield from table_lines(FIGURES, rows)
     if worst:
-        columns = (Column("loss", LOSS), *(Column(name) for name in ("made", "best", "xgid")))
+        texts = [Column(name) for name in ("made", "best", "xgid")]
+        rolled_out = ROLLOUT if any(row["rollout_loss"] is not None for row in worst) else ()
+        columns = (Column("loss", LOSS), *texts[:2], *rolled_out, texts[2])
         yield from ("", f"the {len(worst)} worst errors")
         yield from table_lines(columns, worst)
 
@@ -170,5 +177,8 @@ def error_parts(row: Row, name: str) -> Iterator[str]:
         yield "</div>"
     yield "<div>"
     facts = {"made": row["made"], "best": row["best"], "error": row["error"], "theme": row["theme"]}
+    if row["rollout_loss"] is not None:
+        error = f"{LOSS.text(row['rollout_loss'])}, standard error {LOSS.text(row['rollout_standard_error'])}"
+        facts |= {"loss by rollout": error, "best by rollout": row["rollout_best"], "level": row["rollout_level"]}
     yield from grid([("", ""), *((key, str(value)) for key, value in facts.items())])
     yield f"<p><code>{escape(str(row['xgid']))}</code></p></div></div>"
