@@ -19,7 +19,8 @@ from bgdata.matches.acts import ActKind, CubeValues, Judged, totals_of
 from bgdata.matches.kinds.match_analysis import DATASET, MatchAnalysisParameters
 from bgdata.matches.kinds.match_analysis_compute import ANSWER, DOUBLE, counts_for_pr, error_of
 from bgdata.matches.kinds.matches_compute import matches_of
-from bgdata.matches.situations import replayed_situations
+from bgdata.matches.kinds.shared import source_games
+from bgdata.matches.situations import Situation, replayed_situation, replayed_situations
 from bgdata.matches.steps import judge_all
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller
 from bgdata.store.dataset import Context
@@ -159,6 +160,32 @@ def test_games_are_judged_once(imports: Imports) -> None:
     other = Imports(imports.folder / "other")
     assert analysed(other, "new", MATCH, SESSION).manifest.digest == both.manifest.digest
     assert {row["game"] for row in rows(both)} == set(range(5))
+
+
+def test_only_new_matches_are_replayed(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A match that is added to a library costs only itself: the games of others are not read again."""
+    analysed(imports, "mine", SESSION)
+    replayed: list[int] = []
+
+    def replay(*args: Any, **options: Any) -> Situation:
+        replayed.append(args[1].number)
+        return replayed_situation(*args, **options)
+
+    monkeypatch.setattr(source_games, "replayed_situation", replay)
+    table = analysed(imports, "mine", SESSION, MATCH)
+    assert replayed == [1, 2, 1, 2], "for their keys, and to be judged"
+    assert {row["match"] for row in rows(table)} == {0, 1}
+
+
+def test_equal_games_of_two_matches_have_their_own_rows(imports: Imports) -> None:
+    """They are judged once, or copied, but each row has the numbers of its game and match."""
+    other = MATCH.replace("42: 8/4 6/4", "42: 13/7")
+    for name in ("first", "again"):
+        found = rows(analysed(imports, name, MATCH, other))
+        first, second = ([row for row in found if row["game"] == game] for game in (0, 2))
+        assert [row["match"] for row in first + second] == [0] * len(first) + [1] * len(first)
+        names = ("turn", "subject", "xgid", "made", "best", "loss", "luck")
+        assert [[row[name] for name in names] for row in first] == [[row[name] for name in names] for row in second]
 
 
 def test_another_score_is_judged_anew(imports: Imports) -> None:
