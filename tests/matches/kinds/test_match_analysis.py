@@ -45,6 +45,14 @@ MATCH = """ 3 point match
  ann : 0                        bob : 1
   1) 31: 24/23 8/5               42: 8/4 6/4
 """
+BEAVERS = """ 0 point match
+
+ Game 1
+ ann : 0                        bob : 0
+  1)                             31: 24/23 13/10
+  2) 65: 24/18 13/8               Doubles => 2
+  3)  Beavers => 4                62: 24/16
+"""
 
 
 def recipe(name: str) -> MatchAnalysisParameters:
@@ -115,10 +123,11 @@ def test_rows_equal_those_of_analyze(imports: Imports) -> None:
         succeeds(other, "export", "text", table.name, "--format", "mat", "-o", imports.folder / "made.mat")
         texts.append((imports.folder / "made.mat").read_text())
     largest: dict[str, Any] = {"table_points": 6, "table_checkers": 6}  # which `bgdata analyze` chooses
-    found = rows(analysed(imports, "all", MATCH, SESSION, *texts, **largest))
+    found = rows(analysed(imports, "all", MATCH, SESSION, BEAVERS, *texts, **largest))
     options = ("--network", "tiny", "--ply", "0", "--met", "published-12", "--format", "json")
     turns = {(row["match"], row["game_number"], row["turn"]): row for row in turns_of(root, *options)}
-    assert len({row["match"] for row in found}) > 3
+    assert len({row["match"] for row in found}) > 4
+    assert [row["made"] for row in found if row["subject"] == "answer" and row["made"] == "beaver"] == ["beaver"]
     for row in found:
         turn = turns[row["match"], row["game_number"], row["turn"]]
         assert (row["turn_number"], row["player_name"]) == (turn["turn_number"], turn["player"])
