@@ -20,7 +20,7 @@ from bgdata.equity import pages as equity
 from bgdata.evaluation.pages import cube_map, editor, occurrences, position
 from bgdata.game.match import MAX_CUBE, CubeOwner
 from bgdata.kinds.columns import CHANCE_COLUMNS
-from bgdata.matches.pages import games
+from bgdata.matches.pages import games, library
 from bgdata.matches.pages.quiz import ABOUT, MOST, quiz
 from bgdata.matches.questions import SOURCES
 from bgdata.matches.quiz import PHASES
@@ -205,6 +205,11 @@ OPENINGS = {
     "objective": text("What is at stake", enum=[*OBJECTIVES], default=OBJECTIVES[0]),
     "roll": text("A first roll, whose replies are asked for: 31", pattern="^[1-6]{2}$"),
 }
+MATCHES = {
+    "player": text("Whose decisions are reported"),
+    "analysis": text("Variant of match_analysis; without it the one with the most decisions of the player"),
+    "page": integer(f"Pages of {library.PAGE} matches", 1, library.MAX_PAGE, 1),
+}
 QUIZ = {
     "from": text("Table of the questions; without it and a player the first of `sources`", enum=[*SOURCES]),
     "player": text("Whose errors are asked"),
@@ -275,6 +280,7 @@ ADDRESSES: Sequence[Address] = (
     Address("/claims", register.claims, "claim[]", CLAIMS),
     Address("/players", players, "players", {"player": text("The scores of this player alone")}),
     Address("/openings", openings, "opening[]", OPENINGS),
+    Address("/matches", library.matches, "matches", MATCHES),
     Address("/quiz", quiz, "quiz", QUIZ),
     Address("/race", races.page, "races", RACES),
     Address("/sql", sql.page, "any[]", SQL, FILE_TYPES),

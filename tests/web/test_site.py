@@ -55,6 +55,7 @@ PAGES = (
     "/players",
     "/openings?objective=double-match-point",
     "/quiz",
+    "/matches",
     "/sql",
     f"/position/{START}",
 )
