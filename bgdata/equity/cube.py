@@ -262,7 +262,7 @@ def describe_model(rules: CubeRules) -> str:
     own, other = strategy.cube_life_index, strategy.opponent_cube_life_index
     indexes = f"{own:g}" if own == other else f"{own:g} (opponent {other:g})"
     first = {JANOWSKI: "", JANOWSKI_FIRST: " as first published"}[strategy.model]
-    free = f", {strategy.free_index:g} for free doubles" if by_score and strategy.free_index else ""
+    free = f" (free doubles {strategy.free_index:g})" if by_score and strategy.free_index else ""
     return f"Janowski's model{first}, cube life index {indexes}{free}{table}"
 
 
