@@ -69,6 +69,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
     "/claims.json": ("/claims.json", "/claims.json?status=open&status=corrected"),
     "/players.json": ("/players.json",),
     "/matches.json": ("/matches.json", "/matches.json?page=2", "/matches.json?player={player}"),
+    "/positions.json": (
+        "/positions.json?source=games",
+        "/positions.json?source=games&sort=luck",
+        f"/positions.json?like={START}",
+        "/positions.json?source=matches",
+    ),
     "/quiz.json": (
         "/quiz.json",
         "/quiz.json?answer=1",

@@ -56,6 +56,8 @@ PAGES = (
     "/openings?objective=double-match-point",
     "/quiz",
     "/matches",
+    "/positions",
+    f"/positions?like={START}",
     "/sql",
     f"/position/{START}",
 )
