@@ -37,6 +37,7 @@ SORTS = {  # (words, order) of positions
     "luck": ("luckiest roll", "luck desc nulls last"),
     "unlucky": ("unluckiest roll", "luck nulls last"),
 }
+PLACE = "dataset, variant, game, turn, subject, position_id, die1, die2"  # orders rows of the same value
 CLASSES = [each.name.lower() for each in PositionClass]
 CUBES = (1, 2, 4, 8, 16)
 NAMES = ("class", "theme", "roll", "score", "cube", "loss", "player", "sort")  # parameters besides source and page
@@ -162,10 +163,10 @@ def score_condition(text: str) -> str:
 
 
 def page_query(source: str, conditions: Sequence[str], order: str, start: int) -> str:
-    """The query of a page, and of one row more. Without an order, rows come as the tables have them; themes of games
-    are added later, because sorting would compute them of every row."""
+    """The query of a page, and of one row more. Games without an order come as their table has them, which needs no
+    sorting; themes are added later, because sorting would compute those of every row."""
     which = " and ".join([f"source = {sql_text(source)}", *conditions])
-    by = f" order by {order}" if order else ""
+    by = "" if source == "games" and not order else f" order by {f'{order}, ' if order else ''}{PLACE}"
     return f"select * exclude (theme) from all_positions where {which}{by} limit {PAGE + 1} offset {start}"
 
 
