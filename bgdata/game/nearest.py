@@ -28,12 +28,14 @@ def moved_checkers(boards: Boards, board: Boards) -> NDArray[np.int16]:
 
 def _own(boards: Boards) -> NDArray[np.int16]:
     """int16[n]: checkers of the player on roll that are not off."""
-    return np.maximum(boards, 0).sum(axis=1, dtype=np.int16)
+    found: NDArray[np.int16] = np.maximum(boards, 0).sum(axis=1, dtype=np.int16)
+    return found
 
 
 def _total(boards: Boards) -> NDArray[np.int16]:
     """int16[n]: checkers of both sides that are not off."""
-    return np.abs(boards).sum(axis=1, dtype=np.int16)
+    found: NDArray[np.int16] = np.abs(boards).sum(axis=1, dtype=np.int16)
+    return found
 
 
 def nearest_boards(boards: Boards, board: Boards, count: int, most: int) -> Iterator[tuple[int, int]]:
