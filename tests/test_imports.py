@@ -56,6 +56,7 @@ ONLY_IN = {
     "matplotlib": {"bgdata.cli", "commands"},
     "rich": {"bgdata.store.progress"},
     "starlette": {"bgdata.web", "pages"},
+    "python_multipart": {"bgdata.warehouse.commands.serve"},
     "uvicorn": {"bgdata.warehouse.commands.serve", "bgdata.web.connections"},
     "psutil": {"bgdata.process", "bgdata.store", "bgdata.system"},
     "onnx": {"bgdata.formats.onnx.write"},
