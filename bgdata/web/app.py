@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
@@ -30,6 +31,9 @@ from bgdata.web.answer import FOLDER, TEMPLATES, UNTOUCHED, Endpoint, client_of,
 from bgdata.web.home import home
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Limits, Site
+
+if TYPE_CHECKING:
+    from bgdata.matches.pages.importing import Importer
 
 LOG = logging.getLogger("uvicorn.error")
 SHORTAGE = "expected few requests at once, got too many; try again later", 503
@@ -53,16 +57,24 @@ COMPRESSION = Middleware(  # of texts: files are compressed already, and clients
         "application/vnd.apache.parquet",
     ),
 )
+IMPORTS = "/import/"  # the addresses that take files, where the site takes any
 PORT = re.compile(r":\d+$", re.ASCII)  # the port of a host
 
 
 def create_app(
-    warehouse: Warehouse, limits: Limits | None = None, hosts: Sequence[str] = LOOPBACK, *, is_warm: bool = False
+    warehouse: Warehouse,
+    limits: Limits | None = None,
+    hosts: Sequence[str] = LOOPBACK,
+    *,
+    is_warm: bool = False,
+    token: str = "",
 ) -> Starlette:
     """The site over a warehouse, as an ASGI application. `hosts` are the host names that it answers to; if there are
-    none, it answers to all, and limits clients' computing. `is_warm` loads the kernels of pages in advance."""
+    none, it answers to all, and limits clients' computing. `is_warm` loads the kernels of pages in advance. With a
+    `token`, the site takes match files at /import/TOKEN; without one it only reads."""
     site = Site(warehouse, limits, is_limited=not hosts)
-    queries, rest = QueryProcess(site), Rest(lambda: other_addresses(site, is_warm=is_warm))
+    queries, rest = QueryProcess(site), Rest(lambda: other_addresses(site, is_warm=is_warm, importer=importer))
+    importer = open_importer(site, token) if token else None
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -70,22 +82,31 @@ def create_app(
         rest.begin()
         yield
         queries.end()
+        if importer:
+            importer.end()
 
     app = Starlette(
         routes=[
             Route("/", endpoint(site, home), methods=["GET"]),
             Mount("/static", StaticFiles(directory=FOLDER / "static")),
         ],
-        middleware=[Middleware(Guard, limits=site.limits, hosts=hosts), COMPRESSION],
+        middleware=[Middleware(Guard, limits=site.limits, hosts=hosts, takes_files=bool(token)), COMPRESSION],
         exception_handlers={HTTPException: on_http_error, Exception: on_failure},
         lifespan=lifespan,
     )
     app.router.default = rest
-    app.state.site, app.state.queries = site, queries
+    app.state.site, app.state.queries, app.state.importer = site, queries, importer
     return app
 
 
-def other_addresses(site: Site, *, is_warm: bool) -> Router:
+def open_importer(site: Site, token: str) -> Importer:
+    """What takes match files into the warehouse of the site."""
+    from bgdata.matches.pages.importing import Importer
+
+    return Importer(site, token)
+
+
+def other_addresses(site: Site, *, is_warm: bool, importer: Importer | None = None) -> Router:
     """The routes of all addresses except the home page; takes a second, because it loads the modules that compute."""
     from bgdata.evaluation.pages.position import warm_up
     from bgdata.selfplay.pages.choices import warm_up as warm_up_rollouts
@@ -96,7 +117,12 @@ def other_addresses(site: Site, *, is_warm: bool) -> Router:
     if is_warm:
         warm_up(site)
         threading.Thread(target=warm_up_rollouts, args=(site,), daemon=True).start()
-    return Router([Route(each.path, endpoint(site, each.endpoint), methods=["GET"]) for each in ADDRESSES])
+    routes = [Route(each.path, endpoint(site, each.endpoint), methods=["GET"]) for each in ADDRESSES]
+    if importer:
+        where = f"{IMPORTS}{{token}}"
+        routes.append(Route(where, endpoint(site, importer.page), methods=["GET"]))
+        routes.append(Route(where, importer.receive, methods=["POST"]))
+    return Router(routes)
 
 
 class Rest:
@@ -156,10 +182,11 @@ async def on_failure(request: Request, _: Exception) -> Response:
 
 
 class Guard:
-    """Refuses requests with bodies, long addresses or names of other hosts, and adds headers to every response."""
+    """Refuses requests with bodies, long addresses or names of other hosts, and adds headers to every response. If
+    `takes_files` is true, a page of this site may send files to /import/."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, hosts: Sequence[str]) -> None:
-        self._app, self._limits, self._hosts = app, limits, frozenset(hosts)
+    def __init__(self, app: ASGIApp, limits: Limits, hosts: Sequence[str], *, takes_files: bool = False) -> None:
+        self._app, self._limits, self._hosts, self._takes_files = app, limits, frozenset(hosts), takes_files
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request. Requests that are not HTTP pass through."""
@@ -202,11 +229,26 @@ class Guard:
         is_followed = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_followed:
             return "expected a page of this site to ask, or a person who follows a link, got another site", 403
-        # nothing is ever written, so requests need no token against forgery
+        if self._takes_files and request.method == "POST" and request.url.path.startswith(IMPORTS):
+            return self._upload_refusal(request)
+        # nothing else is ever written, so other requests need no token against forgery
         if request.method not in ("GET", "HEAD"):
             return f"expected GET or HEAD, got {request.method[:20]}", 405
         if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
             return "expected a request without a body", 413
         if len(request.url.path) + len(request.url.query) > self._limits.address_bytes:
             return f"expected an address of at most {self._limits.address_bytes:,} bytes", 414
+        return None
+
+    def _upload_refusal(self, request: Request) -> tuple[str, int] | None:
+        """The reason and status of a refused request with files; None if the request is allowed."""
+        headers, most = request.headers, self._limits.upload_bytes
+        own = f"{request.url.scheme}://{headers.get('host', '')}"
+        if headers.get("sec-fetch-site", "same-origin") != "same-origin" or headers.get("origin", own) != own:
+            return "expected files from a page of this site, got them from another", 403
+        size = headers.get("content-length", "")
+        if "transfer-encoding" in headers or not (size.isascii() and size.isdigit()):
+            return "expected the length of the files in content-length, got none", 411
+        if len(size) > 12 or int(size) > most:
+            return f"expected files of at most {most:,} bytes at once, got more", 413
         return None

@@ -68,6 +68,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
     ),
     "/claims.json": ("/claims.json", "/claims.json?status=open&status=corrected"),
     "/players.json": ("/players.json",),
+    "/matches.json": ("/matches.json", "/matches.json?page=2", "/matches.json?player={player}"),
+    "/positions.json": (
+        "/positions.json?source=games",
+        "/positions.json?source=games&sort=luck",
+        f"/positions.json?like={START}",
+        "/positions.json?source=matches",
+    ),
     "/quiz.json": (
         "/quiz.json",
         "/quiz.json?answer=1",
@@ -126,7 +133,8 @@ def real(client: TestClient, where: str) -> str:
     rows = client.get("/table.json").json()
     (scores,) = (row["variant"] for row in rows if row["dataset"] == "scores")
     (version,) = (row["version"] for row in rows if (row["dataset"], row["variant"]) == ("bearoff_two_sided", "3x3"))
-    return where.replace("{scores}", scores).replace("{version}", version)
+    player = client.get("/matches.json").json()["players"][0]["player"]
+    return where.replace("{scores}", scores).replace("{version}", version).replace("{player}", player)
 
 
 def test_document_has_exactly_the_addresses_with_json(client: TestClient, api_document: dict[str, Any]) -> None:

@@ -56,6 +56,9 @@ PAGES = (
     "/players",
     "/openings?objective=double-match-point",
     "/quiz",
+    "/matches",
+    "/positions",
+    f"/positions?like={START}",
     "/sql",
     f"/position/{START}",
 )

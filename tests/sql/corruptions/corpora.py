@@ -66,6 +66,14 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
     "match_analysis__rolls_have_luck": [
         changed("match_analysis", change, game=0, turn=0, subject="play") for change in ("luck = null", "die1 = null")
     ],
+    "match_rollouts__best_choices_lose_nothing": [
+        *(changed("match_rollouts", f"loss = {value}", decision=0, choice=0) for value in ("0.1", "-0.1", "null")),
+        changed("match_rollouts", "loss_mwc = null", decision=0, choice=0),
+    ],
+    "match_rollouts__one_choice_was_made": [
+        Corruption(f"update match_rollouts set is_made = {value} where decision = 0", {"decision": 0})
+        for value in ("true", "false", "null")
+    ],
     "play_sample__games_have_one_split": [
         Corruption(
             "update play_sample set split = if(split = 'test', 'train', 'test') where (game, turn, rank) in "

@@ -1,0 +1,118 @@
+"""Rolls out a decision of a match: the play or cube action that was made, the one that an analysis prefers, and near
+plays."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from math import inf, nan, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from bgdata.equity.cube import CubeRules, worth_of_result
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.game.match import Money
+from bgdata.game.xgid import Xgid, parse_xgid
+from bgdata.matches.acts import NO_DOUBLE, ActKind
+from bgdata.selfplay.cubeful_rollout import CubefulStart, decision_starts, play_starts, roll_out_with_cube
+from bgdata.selfplay.rollout import Limits, RolloutSettings, Values
+
+DIGITS = 9  # of values: sums differ in the last digits between processors
+PLAY, DOUBLE, ANSWER = SUBJECTS = ("play", "double", "answer")
+
+
+class AnalysedDecision(NamedTuple):
+    """A decision of an analysis: the XGID of the player on roll, what is decided, and two choices."""
+
+    xgid: str
+    subject: str
+    made: str
+    best: str  # by the analysis
+
+    @property
+    def seed(self) -> int:
+        """The seed of its dice, which depends on nothing but the position, the stakes and the roll."""
+        digest = hashlib.sha256(f"{self.subject} {self.xgid}".encode()).digest()
+        return int.from_bytes(digest[:8], "big") >> 1
+
+
+class RolledOutChoice(NamedTuple):
+    """A choice with its rollout. Values are points per unit cube, or mwc, to the player who decides; `loss` is in
+    points of normalised equity, behind the best choice; `loss_mwc` is NaN in money play."""
+
+    choice: str
+    value: float
+    standard_error: float
+    loss: float
+    loss_standard_error: float
+    loss_mwc: float
+
+
+@dataclass(frozen=True)
+class DecisionRoller:
+    """Rolls out decisions: both sides play by a network and handle the cube by rules. Plays within `within` points of
+    the best at 0-ply are rolled out, at most `most_plays` of them, besides the two plays of the decision."""
+
+    player: NetworkPlayer
+    rules: CubeRules
+    limits: Limits
+    settings: RolloutSettings
+    within: float
+    most_plays: int
+
+    def roll_out(self, decision: AnalysedDecision) -> tuple[list[RolledOutChoice], int]:
+        """The choices, the best first, and the number of games of each. Raises the errors of `roll_out_with_cube`."""
+        found = parse_xgid(decision.xgid)
+        stakes = found.match.stakes
+        starts = self._plays(decision, found) if decision.subject == PLAY else decision_starts(found.position, stakes)
+        result = roll_out_with_cube(
+            [*starts.values()], self.player.chooser, self.rules, self.limits, decision.seed, self.settings
+        )
+        is_money = isinstance(stakes.score, Money)
+        blocks = dict(zip(starts, result.blocks, strict=True))
+        if decision.subject != PLAY:
+            won = worth_of_result(stakes.cube.value, stakes, self.rules) / (stakes.cube.value if is_money else 1)
+            blocks = cube_blocks(decision.subject, result.blocks[0], result.blocks[1], won)
+        if decision.subject != DOUBLE:  # the values so far are the opponent's
+            blocks = {name: -values if is_money else 1 - values for name, values in blocks.items()}
+        return ranked_choices(blocks, result.point, is_money=is_money), int(result.trials[0])
+
+    def _plays(self, decision: AnalysedDecision, found: Xgid) -> dict[str, CubefulStart]:
+        """The starts after the plays that are rolled out."""
+        assert found.match.roll is not None
+        stakes, asked = found.match.stakes, (decision.made, decision.best)
+        ranked = LookaheadPlayer(self.player).rank_plays(found.position, found.match.roll, stakes, self.rules)
+        near = [row for row in ranked if row.loss <= self.within][: self.most_plays]
+        chosen = [row for row in ranked if row in near or str(row.play) in asked]
+        return play_starts(chosen, stakes, inf, len(chosen))
+
+
+def cube_blocks(subject: str, no_double: Values, taken: Values, won: float) -> dict[str, Values]:
+    """The values of the choices of a double or an answer to the player on roll, by name: `taken` are those after a
+    double and take, `won` is that of a pass."""
+    passed = np.full_like(taken, won)
+    if subject == ANSWER:
+        return {ActKind.TAKE.value: taken, ActKind.PASS.value: passed}
+    return {NO_DOUBLE: no_double, ActKind.DOUBLE.value: taken if taken.mean() < won else passed}
+
+
+def ranked_choices(blocks: dict[str, Values], point: float, *, is_money: bool) -> list[RolledOutChoice]:
+    """The choices with their values, the best first; `point` is a point of normalised equity in their unit."""
+    best = max(blocks, key=lambda name: float(blocks[name].mean()))
+    rows = []
+    for name, values in blocks.items():
+        gaps = blocks[best] - values
+        loss = float(blocks[best].mean()) - float(values.mean())
+        figures = (
+            float(values.mean()), standard_error(values), loss / point, standard_error(gaps) / point,
+            nan if is_money else loss,
+        )  # fmt: skip
+        rows.append(RolledOutChoice(name, *(round(figure, DIGITS) for figure in figures)))
+    return sorted(rows, key=lambda row: row.loss)
+
+
+def standard_error(values: Values) -> float:
+    """The standard error of the mean of float64[n] values."""
+    return float(values.std(ddof=1)) / sqrt(len(values))
