@@ -288,6 +288,7 @@ ADDRESSES: Sequence[Address] = (
     Address(
         "/file/{kind}/{variant}/{version}/{name}", tables.file, "object The manifest", {}, ["application/octet-stream"]
     ),
+    Address("/game", games.corpora, "corpus[]"),
     Address("/game/{kind}/{variant}", games.corpus, "corpus_game[]", CORPUS),
     Address("/game/{kind}/{variant}/{number}", games.game, "replay"),
     Address("/match-equity", equity.page, "equity|equity_difference|stakes[]", EQUITIES),

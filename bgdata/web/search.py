@@ -37,6 +37,7 @@ ROLL = re.compile(r"([1-6])\s?[-,/]?\s?([1-6])")
 PAGES = {
     "openings": "/openings",
     "match equity": "/match-equity",
+    "games": "/game",
     "players": "/players",
     "positions": "/positions",
     "matches": "/matches",
