@@ -32,7 +32,7 @@ PAGES = (
     f"/where/{START}", f"/probe/{POSITION}", f"/cube-map/{START}?met=published-12&length=4", f"/rollout/{POSITION}",
     f"/choices/{POSITION}?roll=21", f"/choices/{POSITION}",
     "/match-equity", "/match-equity?met=published-12&away=3-5", "/match-equity?met=published-12&show=take",
-    "/openings?objective=double-match-point", "/players", "/matches",
+    "/openings?objective=double-match-point", "/players", "/game", "/matches", "/positions", f"/positions?like={START}",
     "/race", "/race?by=equal", f"/position/{START}?setup=1",
     "/sql?q=select position_id, equity from opening_book limit 3", "/sql?q=select&chart=bar&name=Names",
     "/sql?chart=bar&q=select class, count(*) from turns group by all",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import os
 import shutil
@@ -11,7 +12,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -56,6 +57,8 @@ PAGES = (
     "/openings?objective=double-match-point",
     "/quiz",
     "/matches",
+    "/positions",
+    f"/positions?like={START}",
     "/sql",
     f"/position/{START}",
 )
@@ -636,6 +639,22 @@ def test_connections_with_unread_answers_are_closed(monkeypatch: pytest.MonkeyPa
         wait_until(is_answered)
 
 
+def test_many_requests_of_one_client_keep_no_other_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While many connections are open, each is closed after an answer, also if it has sent more requests."""
+    monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "most_connections", lambda: 2)
+    with serving(large) as port:
+        for others, answers in ((0, 3), (1, 1)):
+            with ExitStack() as stack:
+                *_, client = (
+                    stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+                    for _ in range(others + 1)
+                )
+                client.sendall(b"GET /small HTTP/1.1\r\nhost: localhost\r\n\r\n" * 3)
+                received = b"".join(iter(partial(client.recv, 1 << 16), b""))
+                assert received.count(b"HTTP/1.1 200") == answers
+
+
 def test_slowly_read_answer_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
     with serving(large) as port, asked(port, "/") as answer:
@@ -663,7 +682,7 @@ def test_connections_beyond_the_limit_are_closed(small_root: Path, monkeypatch: 
     assert connections.most_connections() == 2
 
 
-def test_missing_threads_are_reported_as_too_many_requests(
+def test_missing_threads_memory_and_files_are_reported_as_too_many_requests(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Pages and static files need threads; other errors stay internal errors."""
@@ -671,6 +690,10 @@ def test_missing_threads_are_reported_as_too_many_requests(
     for address in ("/position/start", "/static/site.css"):
         assert "expected few requests at once" in client.get(address).text
         assert client.get(address).status_code == 503
+    monkeypatch.undo()
+    for number in (errno.ENOMEM, errno.EMFILE):
+        monkeypatch.setattr("bgdata.web.site.os.scandir", Mock(side_effect=OSError(number, "none left")))
+        assert client.get("/").status_code == 503
     assert caplog.records == []
     monkeypatch.setattr("anyio.to_thread.run_sync", AsyncMock(side_effect=RuntimeError("another one")))
     with pytest.raises(RuntimeError, match="another one"):
