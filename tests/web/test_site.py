@@ -55,6 +55,7 @@ PAGES = (
     "/claims",
     "/players",
     "/openings?objective=double-match-point",
+    "/openings/train?objective=double-match-point",
     "/quiz",
     "/matches",
     "/positions",
