@@ -49,7 +49,8 @@ def test_every_question_is_told_as_the_book_has_it(client: TestClient, ask: str)
             )
         query = (
             f"select play, equity, loss from openings where objective = 'double-match-point' "
-            f"and position_id = '{question['position_id']}' and coalesce(reply_roll, first_roll) = '{question['roll']}' "
+            f"and position_id = '{question['position_id']}' "
+            f"and coalesce(reply_roll, first_roll) = '{question['roll']}' "
             f"and first_play {'is null' if ask == 'first' else 'is not null'} order by rank"
         )
         rows = client.get("/sql.json", params={"q": query}).json()
@@ -117,7 +118,8 @@ def test_chances_are_weighed_by_the_match() -> None:
 
 @each(
     ("loss", "error", "verdict"),
-    [(0.0, 0.0, "Right"), (0.03, 0.02, "Right within the errors"), (0.01, 0.001, "Nearly right"), (0.02, 0.001, "Wrong")],
+    [(0.0, 0.0, "Right"), (0.03, 0.02, "Right within the errors"), (0.01, 0.001, "Nearly right"),
+     (0.02, 0.001, "Wrong")],
 )  # fmt: skip
 def test_verdict_depends_on_loss_and_error(loss: float, error: float, verdict: str) -> None:
     assert verdict_on(BookPlay("8/5 6/5", "", 0.1, 0.001, loss, error, 72)) == verdict
