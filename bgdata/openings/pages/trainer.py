@@ -122,6 +122,7 @@ def trainer(site: Site, request: Request) -> Page:
     choices = random.Random(decision.key).sample(decision.plays[:MOST_PLAYS], min(MOST_PLAYS, len(decision.plays)))
     answer = chosen_play(given.get("answer", "").strip(), choices)
     ours = own_choice(site, objective, decision) if answer else None
+    verdict = verdict_on(answer) if answer else ""
     stakes = stakes_query(OBJECTIVES[objective].stakes)
     position = address(position_path(decision.position), {"roll": decision.roll, **stakes})
     more = {
@@ -130,7 +131,7 @@ def trainer(site: Site, request: Request) -> Page:
         "choices": [(each.play, address("/openings/train", here | {"number": number, "answer": each.play}))
                     for each in choices],
         "answer": answer,
-        "verdict": verdict_on(answer) if answer else "",
+        "verdict": verdict,
         "boards": boards_of(decision, answer, OBJECTIVES[objective].stakes),
         "ours": ours,
         "ours_in_book": next((each for each in decision.plays if ours and each.position_id == ours[1]), None),
@@ -139,7 +140,7 @@ def trainer(site: Site, request: Request) -> Page:
         "next": address("/openings/train", here | {"number": number % len(chosen) + 1}),
         "replies": address("/openings/train", here | {"ask": "replies", "roll": decision.first_roll}),
     }  # fmt: skip
-    return Page("trainer.html", shown_ | more, answer_row(len(chosen), decision, choices, more["verdict"], answer))
+    return Page("trainer.html", shown_ | more, answer_row(len(chosen), decision, choices, verdict, answer))
 
 
 def first_roll(text: str) -> str:
