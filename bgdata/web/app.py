@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import re
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
+from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -23,9 +25,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bgdata.errors import BgdataError
-from bgdata.store.storage import is_shortage
+from bgdata.store.storage import is_shortage_of_memory
 from bgdata.warehouse import Warehouse
-from bgdata.web.answer import FOLDER, UNTOUCHED, Endpoint, client_of, respond, respond_error, status_of
+from bgdata.web.answer import FOLDER, TEMPLATES, UNTOUCHED, Endpoint, client_of, respond, respond_error, status_of
 from bgdata.web.home import home
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Limits, Site
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from bgdata.matches.pages.importing import Importer
 
 LOG = logging.getLogger("uvicorn.error")
+SHORTAGE = "expected few requests at once, got too many; try again later", 503
 FAILURE = "the server could not make this page; its log says why"
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 HEADERS = {
@@ -75,6 +78,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        current_default_thread_limiter().total_tokens = site.limits.threads
         rest.begin()
         yield
         queries.end()
@@ -108,15 +112,28 @@ def other_addresses(site: Site, *, is_warm: bool, importer: Importer | None = No
     from bgdata.selfplay.pages.choices import warm_up as warm_up_rollouts
     from bgdata.web.openapi import ADDRESSES
 
+    # loaded now, because it also says that no more files can be opened
+    TEMPLATES.get_template("error.html").render(path="", title="", message="")
     if is_warm:
         warm_up(site)
-        threading.Thread(target=warm_up_rollouts, args=(site,), daemon=True).start()
+
+        def warm_up_rest() -> None:
+            warm_up_queries(site)
+            warm_up_rollouts(site)
+
+        threading.Thread(target=warm_up_rest, daemon=True).start()
     routes = [Route(each.path, endpoint(site, each.endpoint), methods=["GET"]) for each in ADDRESSES]
     if importer:
         where = f"{IMPORTS}{{token}}"
         routes.append(Route(where, endpoint(site, importer.page), methods=["GET"]))
         routes.append(Route(where, importer.receive, methods=["POST"]))
     return Router(routes)
+
+
+def warm_up_queries(site: Site) -> None:
+    """Open the connection for queries, so that the first page with rows is as quick as others."""
+    with suppress(BgdataError):  # pages will report it
+        site.rows("select 1")
 
 
 class Rest:
@@ -148,11 +165,19 @@ def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Response]:
                 return respond(request, function(site, request))
         except BgdataError as error:
             return respond_error(request, site.public(error), status_of(error))
-        except Exception:  # a bug: it is logged, and the client gets no details
+        except Exception as error:  # a bug: it is logged, and the client gets no details
+            if is_crowded(error):
+                return respond_error(request, *SHORTAGE)
             LOG.exception("%s", request.url.path[:200])
             return respond_error(request, FAILURE, 500)
 
     return answer_request
+
+
+def is_crowded(error: Exception) -> bool:
+    """Whether a request failed only because others take memory, threads or open files."""
+    is_full = isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
+    return is_full or is_shortage_of_memory(error)
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
@@ -199,12 +224,10 @@ class Guard:
         answer = respond_error(request, *refused) if refused else self._app
         try:
             await answer(scope, receive, send_with_headers)
-        except RuntimeError as error:  # the system cannot start one more thread
-            if is_begun or not is_shortage(error):
+        except Exception as error:  # such as that the system cannot start one more thread
+            if is_begun or not is_crowded(error):
                 raise
-            await respond_error(request, "expected few requests at once, got too many; try again later", 503)(
-                scope, receive, send_with_headers
-            )
+            await respond_error(request, *SHORTAGE)(scope, receive, send_with_headers)
 
     def _refusal(self, request: Request) -> tuple[str, int] | None:
         """The reason and status of a refused request; None if the request is allowed."""

@@ -316,7 +316,7 @@ def test_gnubg_cube_actions_play_by_play(quick: Decisions, side: int, length: in
 def test_seven_point_matches_play_by_play(quick: Decisions, side: int, tmp_path: Path) -> None:
     """The matches have Crawford games, and games after them."""
     crawford = post_crawford = 0
-    for seed in range(20):
+    for seed in range(10):
         folder = tmp_path / str(seed)
         folder.mkdir()
         played = play_gnubg(quick, folder, side=side, length=7, seed=seed)
@@ -330,10 +330,10 @@ def test_seven_point_matches_play_by_play(quick: Decisions, side: int, tmp_path:
 
 @needs_gnubg_tool("gnubg")
 @pytest.mark.slow
-def test_two_hundred_money_games_are_recorded_like_gnubg(quick: Decisions, tmp_path: Path) -> None:
+def test_hundred_money_games_are_recorded_like_gnubg(quick: Decisions, tmp_path: Path) -> None:
     """gnubg plays with noise, so that games are redoubled."""
-    played = play_gnubg(quick, tmp_path, games=200, seed=7, noise=0.05)
-    assert len(played.match.games) == 200
+    played = play_gnubg(quick, tmp_path, games=100, seed=7, noise=0.05)
+    assert len(played.match.games) == 100
     check_same(played, 0)
     assert {"double", "take", "drop", "roll"} < {each.reply for each in played.exchanges}
     assert {1, 2, 4} <= {each.question.stakes.cube.value for each in played.exchanges if each.question}
