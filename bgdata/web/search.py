@@ -36,7 +36,9 @@ POSITION_ID = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{14}(?![\w+/])")
 ROLL = re.compile(r"([1-6])\s?[-,/]?\s?([1-6])")
 PAGES = {
     "openings": "/openings",
+    "opening trainer": "/openings/train",
     "match equity": "/match-equity",
+    "games": "/game",
     "players": "/players",
     "positions": "/positions",
     "matches": "/matches",

@@ -58,6 +58,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
         f"{ROWS}.json?filter=cubeless > 0&sort=-cubeless&page=2&column=owned",
     ),
     "/file/{kind}/{variant}/{version}/{name}": ("/file/bearoff_two_sided/3x3/{version}/manifest.json",),
+    "/game.json": ("/game.json",),
     "/game/{kind}/{variant}.json": (f"{GAMES}.json", f"{GAMES}.json?order=long&page=2"),
     "/game/{kind}/{variant}/{number}.json": (f"{GAMES}/3.json",),
     "/match-equity.json": (
@@ -84,6 +85,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
     "/openings.json": (
         "/openings.json?objective=double-match-point",
         "/openings.json?objective=double-match-point&roll=13",
+    ),
+    "/openings/train.json": (
+        "/openings/train.json?objective=double-match-point",
+        "/openings/train.json?objective=double-match-point&ask=replies",
     ),
     "/race.json": ("/race.json",),
     "/sql.json": ("/sql.json?q=select 1 as one, [2] as two", "/sql.json"),
