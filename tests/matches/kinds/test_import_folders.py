@@ -6,6 +6,7 @@ import gzip
 import io
 import tarfile
 from pathlib import Path
+from typing import Literal
 from zipfile import ZipFile
 
 import pytest
@@ -133,7 +134,7 @@ def test_archives_are_recognized(tmp_path: Path) -> None:
     assert not is_archive(tmp_path)
 
 
-def tar_of(path: Path, mode: str, **contents: bytes) -> Path:
+def tar_of(path: Path, mode: Literal["w", "w:gz", "w:bz2"], **contents: bytes) -> Path:
     """A tar archive, packed as `mode` says, of a folder, a link, and files with these contents."""
     with tarfile.open(path, mode) as archive:
         for name, kind in (("old", tarfile.DIRTYPE), ("old/link.mat", tarfile.SYMTYPE)):
@@ -148,7 +149,7 @@ def tar_of(path: Path, mode: str, **contents: bytes) -> Path:
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2"])
-def test_tar_archives_are_read(tmp_path: Path, imports: Imports, mode: str) -> None:
+def test_tar_archives_are_read(tmp_path: Path, imports: Imports, mode: Literal["w", "w:gz", "w:bz2"]) -> None:
     """Alone and in a folder; their links are left out."""
     (tmp_path / "mine").mkdir()
     path = tar_of(tmp_path / "mine/any.dat", mode, b=sessions.MAT.encode(), a=TEXT)
