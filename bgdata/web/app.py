@@ -8,7 +8,7 @@ import logging
 import re
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from anyio.to_thread import current_default_thread_limiter
@@ -116,13 +116,24 @@ def other_addresses(site: Site, *, is_warm: bool, importer: Importer | None = No
     TEMPLATES.get_template("error.html").render(path="", title="", message="")
     if is_warm:
         warm_up(site)
-        threading.Thread(target=warm_up_rollouts, args=(site,), daemon=True).start()
+
+        def warm_up_rest() -> None:
+            warm_up_queries(site)
+            warm_up_rollouts(site)
+
+        threading.Thread(target=warm_up_rest, daemon=True).start()
     routes = [Route(each.path, endpoint(site, each.endpoint), methods=["GET"]) for each in ADDRESSES]
     if importer:
         where = f"{IMPORTS}{{token}}"
         routes.append(Route(where, endpoint(site, importer.page), methods=["GET"]))
         routes.append(Route(where, importer.receive, methods=["POST"]))
     return Router(routes)
+
+
+def warm_up_queries(site: Site) -> None:
+    """Open the connection for queries, so that the first page with rows is as quick as others."""
+    with suppress(BgdataError):  # pages will report it
+        site.rows("select 1")
 
 
 class Rest:

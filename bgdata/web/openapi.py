@@ -25,7 +25,8 @@ from bgdata.matches.pages.quiz import ABOUT, MOST, quiz
 from bgdata.matches.questions import SOURCES
 from bgdata.matches.quiz import PHASES
 from bgdata.measures.pages import players
-from bgdata.openings.pages import OBJECTIVES, openings
+from bgdata.openings.pages import trainer
+from bgdata.openings.pages.book import OBJECTIVES, openings
 from bgdata.selfplay.pages import choices
 from bgdata.selfplay.pages import rollout as rollouts
 from bgdata.studies.claims.definitions import KINDS, STATUSES
@@ -224,6 +225,13 @@ MATCHES = {
     "analysis": text("Variant of match_analysis; without it the one with the most decisions of the player"),
     "page": integer(f"Pages of {library.PAGE} matches", 1, library.MAX_PAGE, 1),
 }
+TRAINING = {
+    "objective": text("What is at stake", enum=[*trainer.OBJECTIVES], default="money"),
+    "ask": text("First rolls, or replies to them", enum=[*trainer.ASK], default=trainer.ASK[0]),
+    "roll": text("Only questions with this first roll: 31"),
+    "number": integer("Which question; after the last comes the first", 1, trainer.MAX_QUESTIONS, 1),
+    "answer": text("An answer: one of the plays in `choices`"),
+}
 QUIZ = {
     "from": text("Table of the questions; without it and a player the first of `sources`", enum=[*SOURCES]),
     "player": text("Whose errors are asked"),
@@ -295,6 +303,7 @@ ADDRESSES: Sequence[Address] = (
     Address("/claims", register.claims, "claim[]", CLAIMS),
     Address("/players", players, "players", {"player": text("The scores of this player alone")}),
     Address("/openings", openings, "opening[]", OPENINGS),
+    Address("/openings/train", trainer.trainer, "training", TRAINING),
     Address("/matches", library.matches, "matches", MATCHES),
     Address("/positions", browsed.positions, "positions", POSITIONS),
     Address("/quiz", quiz, "quiz", QUIZ),

@@ -36,6 +36,7 @@ POSITION_ID = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{14}(?![\w+/])")
 ROLL = re.compile(r"([1-6])\s?[-,/]?\s?([1-6])")
 PAGES = {
     "openings": "/openings",
+    "opening trainer": "/openings/train",
     "match equity": "/match-equity",
     "games": "/game",
     "players": "/players",

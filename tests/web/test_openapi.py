@@ -86,6 +86,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
         "/openings.json?objective=double-match-point",
         "/openings.json?objective=double-match-point&roll=13",
     ),
+    "/openings/train.json": (
+        "/openings/train.json?objective=double-match-point",
+        "/openings/train.json?objective=double-match-point&ask=replies",
+    ),
     "/race.json": ("/race.json",),
     "/sql.json": ("/sql.json?q=select 1 as one, [2] as two", "/sql.json"),
     "/openapi.json": ("/openapi.json",),

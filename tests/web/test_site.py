@@ -55,6 +55,7 @@ PAGES = (
     "/claims",
     "/players",
     "/openings?objective=double-match-point",
+    "/openings/train?objective=double-match-point",
     "/quiz",
     "/matches",
     "/positions",
@@ -382,9 +383,9 @@ def test_home_page_answers_while_others_are_loaded(site_root: Path, monkeypatch:
     """Other pages wait until they are loaded."""
     may_go_on, load = threading.Event(), web_app.other_addresses
 
-    def slowly(site: Site, *, is_warm: bool) -> Router:
+    def slowly(site: Site, *, is_warm: bool, importer: None) -> Router:
         may_go_on.wait(60)
-        return load(site, is_warm=is_warm)
+        return load(site, is_warm=is_warm, importer=importer)
 
     monkeypatch.setattr(web_app, "other_addresses", slowly)
     with serving(create_app(bgdata.open_warehouse(site_root), is_warm=True)) as port, ThreadPoolExecutor(1) as pool:
@@ -399,6 +400,24 @@ def test_home_page_answers_while_others_are_loaded(site_root: Path, monkeypatch:
         may_go_on.set()
         assert table.result(60) == 200
         assert [status(where) for where in (f"/position/{START}", "/nowhere", "/table/")] == [200, 404, 307]
+
+
+def test_warm_site_has_opened_its_connection_for_queries(site_root: Path, tmp_path: Path) -> None:
+    """A missing warehouse is reported by the pages, not by the start."""
+    app = create_app(bgdata.open_warehouse(site_root), is_warm=True)
+    with open_client(app) as client:
+        assert client.get("/table").status_code == 200
+        wait_until(lambda: app.state.site._connection is not None, 120)
+    web_app.warm_up_queries(Site(bgdata.open_warehouse(tmp_path / "none")))
+
+
+def test_where_is_in_a_fixed_order(client: TestClient, site_root: Path) -> None:
+    """By table and variant, whichever server answers."""
+    rows = client.get(f"/where/{START}.json").json()
+    places = [(row["table"], row["variant"]) for row in rows]
+    assert places == sorted(places)
+    with open_client(create_app(bgdata.open_warehouse(site_root))) as other:
+        assert other.get(f"/where/{START}.json").json() == rows
 
 
 def test_home_page_answers_if_others_cannot_be_loaded(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
