@@ -121,7 +121,7 @@ def readable_files(
             if content in contents:
                 progress.note(f"{path.name}: is in the library already")
                 continue
-            with unpacked(warehouse, path) as inside:
+            with unpack_files(warehouse, path) as inside:
                 if not any(has_game(each) for each in inside):
                     raise NoRowsError("expected a game that can be replayed, found none")
         except BgdataError as error:
@@ -134,7 +134,7 @@ def readable_files(
 
 
 @contextmanager
-def unpacked(warehouse: Warehouse, path: Path) -> Iterator[list[Path]]:
+def unpack_files(warehouse: Warehouse, path: Path) -> Iterator[list[Path]]:
     """The match files of a file or archive, during the block. Raises MissingFileError if it holds no match, and the
     errors of `collect_files`."""
     with TemporaryDirectory(prefix="bgdata-") as folder:

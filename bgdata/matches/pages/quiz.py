@@ -57,7 +57,7 @@ def quiz(site: Site, request: Request) -> Page:
         return Page("quiz.html", shown, quiz_row(sources, 0, None, None, None, []))
     if number > len(chosen):
         raise UsageError(f"expected a question from 1 to {len(chosen):,} as number, got {number:,}")
-    question = answered(site, chosen[number - 1], given.get("analysis", "") or analysis_of(given, sources))
+    question = answer_question(site, chosen[number - 1], given.get("analysis", "") or analysis_of(given, sources))
     choices = question.shuffled_answers(0)
     answer = chosen_answer(given.get("answer", "").strip(), choices)
     here = {name: given.get(name, "") for name in NAMES}
@@ -129,7 +129,7 @@ def least_loss(text: str) -> float:
     return found
 
 
-def answered(site: Site, question: Question, analysis: str) -> Question:
+def answer_question(site: Site, question: Question, analysis: str) -> Question:
     """The question with its answers, which the player of the site evaluates if the source has none."""
     if question.answers:
         return question

@@ -18,7 +18,7 @@ from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from tests.command_line import run, succeeds
 from tests.imports.importing import Imports
-from tests.matches.kinds.test_match_analysis import MATCH, SESSION, Notes, analysed, rows
+from tests.matches.kinds.test_match_analysis import BEAVERS, MATCH, SESSION, Notes, analysed, rows
 from tests.subtests import each
 
 ERRORS = """ 3 point match
@@ -29,14 +29,6 @@ ERRORS = """ 3 point match
   2) 65: 24/18 13/8               Doubles => 2
   3)  Drops
                                   Wins 1 point
-"""
-BEAVERS = """ 0 point match
-
- Game 1
- ann : 0                        bob : 0
-  1)                             31: 24/23 13/10
-  2) 65: 24/18 13/8               Doubles => 2
-  3)  Beavers => 4                62: 24/16
 """
 
 
