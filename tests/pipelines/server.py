@@ -85,6 +85,8 @@ class PrefectServer:
             return None
         if answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
             return None
+        if method == "GET" and answer.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:  # it waited for a connection
+            return None
         assert answer.is_success, f"{method} {path}: {answer.status_code}, {answer.text[:500]}"
         return answer.json()
 

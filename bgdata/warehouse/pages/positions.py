@@ -183,7 +183,8 @@ def with_themes(rows: Sequence[Row]) -> list[Row]:
 
 def card(row: Row) -> Row:
     """A row as the page shows it: the addresses of its picture, its position, its game, and positions like it."""
-    roll = f"{row['die1']}{row['die2']}" if row["die1"] else ""
+    dice = [row["die1"], row["die2"]] if row["die1"] else []
+    roll = "".join(map(str, sorted(dice, reverse=True)))
     away = f"{row['away']}-{row['opponent_away']}" if row["away"] else ""
     cube = {"cube": row["cube_value"], "owner": row["cube_owner"]} if (row["cube_value"] or 1) > 1 else {}
     stakes = {"roll": roll, "away": away, **cube}
