@@ -134,8 +134,8 @@ for position, xgid, *_ in questions:
     def error(name):
         value, size = answer[name + "-cubeful-eq"], answer[name + "-cubeful-eq-std"]
         return points(value + size) - points(value)
-    tell(json.dumps([gnubg.positionid(), answer["type"], points(answer["nd-cubeful-eq"]), points(answer["dt-cubeful-eq"]),
-                     error("nd"), error("dt"), answer["trials"]]))
+    values = [points(answer[name + "-cubeful-eq"]) for name in ("nd", "dt")]
+    tell(json.dumps([gnubg.positionid(), answer["type"], *values, error("nd"), error("dt"), answer["trials"]]))
 """
 
 
