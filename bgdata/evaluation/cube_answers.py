@@ -23,6 +23,7 @@ from bgdata.errors import ExternalProgramError, UnknownPlayerError, needing
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.cube_lookahead import kernel_stakes, values_ahead
 from bgdata.evaluation.gnubg_scripts import ask_gnubg
+from bgdata.evaluation.lookahead import EvaluationCache
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.programs import check_program_ply
 from bgdata.evaluation.roll_values import local_volatility_by
@@ -85,10 +86,11 @@ def model_values(
 def values_looked_ahead(player: LookaheadPlayer, questions: Sequence[CubeQuestion], rules: CubeRules) -> Values:
     """float64[n, 3]: values if both sides may double on the way, as many rolls ahead as the player's ply, and by the
     cube model of `rules` after that. Raises the errors of `cube_lookahead.kernel_stakes`."""
+    look, tables = EvaluationCache(player.evaluator), getattr(player.evaluator, "tables", NO_TABLES)
     found = np.empty((len(questions), len(ACTIONS)))
     for row, (position, stakes) in enumerate(questions):
         own, board = kernel_stakes(stakes, rules), np.array([position.board], np.int8)
-        values = values_ahead(player._look, NO_TABLES, own, board, player.ply)[0]
+        values = values_ahead(look, tables, own, board, player.ply)[0]
         is_money = isinstance(stakes.score, Money)
         taken = 2 * values[0, OPPONENT] if is_money else values[1, OPPONENT]
         worths = float(values[0, own.owner]), float(taken)

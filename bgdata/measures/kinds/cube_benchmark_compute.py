@@ -74,7 +74,7 @@ from bgdata.store.worker_inputs import Settings
 
 DECIMALS = 7  # of values: sums differ in the last digits between processors
 CHUNK = 1 << 12  # turns that are evaluated at a time
-REPLAYED = 1  # decisions that verify rolls out again: each takes up to minutes
+REPLAYED_GAMES = 1000  # games that verify rolls out in all; at least one decision, which may take a minute
 RACES = (Theme.RACE, Theme.BEAR_OFF)
 PROGRAM_JUDGES = {"gnubg": roll_out_by_gnubg, "bgsage": roll_out_by_bgsage}
 
@@ -173,7 +173,7 @@ class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
             ) from error
         xgids, trials = text_column(chosen, "xgids").to_pylist(), np.asarray(table.array("trials"))
         games = {row: int(trials[row]) for row in recheck.generator.permutation(len(xgids))[: recheck.rows].tolist()}
-        rows = np.sort(np.array(cheapest_rows(games, 0)[:REPLAYED], np.int64))
+        rows = np.sort(np.array(cheapest_rows(games, REPLAYED_GAMES), np.int64))
         check_rows(table, rows, judge.arrays([xgids[row] for row in rows], chosen["seeds"][rows].tolist()))
         return sample_text(len(rows), len(xgids), "decisions")
 
