@@ -93,9 +93,9 @@ class CubeBenchmark(Dataset[CubeBenchmarkParameters]):
         Column("double_pass", "DOUBLE", "points", "Value after a double and a pass: 1 point of normalised equity"),
         Column("no_double_standard_error", "DOUBLE", "points", "Standard error of no_double"),
         Column("double_take_standard_error", "DOUBLE", "points", "Standard error of double_take"),
-        Column("no_double_mwc", "DOUBLE", "mwc", "no_double as mwc; null in money play"),
-        Column("double_take_mwc", "DOUBLE", "mwc", "double_take as mwc; null in money play"),
-        Column("double_pass_mwc", "DOUBLE", "mwc", "double_pass as mwc; null in money play"),
+        Column("mwc_no_double", "DOUBLE", "mwc", "no_double as mwc; null in money play"),
+        Column("mwc_double_take", "DOUBLE", "mwc", "double_take as mwc; null in money play"),
+        Column("mwc_double_pass", "DOUBLE", "mwc", "double_pass as mwc; null in money play"),
         Column("best_action", "VARCHAR", "", f"{'; '.join(ACTIONS)}"),
         Column("trials", "BIGINT", "games", "Games of each of the two rollouts"),
         Column("judge", "VARCHAR", "", "Program or network that rolled out, and its version"),
@@ -114,7 +114,7 @@ class CubeBenchmark(Dataset[CubeBenchmarkParameters]):
         FlatArray("turns", "int32", "decision", "Number of the turn in it"),
         FlatArray("values", "float64", "decision, (no double, double and take)", "Normalised equities"),
         FlatArray("standard_errors", "float64", "decision, (no double, double and take)", "Standard errors"),
-        FlatArray("windows", "float64", "decision, (lost, won)", "mwc of a lost and a won single game; NaN in money"),
+        FlatArray("windows", "float64", "decision, (lost, won)", "Chances after a lost and a won game; NaN in money"),
         FlatArray("trials", "int64", "decision", "Games of each rollout"),
         *text_declarations("judge", "text", "Program or network, and its version", is_shared=True),
         NETWORK_ARRAY,
@@ -130,7 +130,7 @@ class CubeBenchmark(Dataset[CubeBenchmarkParameters]):
         met = "" if parameters.met == OWN else f"-{parameters.met}-met"
         judge = parameters.network if parameters.judge == NETWORK else parameters.judge
         games = f"{parameters.money_games}-and-{parameters.matches}-games-of-{parameters.network}"
-        by = f"{judge}{parameters.how_text}-{parameters.limits().most}{met}"
+        by = f"{judge}{parameters.how_text}-{parameters.most_trials or parameters.trials}{met}"
         return f"{parameters.decisions}-of-{games}-seed-{parameters.seed}{again}-by-{by}"
 
     def check_parameters(self, parameters: CubeBenchmarkParameters) -> None:

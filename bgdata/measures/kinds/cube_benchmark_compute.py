@@ -137,7 +137,7 @@ class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
                 **named,
                 "no_double_standard_error": np.ascontiguousarray(errors[:, 0]),
                 "double_take_standard_error": np.ascontiguousarray(errors[:, 1]),
-                **{f"{name}_mwc": numbers_or_null(value) for name, value in mwc.items()},
+                **{f"mwc_{name}": numbers_or_null(value) for name, value in mwc.items()},
                 "best_action": chosen_texts(pa.array(ACTIONS), best_actions(values)),
                 "trials": trials,
                 "judge": constant(judge, "VARCHAR", len(values)),

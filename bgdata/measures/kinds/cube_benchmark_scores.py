@@ -28,8 +28,8 @@ SMALLEST = VersionRef(CUBE_BENCHMARK.name, CUBE_BENCHMARK.slug(CUBE_BENCHMARK.sm
 
 @dataclass(frozen=True)
 class CubeScoreParameters(Parameters):
-    """Parameters of `cube_benchmark_scores`: a player, its ply and version, its cube model, the benchmark, and whether a
-    network plays with its bearoff tables.
+    """Parameters of `cube_benchmark_scores`: a player, its ply and version, its cube model, the benchmark, and whether
+    a network plays with its bearoff tables.
 
     `cube` is a model such as 0.7, jump:0.113, local:0.113 or ahead:0.7, which both sides use on the way; it is empty
     for programs, which have models of their own. `met` is the match equity table of a player that is not a program, as

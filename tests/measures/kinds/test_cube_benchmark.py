@@ -130,12 +130,12 @@ def test_columns_follow_from_the_values(small_root: Path) -> None:
         assert row["judge"].startswith("network/tiny/")
         assert row["level"] == "rollout, 0-ply, 72 games"
         if row["score"] == "money":
-            assert row["no_double_mwc"] is row["double_take_mwc"] is row["double_pass_mwc"] is None
+            assert row["mwc_no_double"] is row["mwc_double_take"] is row["mwc_double_pass"] is None
             continue
         away, opponent_away = map(int, row["score"].split("-"))
         stakes = Stakes(MatchScore(away, opponent_away), Cube(row["cube_value"], CubeOwner(row["cube_owner"])))
         for name in ("no_double", "double_take", "double_pass"):
-            back = normalised_equity(row[f"{name}_mwc"], stakes, CubeRules(met=met))
+            back = normalised_equity(row[f"mwc_{name}"], stakes, CubeRules(met=met))
             assert back == pytest.approx(row[name], abs=1e-6)
 
 
