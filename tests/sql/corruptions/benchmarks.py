@@ -81,7 +81,7 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
         changed("cube_benchmark", change, decision=1)
         for change in (
             "no_double = -3",
-            "no_double = 3",
+            "no_double = null",
             "double_take = null",
             "best_action = null",
             "best_action = 'redouble'",
