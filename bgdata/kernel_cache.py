@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.util
 import os
 import pickle
 import re
@@ -20,6 +21,7 @@ from numba.core import serialize
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.runtime import nrt
+from numba.np import linalg
 
 from bgdata import system
 from bgdata.process import cache_folder, compilation
@@ -41,6 +43,25 @@ _IMPORT = re.compile(
 _WITHOUT_KERNELS = {"errors.py", "process.py", "system.py", "version.py", "kernel_cache.py"}
 _KERNEL = re.compile(rb"^@kernel", re.MULTILINE)
 _COMMENT = re.compile(rb"#[^\n]*")
+
+
+def load_array_functions(linalg: Any) -> None:
+    """Load Numba's functions of arrays without SciPy, which they would only load to know whether it is there; `linalg`
+    is Numba's module, which loads it for kernels that multiply matrices. Ours do not, and it takes longer to load than
+    they do. With little memory its OpenBLAS even asks for more without end while it is loaded."""
+
+    def ensure_blas() -> None:
+        if importlib.util.find_spec("scipy") is None:
+            raise ImportError
+
+    before, linalg.ensure_blas = linalg.ensure_blas, ensure_blas
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = before
+
+
+load_array_functions(linalg)
 
 
 def kernel_sources() -> list[Path]:

@@ -26,7 +26,7 @@ SUBJECTS = {  # by words in the names of what belongs to it
     "self-play": r"selfplay|self_play",
 }
 PARTICIPLES = re.compile(
-    r"^(rows_of_\w+|[a-z]+(?<!ee)ed|drawn|shown|kept|given|known|found|taken|sent|said|held|left|made|done)$"
+    r"^(rows_of_\w+|(?!seed)[a-z]+(?<!ee)ed|drawn|shown|kept|given|known|found|taken|sent|said|held|left|made|done)$"
 )
 
 

@@ -32,6 +32,7 @@ from bgdata.kernel_cache import kernel_cache
 from bgdata.store.build import mend_catalog
 from bgdata.store.lockfile import advice, lock_verdicts, missing_extra_variants
 from bgdata.store.parameters import Parameters
+from bgdata.store.storage import storage_errors
 from bgdata.warehouse import Warehouse
 
 from .tasks import PROCESSES, RETRIED, Built, Notes, processes, publish_charts, run_flow, tell_built
@@ -110,6 +111,8 @@ def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None, is_
     """Build the default variants of every kind (or of `kinds`), each after its inputs, and, if `is_all` is true, also
     variants that take longer; returns their versions."""
     warehouse = open_warehouse(root)
+    with storage_errors("write", warehouse.staging):  # before each task fails twice
+        warehouse.staging.mkdir(parents=True, exist_ok=True)
     jobs = default_jobs(warehouse, kinds or list(warehouse.kinds), is_all=is_all)
 
     def begin(job: Job) -> PrefectFuture[list[Built]]:

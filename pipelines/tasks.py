@@ -22,7 +22,6 @@ from prefect import task
 from prefect.artifacts import create_image_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture, as_completed
-from prefect.server.api.server import SubprocessASGIServer
 from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 from prefect.task_runners import ProcessPoolTaskRunner
 
@@ -183,6 +182,8 @@ def one_server() -> Iterator[None]:
     server of your settings. Otherwise each process would start its own, which takes seconds."""
     address = PREFECT_API_URL.value()
     if not address:
+        from prefect.server.api.server import SubprocessASGIServer  # half of Prefect: no process of a task needs it
+
         server = SubprocessASGIServer()
         server.start()
         address = server.api_url

@@ -31,6 +31,7 @@ from bgdata.kernel_cache import (
     module_cache,
 )
 from bgdata.vectors import splat, unpack, vector_at
+from tests.store import processes
 from tests.subtests import Subtests, each
 
 PACKAGE = Path(kernel.__file__).parent
@@ -336,6 +337,24 @@ def test_changed_kernel_changes_the_fingerprint(package: Path) -> None:
     added = fingerprint()
     (package / "new.py").rename(package / "renamed.py")
     assert len({kernel_fingerprint(), added, fingerprint()}) == 3
+
+
+def run_kernels_and_load_scipy() -> None:
+    """In another process: run kernels, and one that multiplies matrices."""
+    from bgdata.game.board import START_BOARD
+    from bgdata.game.codec import format_position_ids
+
+    assert format_position_ids(np.array([START_BOARD], np.int8))[0].decode() == "4HPwATDgc/ABMA"
+    assert "scipy.linalg" not in sys.modules
+    square = numba.njit(lambda matrix: matrix @ matrix)
+    assert np.array_equal(square(2 * np.eye(3)), 4 * np.eye(3))
+    assert "scipy.linalg" in sys.modules
+
+
+def test_kernels_load_no_scipy_unless_they_multiply_matrices() -> None:
+    """SciPy takes long to load, and with little memory its OpenBLAS never ends."""
+    pytest.importorskip("scipy")
+    assert processes.run(run_kernels_and_load_scipy) == 0
 
 
 def test_threads_are_limited_and_restored() -> None:

@@ -165,7 +165,7 @@ def test_interrupt_ends_a_flow_and_its_server(tmp_path: Path) -> None:
     with started(
         [sys.executable, "-m", "pipelines.build", str(root)], tmp_path, cwd=tmp_path, env=environment(tmp_path)
     ) as run:
-        run.wait_until((root / ".staging").exists)
+        run.wait_until(lambda: [*root.glob(".staging/*.lock")])
         assert run.family.children(), "expected Prefect's server to be a process of its own"
         lines = run.stop(signal.SIGINT)
     assert re.match(r"error: interrupted; ", lines[-1])

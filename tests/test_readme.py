@@ -23,7 +23,6 @@ import bgdata
 from bgdata.bearoff import index
 from bgdata.cli import main
 from bgdata.game import identifiers, plays, position
-from bgdata.store.catalog import write_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.lockfile import FILE_NAME as LOCK
 from bgdata.store.lockfile import load_lock
@@ -103,7 +102,7 @@ def more_of(page: str) -> list[Dataset[Any]]:
 
 def reader_warehouse(page: str, built: Path, root: Path) -> None:
     """Make the warehouse of a page: the default one, and the kinds that the page builds first, which are built once for
-    all pages, beside `built`."""
+    all pages, beside `built`. The first query or build of the page writes its catalog."""
     link = partial(shutil.copytree, copy_function=os.link, ignore=shutil.ignore_patterns("*catalog*"))  # links a folder
     link(built, root)
     if more := [(kind, each) for kind in more_of(page) for each in kind.more]:
@@ -112,7 +111,6 @@ def reader_warehouse(page: str, built: Path, root: Path) -> None:
             link(built, whole)
         for table in provide(whole, more):
             link(table.folder, root / table.name)
-    write_catalog(bgdata.open_warehouse(root))
 
 
 @pytest.fixture(scope="module")

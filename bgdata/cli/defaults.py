@@ -101,7 +101,7 @@ def chosen_rules(
     from bgdata.equity.cube import CubeRules
     from bgdata.equity.cube_models import DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
     from bgdata.equity.curves import DEFAULT_VOLATILITY
-    from bgdata.equity.doubling import janowski, janowski_first, jump
+    from bgdata.equity.doubling import DEFAULT_STRATEGY, janowski, janowski_first, jump
     from bgdata.game.match import MatchScore
 
     index, volatility, as_money = options["index"], options["volatility"], options["as_money"]
@@ -114,7 +114,8 @@ def chosen_rules(
         if volatility is not None:
             raise UsageError(f"expected --volatility with --model jump, got it with janowski: {volatility:g}")
         model = {JANOWSKI: janowski, JANOWSKI_FIRST: janowski_first}[number]
-        strategy = model(DEFAULT_INDEX if index is None else index)
+        is_default = number == JANOWSKI and index is None
+        strategy = DEFAULT_STRATEGY if is_default else model(DEFAULT_INDEX if index is None else index)
     is_match = isinstance(stakes.score, MatchScore)
     if options.get("beavers") is not None:
         has_beavers = options["beavers"]

@@ -253,7 +253,8 @@ def best_actions(equities: CubeEquities) -> tuple[Action, ...]:
 def describe_model(rules: CubeRules) -> str:
     """The model and its settings in words."""
     strategy = rules.strategy
-    table = f", {rules.met.name}" if rules.met is not None and not rules.as_money else ""
+    by_score = rules.met is not None and not rules.as_money
+    table = f", {rules.met.name}" if rules.met is not None and by_score else ""
     if strategy.model == JUMP:
         local = strategy.local_volatility
         here = "" if local == strategy.volatility else f", {local:.3f} here"
@@ -261,7 +262,8 @@ def describe_model(rules: CubeRules) -> str:
     own, other = strategy.cube_life_index, strategy.opponent_cube_life_index
     indexes = f"{own:g}" if own == other else f"{own:g} (opponent {other:g})"
     first = {JANOWSKI: "", JANOWSKI_FIRST: " as first published"}[strategy.model]
-    return f"Janowski's model{first}, cube life index {indexes}{table}"
+    free = f" (free doubles {strategy.free_index:g})" if by_score and strategy.free_index else ""
+    return f"Janowski's model{first}, cube life index {indexes}{free}{table}"
 
 
 Values = NDArray[np.float64]

@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity import curves
-from bgdata.equity.cube_models import CUBE_MODELS, DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
+from bgdata.equity.cube_models import (
+    CUBE_MODELS,
+    DEFAULT_INDEX,
+    FREE_INDEX,
+    JANOWSKI,
+    JANOWSKI_FIRST,
+    JUMP,
+    MODEL_NAMES,
+)
 from bgdata.equity.curves import CENTERED, DEFAULT_VOLATILITY, OPPONENT, Curve, Points
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
@@ -37,16 +45,19 @@ _NO_DOUBLE, _TAKE, _PASS, _TOO_GOOD, _BEAVER = map(int, Action)
 
 class Strategy(NamedTuple):
     """A model of the cube with its settings: JANOWSKI and JANOWSKI_FIRST use the cube life indexes of the player on
-    roll and of the opponent, JUMP the mean volatility and the volatility of the position."""
+    roll and of the opponent, JUMP the mean volatility and the volatility of the position. In matches JANOWSKI uses at
+    least `free_index` for a player whom a higher cube cannot cost more: the present cube, lost, loses the match."""
 
     model: int = JANOWSKI
     cube_life_index: float = DEFAULT_INDEX
     opponent_cube_life_index: float = DEFAULT_INDEX
     volatility: float = DEFAULT_VOLATILITY
     local_volatility: float = DEFAULT_VOLATILITY
+    free_index: float = 0.0
 
 
-DEFAULT_STRATEGY = Strategy()
+CONSTANT_STRATEGY = Strategy()
+DEFAULT_STRATEGY = Strategy(free_index=FREE_INDEX)
 
 
 class CubeEquities(NamedTuple):
@@ -96,15 +107,15 @@ def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None 
 @kernel()
 def turned_strategy(strategy: Strategy) -> Strategy:
     """The strategy from the opponent's point of view."""
-    model, own, other, mean, local = strategy
-    return Strategy(model, other, own, mean, local)
+    model, own, other, mean, local, free = strategy
+    return Strategy(model, other, own, mean, local, free)
 
 
 @kernel()
 def later(strategy: Strategy) -> Strategy:
     """The strategy after the cube is turned now: the local volatility becomes the mean one."""
-    model, own, other, mean, _ = strategy
-    return Strategy(model, own, other, mean, mean)
+    model, own, other, mean, _, free = strategy
+    return Strategy(model, own, other, mean, mean, free)
 
 
 @kernel()

@@ -169,6 +169,18 @@ def model_curve(strategy: Strategy, curve: Curve, index: float) -> Curve:
     return curve if strategy.model == JUMP else mix(curve, index)
 
 
+@kernel()
+def match_indexes(strategy: Strategy, game: MatchGame, cube_value: int) -> tuple[float, float]:
+    """The cube life indexes of the player on roll and of the opponent at a cube value. A double is free for a player
+    who loses the match with the present cube: such a player doubles at the first turn."""
+    own, other = strategy.cube_life_index, strategy.opponent_cube_life_index
+    if game.opponent_away <= cube_value:
+        own = max(own, strategy.free_index)
+    if game.away <= cube_value:
+        other = max(other, strategy.free_index)
+    return own, other
+
+
 @kernel(borrows=True)
 def match_curve(
     cells: Cells, game: MatchGame, cube_value: int, owner: int, shares: Shares, strategy: Strategy, curves: MatchCurves
@@ -177,15 +189,16 @@ def match_curve(
     its `model_curves`. For a centered cube, the index of a player who gains nothing from a higher cube is ignored."""
     if game.is_crawford:
         return dead_curve(cells, game, cube_value, shares)
-    index = index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
+    own, other = match_indexes(strategy, game, cube_value)
     if owner == ON_ROLL:
-        return model_curve(strategy, curves.owned, index)
+        return model_curve(strategy, curves.owned, own)
     if owner == OPPONENT:
-        return model_curve(strategy, curves.opponent_owned, index)
+        return model_curve(strategy, curves.opponent_owned, other)
+    index = index_of(owner, own, other)
     if game.away <= cube_value:
-        index = strategy.opponent_cube_life_index
+        index = other
     elif game.opponent_away <= cube_value:
-        index = strategy.cube_life_index
+        index = own
     return model_curve(strategy, curves.centered, index)
 
 
@@ -200,8 +213,8 @@ def match_equities(
     now = curve_equity(match_curve(cells, game, cube_value, owner, shares, strategy, curves), shares.win)
     if owner == OPPONENT or game.is_crawford or game.away <= cube_value:
         return CubeEquities(now, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
-    other = model_curve(strategy, curves.doubled_opponent_owned, strategy.opponent_cube_life_index)
-    taken = curve_equity(other, shares.win)
+    _, index = match_indexes(strategy, game, 2 * cube_value)
+    taken = curve_equity(model_curve(strategy, curves.doubled_opponent_owned, index), shares.win)
     return CubeEquities(now, taken, taken, curves.passed)
 
 
@@ -214,8 +227,9 @@ def match_points(
     shares = shares_of(chances)
     curves = model_curves(strategy, cells, game, cube_value, shares)
     now = match_curve(cells, game, cube_value, owner, shares, strategy, curves)
-    taken = model_curve(strategy, curves.doubled_opponent_owned, strategy.opponent_cube_life_index)
-    own = model_curve(strategy, curves.doubled_owned, strategy.cube_life_index)
+    own_index, index = match_indexes(strategy, game, 2 * cube_value)
+    taken = model_curve(strategy, curves.doubled_opponent_owned, index)
+    own = model_curve(strategy, curves.doubled_owned, own_index)
     return Points(
         first_reaching(own, curves.dropped),
         double_point(now, taken, curves.passed, 1.0),

@@ -12,7 +12,7 @@ from bgdata.formats.lines import plain_text, read_bytes
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import MatchFile
 from bgdata.formats.sgf import parse_sgf
-from bgdata.formats.unpacking import packing_of
+from bgdata.formats.unpacking import head_of
 
 HEAD_BYTES = 1 << 16  # enough to tell what a file holds
 SGF, MAT, TEXT, HTML = "sgf", "mat", "gnubg text", "gnubg html"
@@ -40,10 +40,9 @@ def match_form(content: bytes) -> str | None:
 
 
 def holds_matches(path: Path) -> bool:
-    """Whether a file begins like a match file or a compressed file. Raises OSError if it cannot be read."""
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-    return packing_of(head) is not None or match_form(head) is not None
+    """Whether the content of a file, unpacked if it is packed, begins like a match file. Raises StorageError if it
+    cannot be read."""
+    return match_form(head_of(path, HEAD_BYTES)) is not None
 
 
 def read_matches(path: Path) -> MatchFile:

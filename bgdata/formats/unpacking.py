@@ -10,14 +10,16 @@ import bz2
 import hashlib
 import io
 import os
+import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import IO, BinaryIO
 from zipfile import BadZipFile, ZipFile
 
 from bgdata.errors import BgdataError, CorruptFileError, StorageError, TooLargeError, UsageError
@@ -210,32 +212,49 @@ def cause(error: Exception) -> str:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is a zip archive. False for a pipe, which can be read only once."""
-    if not path.is_file():
-        return False
+    """Whether a file is a zip archive, or a tar archive, plain or packed with gzip or bzip2. False for a pipe, which
+    can be read only once."""
+    head = head_of(path) if path.is_file() else b""
+    return head.startswith(_ZIP) or _is_tar(head)
+
+
+def head_of(path: Path, count: int = HEAD_BYTES) -> bytes:
+    """The first bytes of the content of a file, unpacked if it is packed: at most `count`, none if it is damaged there.
+    Raises StorageError if the file cannot be read."""
     with _reading(path), path.open("rb") as file:
-        return file.read(4) == _ZIP
+        data = file.read(max(count, CHUNK_BYTES))
+    packing = packing_of(data)
+    if not packing:
+        return data[:count]
+    try:
+        return (_GzipUnpacker() if packing == _GZIP else bz2.BZ2Decompressor()).decompress(data, count)
+    except (OSError, ValueError, zlib.error):
+        return b""
+
+
+def _is_tar(head: bytes) -> bool:
+    return head[257:262] == b"ustar"
 
 
 def unpack_archive(path: Path, into: Path) -> list[Path]:
-    """Unpack the files of a zip archive into a new folder in `into`, and return them in the order of their names.
-    Hidden files are left out; an archive in the archive stays as it is. Raises CorruptFileError if the archive is
+    """Unpack the files of an archive into a new folder in `into`, and return them in the order of their names. Hidden
+    files and links are left out; an archive in the archive stays as it is. Raises CorruptFileError if the archive is
     damaged or encrypted, or has a name outside its folder, and TooLargeError if its content is beyond the limits."""
     folder = into / str(len(list(into.iterdir()))) / path.name
     folder.mkdir(parents=True)
     most, ratio, count, found = limit(BYTES_VARIABLE, MAX_BYTES), limit(RATIO_VARIABLE, MAX_RATIO), 0, []
     most = min(most, max(FREE_BYTES, ratio * path.stat().st_size))
     try:
-        with _reading(path), ZipFile(path) as archive:
-            for member in sorted(archive.infolist(), key=lambda each: each.filename):
-                parts = PurePosixPath(member.filename.replace("\\", "/")).parts
-                if member.is_dir() or any(part.startswith((".", "__MACOSX")) for part in parts if part != ".."):
+        with _reading(path), _open_archive(path, folder.parent / "unpacked.tar") as members:
+            for name, read in sorted(members, key=lambda each: each[0]):
+                parts = PurePosixPath(name.replace("\\", "/")).parts
+                if any(part.startswith((".", "__MACOSX")) for part in parts if part != ".."):
                     continue
                 if not parts or ".." in parts or parts[0] == "/" or ":" in parts[0]:
-                    raise CorruptFileError(f"expected names inside the archive {path}, found {member.filename[:100]!r}")
+                    raise CorruptFileError(f"expected names inside the archive {path}, found {name[:100]!r}")
                 target = folder.joinpath(*parts)
                 target.parent.mkdir(parents=True, exist_ok=True)
-                with archive.open(member) as packed, target.open("wb") as file:
+                with read() as packed, target.open("wb") as file:
                     while piece := packed.read(CHUNK_BYTES):
                         count += len(piece)
                         if count > most:
@@ -245,8 +264,35 @@ def unpack_archive(path: Path, into: Path) -> list[Path]:
                             )
                         file.write(piece)
                 found.append(target)
-    except (BadZipFile, RuntimeError, NotImplementedError, EOFError, zlib.error) as error:  # RuntimeError: encrypted
-        if isinstance(error, BgdataError):
+    except (BadZipFile, tarfile.TarError, RuntimeError, NotImplementedError, EOFError, zlib.error) as error:
+        if isinstance(error, BgdataError):  # a RuntimeError of zipfile: encrypted
             raise
-        raise CorruptFileError(f"expected a whole zip archive in {path}, found: {cause(error)}") from error
+        form = "tar" if _is_tar(head_of(path)) else "zip"
+        raise CorruptFileError(f"expected a whole {form} archive in {path}, found: {cause(error)}") from error
+    return found
+
+
+@contextmanager
+def _open_archive(path: Path, plain: Path) -> Iterator[list[tuple[str, Callable[[], IO[bytes]]]]]:
+    """Yield the name of each file of an archive, and a function that opens it. A packed tar archive is unpacked to
+    `plain` first, within the limits, because its files are not read in their order."""
+    if not _is_tar(head_of(path)):
+        with ZipFile(path) as archive:
+            yield [(each.filename, partial(archive.open, each)) for each in archive.infolist() if not each.is_dir()]
+        return
+    with path.open("rb") as file:
+        source = _Source(file, path)
+        data = source.chunk()
+        if packing := packing_of(data):
+            with plain.open("wb") as target:
+                for piece in _limit_pieces(_streams(source, data, packing), source):
+                    target.write(piece)
+    with tarfile.open(plain if packing else path, "r:") as tar:
+        yield [(each.name, partial(_open_member, tar, each)) for each in tar if each.isfile()]
+
+
+def _open_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    """A file of a tar archive, open for reading."""
+    found = tar.extractfile(member)
+    assert found, "expected a file, got a folder or link"
     return found

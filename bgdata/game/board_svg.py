@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from html import escape
 from math import hypot
 from typing import TYPE_CHECKING
 
@@ -56,10 +57,13 @@ def format_board_svg(
     stakes: Stakes | None = None,
     width: int = WIDTH,
     prefix: str = "",
+    names: tuple[str, str] = ("on roll", "opponent"),
+    is_turned: bool = False,
 ) -> str:
     """The picture of a position as an SVG element, `width` pixels wide. The roll is on the right half. Each checker
     that `play` moves has an arrow. `stakes` adds the score, and the cube except in the Crawford game. Equal boards have
-    equal identifiers, so a page with two of them needs a `prefix` for each. Raises UsageError unless width is
+    equal identifiers, so a page with two of them needs a `prefix` for each. `names` are those of the player on roll and
+    the opponent. If `is_turned` is true, the opponent sits below and is light. Raises UsageError unless width is
     positive."""
     if width < 1:
         raise UsageError(f"expected a width of at least 1 pixel, got {width}")
@@ -69,22 +73,24 @@ def format_board_svg(
     name = f"{prefix}board-" + hashlib.sha256(f"{title}{description}".encode()).hexdigest()[:12]
     height = (width * HEIGHT + WIDTH // 2) // WIDTH
     (score, opponent_score), kind = describe_stakes(stakes)
-    upper = filter(None, ["opponent", opponent_score, f"{position.opponent_pip_count} pips"])
-    lower = filter(None, ["on roll", score, f"{position.pip_count} pips"])
+    own = ", ".join(filter(None, [escape(names[0]), score, f"{position.pip_count} pips"]))
+    other = ", ".join(filter(None, [escape(names[1]), opponent_score, f"{position.opponent_pip_count} pips"]))
+    upper, lower = (own, other) if is_turned else (other, own)
+    seen, seen_stakes = (position.flip(), stakes and stakes.flip()) if is_turned else (position, stakes)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{width}" height="{height}" '
         f'role="img" aria-labelledby="{name}-title {name}-desc" font-family="sans-serif" text-anchor="middle">',
         f'<title id="{name}-title">{title}</title>',
         f'<desc id="{name}-desc">{description}</desc>',
         *_board(),
-        *_checkers(position),
-        *_off(position),
-        *(_dice(roll) if roll else ()),
-        *(_cube(stakes) if stakes and not stakes.is_crawford else ()),
-        _text(8, 21, ", ".join(upper), fill=_INK, font_size=16, text_anchor="start"),
+        *_checkers(seen),
+        *_off(seen),
+        *(_dice(roll, is_turned=is_turned) if roll else ()),
+        *(_cube(seen_stakes) if seen_stakes and not seen_stakes.is_crawford else ()),
+        _text(8, 21, upper, fill=_INK, font_size=16, text_anchor="start"),
         _text(WIDTH - 8, 21, kind, fill=_INK, font_size=16, text_anchor="end"),
-        _text(8, HEIGHT - 9, ", ".join(lower), fill=_INK, font_size=16, text_anchor="start"),
-        *(_arrows(position, play) if play else ()),
+        _text(8, HEIGHT - 9, lower, fill=_INK, font_size=16, text_anchor="start"),
+        *(_arrows(position, play, is_turned=is_turned) if play else ()),
         "</svg>",
     ]
     return "\n".join(filter(None, lines)) + "\n"
@@ -129,7 +135,7 @@ def _pile(x: int, y: int, step: int, count: int) -> Iterator[str]:
         yield _text(x, centers[-1] + 6, str(abs(count)), fill=ink, font_size=17, font_weight="bold")
 
 
-def _arrows(position: Position, play: Play) -> Iterator[str]:
+def _arrows(position: Position, play: Play, *, is_turned: bool) -> Iterator[str]:
     """An arrow for each checker that moves, from its place before the play to its place after it."""
     counts = [max(count, 0) for count in position.board]
     counts[OPPONENT_BAR] = 0  # slot 0 counts our borne-off checkers here
@@ -138,6 +144,8 @@ def _arrows(position: Position, play: Play) -> Iterator[str]:
         counts[start] -= 1
         way += [_place(point, counts[point]) for point in points]
         counts[points[-1]] += 1
+        if is_turned:
+            way = [(x, 2 * _MIDDLE - y) for x, y in way]
         (before_x, before_y), (x, y) = way[-2:]
         length = max(1.0, hypot(x - before_x, y - before_y))
         right, down = (x - before_x) / length, (y - before_y) / length
@@ -172,12 +180,13 @@ def _off(position: Position) -> Iterator[str]:
             yield _text(_TRAY_X, base, f"{count} off", fill=_NUMBERS, font_size=14)
 
 
-def _dice(roll: Roll) -> Iterator[str]:
-    """Both dice on the right half, in the color of the player on roll."""
-    for die, x in ((roll.high, _RIGHT + 92), (roll.low, _RIGHT + 148)):
-        yield _rectangle(x - 20, _MIDDLE - 20, 40, 40, rx=7, fill=_ON_ROLL[0], stroke=_INK)
+def _dice(roll: Roll, *, is_turned: bool) -> Iterator[str]:
+    """Both dice in the color of the player on roll: on the right half, if turned on the left half."""
+    left, (fill, ink) = (_LEFT, _OPPONENT) if is_turned else (_RIGHT, _ON_ROLL)
+    for die, x in ((roll.high, left + 92), (roll.low, left + 148)):
+        yield _rectangle(x - 20, _MIDDLE - 20, 40, 40, rx=7, fill=fill, stroke=_INK)
         spots = (_element("circle", cx=x + 11 * right, cy=_MIDDLE + 11 * down, r=4) for right, down in _SPOTS[die])
-        yield _element("g", "".join(spots), fill=_INK)
+        yield _element("g", "".join(spots), fill=ink if is_turned else _INK)
 
 
 def _cube(stakes: Stakes) -> Iterator[str]:
@@ -203,8 +212,7 @@ def _text(x: int, y: int, text: str, **attributes: object) -> str:
 
 
 def _element(name: str, content: str = "", **attributes: object) -> str:
-    """An SVG element. `_` in a keyword becomes `-` in the attribute. Nothing is escaped, because no text comes from
-    users."""
+    """An SVG element. `_` in a keyword becomes `-` in the attribute. Nothing is escaped here: names are before."""
     opening = name + "".join(f' {key.replace("_", "-")}="{value}"' for key, value in attributes.items())
     return f"<{opening}>{content}</{name}>" if content else f"<{opening}/>"
 

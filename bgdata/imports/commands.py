@@ -35,7 +35,7 @@ def import_(
 
     KIND is gnubg_training, gnubg_benchmark, wildbg_training, bgsage_rollouts, positions, matches or met_xml; FILES may
     be compressed with gzip or bzip2, folders, which are read with their subfolders, pipes, or - for standard input.
-    Matches may be in zip archives too.
+    Matches may be in zip and tar archives too.
 
     Lines that break a rule go to the table `quarantine`. A file without a single good line is not imported. What was
     repaired or read leniently in matches is in the table `game_notes`.

@@ -306,7 +306,7 @@ def _judge_play(analyst: Analyst, act: Act, rolls: RollValues, before: float) ->
         Candidate(plays.after[row], worth) for row, worth in zip(kept[order], values[order].tolist(), strict=True)
     )
     after = float(values[kept == made[0]][0])
-    return RollJudgement(before, rolled, found[0].worth, after, found, is_forced=len(_rows_of_roll(plays, act)) == 1)
+    return RollJudgement(before, rolled, found[0].worth, after, found, is_forced=len(_roll_rows(plays, act)) == 1)
 
 
 def _candidates(analyst: Analyst, act: Act, ply: int) -> tuple[NDArray[np.int64], Values]:
@@ -314,7 +314,7 @@ def _candidates(analyst: Analyst, act: Act, ply: int) -> tuple[NDArray[np.int64]
     if ply > 0:
         rows = _candidate_rows(analyst, act, ply)
         return rows, analyst.rows(act.board, rows, act.stakes, ply)
-    rows = _rows_of_roll(analyst.plays(act.board), act)
+    rows = _roll_rows(analyst.plays(act.board), act)
     return rows, analyst.rolls(act.board, act.stakes).static[rows]
 
 
@@ -338,7 +338,7 @@ def _candidate_rows(analyst: Analyst, act: Act, ply: int) -> NDArray[np.int64]:
     return found
 
 
-def _rows_of_roll(plays: Plays, act: Act) -> NDArray[np.int64]:
+def _roll_rows(plays: Plays, act: Act) -> NDArray[np.int64]:
     """Rows of the plays of the roll of an act."""
     assert act.dice is not None
     place = roll_place(*act.dice)
@@ -347,7 +347,7 @@ def _rows_of_roll(plays: Plays, act: Act) -> NDArray[np.int64]:
 
 def _made_rows(plays: Plays, act: Act) -> NDArray[np.int64]:
     """Rows of the play that was made: none if it is not a play of the roll."""
-    rows = _rows_of_roll(plays, act)
+    rows = _roll_rows(plays, act)
     made = act.board if act.after_play is None else act.after_play
     is_made = (plays.after[rows] == made).all(axis=1)
     return rows[np.flatnonzero(is_made)]

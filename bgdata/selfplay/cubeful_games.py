@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.curves import CENTERED, MAX_VOLATILITY, ON_ROLL, OPPONENT
-from bgdata.equity.doubling import DEFAULT_STRATEGY, Action, CubeEquities, Strategy, best_action, best_equity
+from bgdata.equity.doubling import CONSTANT_STRATEGY, Action, CubeEquities, Strategy, best_action, best_equity
 from bgdata.equity.match_cube import Cells, MatchGame
 from bgdata.evaluation.answers import CUBELESS, MATCH, MONEY, CubeStakes, choose_by_chances, model_equities
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
@@ -142,7 +142,7 @@ def stakes_of(terms: Terms, moment: Moment, player: int, local: float) -> CubeSt
     """The stakes of the game for the player on roll, in the unit and by the model of `player` with this local
     volatility."""
     side = terms.sides[player]
-    strategy = Strategy(int(side[0]), side[1], side[1], side[2], local)
+    strategy = Strategy(int(side[0]), side[1], side[1], side[2], local, 0.0)
     unit = MATCH if goes_by_score(terms, player) else MONEY
     return CubeStakes(unit, strategy, terms.is_jacoby, terms.cells, moment.game, moment.cube_value, owner_code(moment))
 
@@ -255,10 +255,10 @@ def offer(
 
 @kernel(borrows=True)
 def worth(terms: Terms, moment: Moment, chances: Chances) -> float:
-    """The value of the position for the player on roll before its roll, by the default model for both sides: points per
-    unit cube, or from -1 to 1 in a match."""
+    """The value of the position for the player on roll before its roll, by Janowski's model with the default index
+    for both sides: points per unit cube, or from -1 to 1 in a match."""
     unit, owner = MATCH if terms.length > 0 else MONEY, owner_code(moment)
-    stakes = CubeStakes(unit, DEFAULT_STRATEGY, terms.is_jacoby, terms.cells, moment.game, moment.cube_value, owner)
+    stakes = CubeStakes(unit, CONSTANT_STRATEGY, terms.is_jacoby, terms.cells, moment.game, moment.cube_value, owner)
     found = best_equity(model_equities(stakes, chances))
     return 2.0 * found - 1.0 if unit == MATCH else moment.cube_value * found
 

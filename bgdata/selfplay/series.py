@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.cube_models import CUBE_MODELS
-from bgdata.equity.doubling import DEFAULT_STRATEGY, Strategy
+from bgdata.equity.doubling import CONSTANT_STRATEGY, Strategy
 from bgdata.equity.match_cube import MatchGame
 from bgdata.equity.match_equity import MAX_AWAY, SYMMETRY_TOLERANCE, MatchEquity
 from bgdata.errors import UsageError
@@ -63,7 +63,7 @@ class CubeSide:
     been turned. Plays are chosen by cubeless money equity, or, if `cubeful_plays` is true, by their value with the cube
     by the same model."""
 
-    strategy: Strategy = DEFAULT_STRATEGY
+    strategy: Strategy = CONSTANT_STRATEGY
     as_money: bool = False
     is_local: bool = False
     cubeful_plays: bool = False
@@ -71,7 +71,7 @@ class CubeSide:
     @property
     def row(self) -> tuple[float, ...]:
         """The numbers of this side in `cubeful_games.Terms`."""
-        model, index, _, volatility, _ = self.strategy
+        model, index, _, volatility, *_ = self.strategy
         return float(model), index, volatility, *map(float, (not self.as_money, self.is_local, self.cubeful_plays))
 
 

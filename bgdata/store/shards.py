@@ -127,6 +127,18 @@ def ranges(items: range | int, size: int) -> list[range]:
     return [range(begin, min(whole.stop, begin + size)) for begin in range(whole.start, whole.stop, size)]
 
 
+def runs(items: Iterable[int], size: int) -> list[range]:
+    """Ascending items in ranges of consecutive ones, each of at most `size`. The same items are in the same ranges,
+    whatever is left to compute, so that an interrupted build can go on with fewer or more items."""
+    found: list[range] = []
+    for item in items:
+        if found and found[-1].stop == item and item % size:
+            found[-1] = range(found[-1].start, item + 1)
+        else:
+            found.append(range(item, item + 1))
+    return found
+
+
 def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:
     """The arrays of each range, in order. Ranges that a killed build finished are read; `job.executor` computes the
     rest. Raises WorkerError if workers are lost, and the errors of the function; finished shards are kept."""

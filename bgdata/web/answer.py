@@ -32,7 +32,9 @@ STATUSES: tuple[tuple[int, Any], ...] = (  # (status, error classes); the first 
 STATUS_WORDS = {
     400: "That cannot be answered",
     404: "Not here",
+    403: "Not from there",
     405: "This site is only read",
+    411: "How much?",
     413: "Too much",
     414: "Too long",
     421: "Another host",

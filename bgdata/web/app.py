@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import re
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
 
+from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -22,14 +25,18 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bgdata.errors import BgdataError
-from bgdata.store.storage import is_shortage
+from bgdata.store.storage import is_shortage_of_memory
 from bgdata.warehouse import Warehouse
-from bgdata.web.answer import FOLDER, UNTOUCHED, Endpoint, client_of, respond, respond_error, status_of
+from bgdata.web.answer import FOLDER, TEMPLATES, UNTOUCHED, Endpoint, client_of, respond, respond_error, status_of
 from bgdata.web.home import home
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Limits, Site
 
+if TYPE_CHECKING:
+    from bgdata.matches.pages.importing import Importer
+
 LOG = logging.getLogger("uvicorn.error")
+SHORTAGE = "expected few requests at once, got too many; try again later", 503
 FAILURE = "the server could not make this page; its log says why"
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 HEADERS = {
@@ -50,47 +57,83 @@ COMPRESSION = Middleware(  # of texts: files are compressed already, and clients
         "application/vnd.apache.parquet",
     ),
 )
+IMPORTS = "/import/"  # the addresses that take files, where the site takes any
 PORT = re.compile(r":\d+$", re.ASCII)  # the port of a host
 
 
 def create_app(
-    warehouse: Warehouse, limits: Limits | None = None, hosts: Sequence[str] = LOOPBACK, *, is_warm: bool = False
+    warehouse: Warehouse,
+    limits: Limits | None = None,
+    hosts: Sequence[str] = LOOPBACK,
+    *,
+    is_warm: bool = False,
+    token: str = "",
 ) -> Starlette:
     """The site over a warehouse, as an ASGI application. `hosts` are the host names that it answers to; if there are
-    none, it answers to all, and limits clients' computing. `is_warm` loads the kernels of pages in advance."""
+    none, it answers to all, and limits clients' computing. `is_warm` loads the kernels of pages in advance. With a
+    `token`, the site takes match files at /import/TOKEN; without one it only reads."""
     site = Site(warehouse, limits, is_limited=not hosts)
-    queries, rest = QueryProcess(site), Rest(lambda: other_addresses(site, is_warm=is_warm))
+    queries, rest = QueryProcess(site), Rest(lambda: other_addresses(site, is_warm=is_warm, importer=importer))
+    importer = open_importer(site, token) if token else None
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        current_default_thread_limiter().total_tokens = site.limits.threads
         rest.begin()
         yield
         queries.end()
+        if importer:
+            importer.end()
 
     app = Starlette(
         routes=[
             Route("/", endpoint(site, home), methods=["GET"]),
             Mount("/static", StaticFiles(directory=FOLDER / "static")),
         ],
-        middleware=[Middleware(Guard, limits=site.limits, hosts=hosts), COMPRESSION],
+        middleware=[Middleware(Guard, limits=site.limits, hosts=hosts, takes_files=bool(token)), COMPRESSION],
         exception_handlers={HTTPException: on_http_error, Exception: on_failure},
         lifespan=lifespan,
     )
     app.router.default = rest
-    app.state.site, app.state.queries = site, queries
+    app.state.site, app.state.queries, app.state.importer = site, queries, importer
     return app
 
 
-def other_addresses(site: Site, *, is_warm: bool) -> Router:
+def open_importer(site: Site, token: str) -> Importer:
+    """What takes match files into the warehouse of the site."""
+    from bgdata.matches.pages.importing import Importer
+
+    return Importer(site, token)
+
+
+def other_addresses(site: Site, *, is_warm: bool, importer: Importer | None = None) -> Router:
     """The routes of all addresses except the home page; takes a second, because it loads the modules that compute."""
     from bgdata.evaluation.pages.position import warm_up
     from bgdata.selfplay.pages.choices import warm_up as warm_up_rollouts
     from bgdata.web.openapi import ADDRESSES
 
+    # loaded now, because it also says that no more files can be opened
+    TEMPLATES.get_template("error.html").render(path="", title="", message="")
     if is_warm:
         warm_up(site)
-        threading.Thread(target=warm_up_rollouts, args=(site,), daemon=True).start()
-    return Router([Route(each.path, endpoint(site, each.endpoint), methods=["GET"]) for each in ADDRESSES])
+
+        def warm_up_rest() -> None:
+            warm_up_queries(site)
+            warm_up_rollouts(site)
+
+        threading.Thread(target=warm_up_rest, daemon=True).start()
+    routes = [Route(each.path, endpoint(site, each.endpoint), methods=["GET"]) for each in ADDRESSES]
+    if importer:
+        where = f"{IMPORTS}{{token}}"
+        routes.append(Route(where, endpoint(site, importer.page), methods=["GET"]))
+        routes.append(Route(where, importer.receive, methods=["POST"]))
+    return Router(routes)
+
+
+def warm_up_queries(site: Site) -> None:
+    """Open the connection for queries, so that the first page with rows is as quick as others."""
+    with suppress(BgdataError):  # pages will report it
+        site.rows("select 1")
 
 
 class Rest:
@@ -122,11 +165,19 @@ def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Response]:
                 return respond(request, function(site, request))
         except BgdataError as error:
             return respond_error(request, site.public(error), status_of(error))
-        except Exception:  # a bug: it is logged, and the client gets no details
+        except Exception as error:  # a bug: it is logged, and the client gets no details
+            if is_crowded(error):
+                return respond_error(request, *SHORTAGE)
             LOG.exception("%s", request.url.path[:200])
             return respond_error(request, FAILURE, 500)
 
     return answer_request
+
+
+def is_crowded(error: Exception) -> bool:
+    """Whether a request failed only because others take memory, threads or open files."""
+    is_full = isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
+    return is_full or is_shortage_of_memory(error)
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
@@ -142,10 +193,11 @@ async def on_failure(request: Request, _: Exception) -> Response:
 
 
 class Guard:
-    """Refuses requests with bodies, long addresses or names of other hosts, and adds headers to every response."""
+    """Refuses requests with bodies, long addresses or names of other hosts, and adds headers to every response. If
+    `takes_files` is true, a page of this site may send files to /import/."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, hosts: Sequence[str]) -> None:
-        self._app, self._limits, self._hosts = app, limits, frozenset(hosts)
+    def __init__(self, app: ASGIApp, limits: Limits, hosts: Sequence[str], *, takes_files: bool = False) -> None:
+        self._app, self._limits, self._hosts, self._takes_files = app, limits, frozenset(hosts), takes_files
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request. Requests that are not HTTP pass through."""
@@ -172,12 +224,10 @@ class Guard:
         answer = respond_error(request, *refused) if refused else self._app
         try:
             await answer(scope, receive, send_with_headers)
-        except RuntimeError as error:  # the system cannot start one more thread
-            if is_begun or not is_shortage(error):
+        except Exception as error:  # such as that the system cannot start one more thread
+            if is_begun or not is_crowded(error):
                 raise
-            await respond_error(request, "expected few requests at once, got too many; try again later", 503)(
-                scope, receive, send_with_headers
-            )
+            await respond_error(request, *SHORTAGE)(scope, receive, send_with_headers)
 
     def _refusal(self, request: Request) -> tuple[str, int] | None:
         """The reason and status of a refused request; None if the request is allowed."""
@@ -190,11 +240,26 @@ class Guard:
         is_followed = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_followed:
             return "expected a page of this site to ask, or a person who follows a link, got another site", 403
-        # nothing is ever written, so requests need no token against forgery
+        if self._takes_files and request.method == "POST" and request.url.path.startswith(IMPORTS):
+            return self._upload_refusal(request)
+        # nothing else is ever written, so other requests need no token against forgery
         if request.method not in ("GET", "HEAD"):
             return f"expected GET or HEAD, got {request.method[:20]}", 405
         if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
             return "expected a request without a body", 413
         if len(request.url.path) + len(request.url.query) > self._limits.address_bytes:
             return f"expected an address of at most {self._limits.address_bytes:,} bytes", 414
+        return None
+
+    def _upload_refusal(self, request: Request) -> tuple[str, int] | None:
+        """The reason and status of a refused request with files; None if the request is allowed."""
+        headers, most = request.headers, self._limits.upload_bytes
+        own = f"{request.url.scheme}://{headers.get('host', '')}"
+        if headers.get("sec-fetch-site", "same-origin") != "same-origin" or headers.get("origin", own) != own:
+            return "expected files from a page of this site, got them from another", 403
+        size = headers.get("content-length", "")
+        if "transfer-encoding" in headers or not (size.isascii() and size.isdigit()):
+            return "expected the length of the files in content-length, got none", 411
+        if len(size) > 12 or int(size) > most:
+            return f"expected files of at most {most:,} bytes at once, got more", 413
         return None

@@ -22,7 +22,8 @@ def most_connections() -> int:
 
 class Connection(H11Protocol):
     """A connection that is closed if no whole request arrives or no answer is read in PATIENCE_SECONDS, or if too many
-    are open."""
+    are open. While more than half as many as possible are open, each is closed after an answer: otherwise clients that
+    send hundreds of requests at once would keep others out until all are answered."""
 
     _last: RequestResponseCycle | None = None  # the request at the last check
     _unread = 0  # bytes of answers that the client had not read then
@@ -41,6 +42,12 @@ class Connection(H11Protocol):
         if self._look:
             self._look.cancel()
         super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """Close the connection after an answer if others might need its place, else wait for the next request."""
+        if 2 * len(self.connections) > most_connections() and not self.transport.is_closing():
+            self.shutdown()
+        super().on_response_complete()
 
     def _wait(self) -> None:
         self._look = self.loop.call_later(PATIENCE_SECONDS, self._close_if_idle)

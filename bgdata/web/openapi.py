@@ -20,18 +20,20 @@ from bgdata.equity import pages as equity
 from bgdata.evaluation.pages import cube_map, editor, occurrences, position
 from bgdata.game.match import MAX_CUBE, CubeOwner
 from bgdata.kinds.columns import CHANCE_COLUMNS
-from bgdata.matches.pages import games
+from bgdata.matches.pages import games, library
 from bgdata.matches.pages.quiz import ABOUT, MOST, quiz
 from bgdata.matches.questions import SOURCES
 from bgdata.matches.quiz import PHASES
 from bgdata.measures.pages import players
-from bgdata.openings.pages import OBJECTIVES, openings
+from bgdata.openings.pages import trainer
+from bgdata.openings.pages.book import OBJECTIVES, openings
 from bgdata.selfplay.pages import choices
 from bgdata.selfplay.pages import rollout as rollouts
 from bgdata.studies.claims.definitions import KINDS, STATUSES
 from bgdata.studies.pages import races, register
 from bgdata.version import __version__
 from bgdata.warehouse import row_query
+from bgdata.warehouse.pages import positions as browsed
 from bgdata.warehouse.pages import query_charts, sql, tables
 from bgdata.warehouse.pages import rows as table_rows
 from bgdata.web import home, search
@@ -205,6 +207,31 @@ OPENINGS = {
     "objective": text("What is at stake", enum=[*OBJECTIVES], default=OBJECTIVES[0]),
     "roll": text("A first roll, whose replies are asked for: 31", pattern="^[1-6]{2}$"),
 }
+POSITIONS = {
+    "source": text("Where the positions are from; without it the first of `sources`", enum=[*browsed.SOURCES]),
+    "class": text("Only positions of this class", enum=browsed.CLASSES),
+    "theme": text("Only positions of this theme: blitz"),
+    "roll": text("Only this roll: 31"),
+    "score": text("Only at this score: money, or points to go of the player on roll and the opponent, 3-5"),
+    "cube": text("Only with a cube of this value", enum=[*map(str, browsed.CUBES)]),
+    "loss": text("Only where at least so many points were lost: 0.08"),
+    "player": text("Only decisions of this player"),
+    "sort": text("Order; without it as the tables have them", enum=[*filter(None, browsed.SORTS)]),
+    "page": integer(f"Pages of {browsed.PAGE} positions", 1, browsed.MAX_PAGE, 1),
+    "like": text("A position in any notation: the plays made there, and the positions of games nearest to it"),
+}
+MATCHES = {
+    "player": text("Whose decisions are reported"),
+    "analysis": text("Variant of match_analysis; without it the one with the most decisions of the player"),
+    "page": integer(f"Pages of {library.PAGE} matches", 1, library.MAX_PAGE, 1),
+}
+TRAINING = {
+    "objective": text("What is at stake", enum=[*trainer.OBJECTIVES], default="money"),
+    "ask": text("First rolls, or replies to them", enum=[*trainer.ASK], default=trainer.ASK[0]),
+    "roll": text("Only questions with this first roll: 31"),
+    "number": integer("Which question; after the last comes the first", 1, trainer.MAX_QUESTIONS, 1),
+    "answer": text("An answer: one of the plays in `choices`"),
+}
 QUIZ = {
     "from": text("Table of the questions; without it and a player the first of `sources`", enum=[*SOURCES]),
     "player": text("Whose errors are asked"),
@@ -269,12 +296,16 @@ ADDRESSES: Sequence[Address] = (
     Address(
         "/file/{kind}/{variant}/{version}/{name}", tables.file, "object The manifest", {}, ["application/octet-stream"]
     ),
+    Address("/game", games.corpora, "corpus[]"),
     Address("/game/{kind}/{variant}", games.corpus, "corpus_game[]", CORPUS),
     Address("/game/{kind}/{variant}/{number}", games.game, "replay"),
     Address("/match-equity", equity.page, "equity|equity_difference|stakes[]", EQUITIES),
     Address("/claims", register.claims, "claim[]", CLAIMS),
     Address("/players", players, "players", {"player": text("The scores of this player alone")}),
     Address("/openings", openings, "opening[]", OPENINGS),
+    Address("/openings/train", trainer.trainer, "training", TRAINING),
+    Address("/matches", library.matches, "matches", MATCHES),
+    Address("/positions", browsed.positions, "positions", POSITIONS),
     Address("/quiz", quiz, "quiz", QUIZ),
     Address("/race", races.page, "races", RACES),
     Address("/sql", sql.page, "any[]", SQL, FILE_TYPES),

@@ -30,14 +30,18 @@ ROWS = 20  # rows of a view in search results
 MAX_CHARACTERS = 4000  # of a text in which positions are searched
 OFFERS = 12  # of each kind
 OWN = re.compile(
-    r"(?:position|where|probe|cube-map|choices|rollout|table|game|match-equity|claims|players|openings|quiz|race|rows|sql)(?:/|$)"
+    r"(?:position|where|probe|cube-map|choices|rollout|table|game|match-equity|claims|players|openings|quiz|matches|positions|race|rows|sql)(?:/|$)"
 )
 POSITION_ID = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{14}(?![\w+/])")
 ROLL = re.compile(r"([1-6])\s?[-,/]?\s?([1-6])")
 PAGES = {
     "openings": "/openings",
+    "opening trainer": "/openings/train",
     "match equity": "/match-equity",
+    "games": "/game",
     "players": "/players",
+    "positions": "/positions",
+    "matches": "/matches",
     "quiz": "/quiz",
     "race": "/race",
     "claims": "/claims",

@@ -179,7 +179,11 @@ class Limits:
     sql_disk_bytes: int = 1 << 31  # temporary files, for data beyond that memory
     sql_rows: int = 1_000  # shown, or in JSON
     file_rows: int = 100_000  # rows of a result as CSV or Parquet
+    upload_bytes: int = 1 << 26  # body of a request with match files, where the site takes any
     address_bytes: int = 8_192  # length of an address with its query
+    threads: int = (
+        16  # of requests: the stack of each takes memory, without which Python can start one and wait forever
+    )
     wait_seconds: float = 10.0  # for other requests to finish
     ply: int = 2  # rolls looked ahead
     plays: int = 60  # plays of a roll

@@ -23,7 +23,7 @@ from starlette.requests import Request
 from bgdata.equity import pages as equity
 from bgdata.errors import BgdataError, UsageError
 from bgdata.measures.pages import SCORES, players
-from bgdata.openings.pages import OBJECTIVES, openings
+from bgdata.openings.pages.book import OBJECTIVES, openings
 from bgdata.store.storage import storage_errors, write_file
 from bgdata.studies.pages import races, register
 from bgdata.warehouse import Warehouse

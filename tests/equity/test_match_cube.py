@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bgdata.equity.curves import NEVER
-from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, best_action, janowski, money_equities
+from bgdata.equity.curves import CENTERED, NEVER
+from bgdata.equity.doubling import (
+    DEFAULT_STRATEGY,
+    NOT_ALLOWED,
+    Action,
+    CubeEquities,
+    best_action,
+    janowski,
+    money_equities,
+)
 from bgdata.equity.match_cube import MatchGame, match_equities, match_points, mwc_after
 from bgdata.game.match import MatchScore
 from tests.equity.samples import match_reference, published_met, random_chances
@@ -66,6 +74,24 @@ def test_live_cube_matches_the_reference_at_every_score() -> None:
             found = match_equities(janowski(1), published_met().cells, game, cube, owner, chances)
             expected = reference.live(cube, OWNERS[owner], float(chances[0]))
             assert found.no_double == pytest.approx(expected, abs=1e-9)
+
+
+def test_free_index_holds_where_the_present_cube_decides_the_match() -> None:
+    """For the player on roll against 1-away, and for an opponent who takes a cube at 2 and is 4-away against 2-away."""
+    cells, chances = published_met().cells, np.array([0.45, 0.1, 0.0, 0.12, 0.0])
+    constant, free, live = janowski(0.7), DEFAULT_STRATEGY, janowski(0.97)
+    post_crawford = MatchGame(4, 1)
+    assert match_equities(free, cells, post_crawford, 1, CENTERED, chances) == match_equities(
+        live, cells, post_crawford, 1, CENTERED, chances
+    )
+    mirrored = MatchGame(2, 4)
+    found = match_equities(free, cells, mirrored, 1, CENTERED, chances)
+    assert found.no_double == match_equities(constant, cells, mirrored, 1, CENTERED, chances).no_double
+    assert found.double_take == match_equities(live, cells, mirrored, 1, CENTERED, chances).double_take
+    for game in (MatchGame(4, 2), MatchGame(5, 4)):
+        assert match_equities(free, cells, game, 1, CENTERED, chances) == match_equities(
+            constant, cells, game, 1, CENTERED, chances
+        )
 
 
 def test_equities_are_equal_at_the_points() -> None:

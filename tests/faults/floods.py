@@ -59,7 +59,7 @@ LINES = {
     "external": [BOARD, b"nonsense\n", b"board:\n"],
     "ubgi": [b"isready\n", b"keys\n", b"position gnubgid 4HPwATDgc/ABMA\n", b"dice 3 1\n", b"go chequer\n", b"what\n"],
 }
-PAGES = (b"/", b"/position/4HPwATDgc/ABMA", b"/tables", b"/tables/bearoff_gammon", b"/static/style.css", b"/nothing")
+PAGES = (b"/", b"/position/4HPwATDgc/ABMA", b"/table", b"/table/bearoff_gammon", b"/static/site.css")
 
 
 def flood_of(side: str, chance: random.Random) -> Callable[[], bytes]:
@@ -150,6 +150,8 @@ class Floods(Campaign):
         wait_until(port.exists, HANG_SECONDS)
         self.port = int(port.read_text())
         wait_until(self.is_answered, HANG_SECONDS)
+        statuses = [self.status_of(page.decode()) for page in PAGES]
+        assert set(statuses) == {http.HTTPStatus.OK}, f"expected pages that exist, found {statuses}"
         self.memory = psutil.Process(self.server.pid).memory_info().rss
 
     def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
@@ -221,7 +223,7 @@ class Floods(Campaign):
         finally:
             for client in clients:
                 client.close()
-        assert self.is_answered(), "expected an answer after the flood"
+        wait_until(self.is_answered, HANG_SECONDS)  # idle threads have to end first, if their stacks left no memory
         more = psutil.Process(self.server.pid).memory_info().rss - self.memory
         assert more < MAX_MEMORY, f"expected little memory for {sent.__name__}, found {more:,} bytes more"
         log = self.told.read_bytes()[before:]
@@ -230,13 +232,15 @@ class Floods(Campaign):
 
     def is_answered(self) -> bool:
         """Whether the site answers another client."""
-        with (
-            suppress(OSError, http.client.HTTPException),
-            closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG_SECONDS)) as client,
-        ):
-            client.request("GET", "/", headers={"accept": "text/html"})
-            return client.getresponse().status == http.HTTPStatus.OK
+        with suppress(OSError, http.client.HTTPException):
+            return self.status_of("/") == http.HTTPStatus.OK
         return False
+
+    def status_of(self, page: str) -> int:
+        """The status of the site's answer to another client."""
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG_SECONDS)) as client:
+            client.request("GET", page, headers={"accept": "text/html"})
+            return client.getresponse().status
 
 
 COMMAND = f"""
@@ -359,13 +363,24 @@ def endless_body(clients: list[socket.socket], chance: random.Random) -> None:
 def many_pages(clients: list[socket.socket], chance: random.Random) -> None:
     """Requests for pages with new numbers, which are not cached."""
     for client in clients[:30]:
-        send([client], b"".join(request(b"/tables/bearoff_gammon?page=%d" % chance.getrandbits(60)) for _ in range(5)))
+        send(
+            [client],
+            b"".join(
+                request(b"/rows/bearoff_gammon/2x15/bearoff_gammon?page=%d" % chance.randint(1, 10**6))
+                for _ in range(5)
+            ),
+        )
 
 
 def unread_pages(clients: list[socket.socket], chance: random.Random) -> None:
     """Requests for several pages whose answers are not read for a while."""
-    send(clients, request(chance.choice(PAGES)) * 200)
+    few, many = 1 << 12, 1 << 20
+    for client in clients:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, few)
+    send(clients, request(chance.choice(PAGES)) * 20)
     time.sleep(FLOOD_SECONDS)
+    for client in clients:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, many)  # the rest, and the end, arrive at once
 
 
 def garbage(clients: list[socket.socket], chance: random.Random) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bgdata.errors import CorruptFileError, InvalidPositionError
@@ -12,10 +14,11 @@ from bgdata.formats.lines import read_bytes
 from bgdata.formats.match_files import parse_matches
 from bgdata.formats.matches import breaks
 from bgdata.formats.met_files import parse_met
-from bgdata.formats.position_files import parse_position_list
+from bgdata.formats.position_files import parse_bgsage_entries, parse_position_list, parse_wildbg_csv
 from bgdata.formats.replay import replay_file
 from bgdata.game.identifiers import parse_identifier
 from bgdata.matches.kinds.shared.match_rows import file_rows
+from tests.command_line import succeeds
 from tests.formats.samples import SHARED
 from tests.subtests import each
 
@@ -37,6 +40,10 @@ MATCHES: dict[str, tuple[list[str], str]] = {
     "03-empty-row-behind-last-result/match.txt": (["1 0-0 +2"], "the record ends at 2-0"),
     "04-nackgammon-read-as-backgammon/nack.mat": ([], "expected backgammon, got a record of 'NackGammon'"),
     "04-nackgammon-read-as-backgammon/nack.sgf": ([], "expected backgammon, got a record of 'Nackgammon'"),
+    "07-analysis-of-a-match-with-a-missing-game/match.mat": (
+        ["1 0-0 -1", "2 0-1 -2", "3 0-3 -1"],
+        "the record ends at 0-4",
+    ),
     "09-nothing-rolled-and-hidden-play/match.txt": (["1 0-0 +1"], UNFINISHED),
     "10-import-error-hides-the-cause/match.mat": ([], "line 8: expected a roll with checker moves"),
     "16-name-changes-between-games/match.mat": (["1 0-0 -1", "2 0-1 -1"], "'Nora' is called 'Nora B.' in this game"),
@@ -48,6 +55,8 @@ MATCHES: dict[str, tuple[list[str], str]] = {
     "23-sgf-position-set-by-hand/setboard.sgf": ([], "expected a game from the start position without changes by hand"),
     "28-utf-16-text/cr_only.mat": (BOTH, ""),
     "28-utf-16-text/utf16.mat": (BOTH, ""),
+    "310-mat-named-sgf/really_mat.sgf": (BOTH, ""),
+    "311-cr-only/cr_only.mat": (BOTH, ""),
     "307-no-chain/match.mat": (["1 0-0 +1", "2 0-2 -1"], "game 2 begins at 0-2, where game 1 ends at 1-0"),
     "f01-mat-play-not-recorded/match.mat": (["1 0-0 -1", "2 0-1 +1"], "the record ends at 1-1"),
     "f04-mat-money-numeric-bar-off-no-folding/match.mat": (["1 0-0 -1"], ""),
@@ -172,3 +181,117 @@ def test_same_match_in_three_files_of_the_cases() -> None:
         (match,) = file_rows(replay_file(parse_matches(path.name, path.read_bytes())), name).matches
         played.add(match.played)
     assert len(played) == 1
+
+
+# (the position, and the length, scores and cube of the match; None: an error of one line)
+IDS: dict[str, tuple[str, tuple[object, ...] | None] | None] = {
+    "4HPwATDgc/ABMA:8IhuACAACAAE": ("4HPwATDgc/ABMA", (3, (2, 1), 1, "53")),
+    "4OvgATDgc+QBUA": ("4OvgATDgc+QBUA", None),
+    "4HPwATDgc_ABMA": None,
+    "4HPwATDgc/ABM": None,
+    "4HPwATDgc/ABMA=": None,
+    '"4HPwATDgc/ABMA "': ("4HPwATDgc/ABMA", None),
+    "mxmAQ4PbAQAAAA": ("mxmAQ4PbAQAAAA", None),
+    "11ccccchhhjjjjj:66666888dddddoo:N0N:13:B:R:0:0:0:0": ("4HPwATDgc/ABMA", (0, (0, 0), 1, "31")),
+    "cccccggggg:ddddiiiiii:N0N:63:W:IW:4:3:7:1:15": ("AB8+AACABz8AAA", (7, (4, 3), 1, "63")),
+}
+
+
+def test_gnubg_ids_and_ogids_of_the_cases() -> None:
+    lines = case_file("f24-gnubg-ids-and-ogid/ids.tsv").read_text().splitlines()[1:]
+    assert {line.split("\t")[0] for line in lines} == set(IDS)
+    for text, expected in IDS.items():
+        if expected is None:
+            with pytest.raises(InvalidPositionError, match="expected one of position id, gnubg id"):
+                parse_identifier(text)
+            continue
+        position, match = parse_identifier(text.strip('"'))
+        found = (match.length, match.scores, match.cube_value, str(match.roll)) if match else None
+        assert (position.id, found) == expected, text
+
+
+@each(
+    ("name", "rows", "reason"),
+    [
+        ("contact", 1, "line 2: expected no win_gammon once the opponent has borne off a checker"),
+        ("semicolon", 0, "line 1: expected 6 fields (position id and five chances), got 1"),
+        ("comma_decimals", 0, "line 1: expected 6 fields (position id and five chances), got 1"),
+        ("bom", 1, ""),
+        ("exclusive", 1, ""),  # a row by itself does not say that its gammons are without backgammons
+        ("other_columns", 0, "line 1: expected the heading position_id,win,win_g,win_bg,lose_g,lose_bg or none"),
+    ],
+)
+def test_wildbg_tables_of_the_cases(name: str, rows: int, reason: str) -> None:
+    found = parse_wildbg_csv(read_bytes(case_file(f"f26-wildbg-csv-impossible-rows/{name}.csv")))
+    assert found.counts.rows == rows
+    assert str(next(iter(found.rejects), "")).startswith(reason)
+
+
+def test_levels_of_bgsage_in_the_cases() -> None:
+    """What is not a cubeless rollout to the end is quarantined, with the field that says so."""
+    found = parse_bgsage_entries(read_bytes(case_file("309-bgsage-levels/rollouts.jsonl")))
+    assert found.counts.rows == 2
+    fields = {entry.line: entry.reason.rpartition(", as ")[2] for entry in found.rejects}
+    assert fields == {
+        2: "eval_level rollout would say",
+        3: "tier rollout would say",
+        5: "cube_owner none would say",
+    }
+
+
+@each(
+    ("name", "reason"),
+    [
+        ("percent", "line 6: expected chances from 0 to 1"),
+        ("short_row", "line 6: expected 3 chances in the row, found 2"),
+        ("nan", "line 6: expected a number"),
+        ("decimal_comma", "line 6: expected a number"),
+        ("not_symmetric", "line 5: expected the same chances for both sides"),
+        ("entity", "line 2: expected no entities but those of XML, found x"),
+    ],
+)
+def test_odd_match_equity_tables_are_refused(name: str, reason: str) -> None:
+    found = parse_met(read_bytes(case_file(f"f31-met-xml-odd-files/{name}.xml")))
+    assert found.table is None
+    assert [entry for entry in found.rejects if str(entry).startswith(reason)]
+
+
+def test_match_equity_table_is_the_same_in_every_layout() -> None:
+    names = ("good", "same_values_other_layout", "latin1")
+    tables = [parse_met(read_bytes(case_file(f"f31-met-xml-odd-files/{name}.xml"))).table for name in names]
+    good, other, latin = (table for table in tables if table)
+    for field in ("before", "post_crawford", "opponent_post_crawford"):
+        assert np.array_equal(getattr(good, field), getattr(other, field))
+    assert good.before is not None
+    assert latin.name == "Müller"
+
+
+def test_xgid_without_prefix_is_read_by_commands(tmp_path: Path) -> None:
+    """It begins with a minus, like an option."""
+    case_file("27-xgid-without-prefix-in-the-shell/try.sh")
+    text = "-b----E-C---eE---c-e----B-:0:0:1:31:0:0:0:0:10"
+    shown = succeeds(tmp_path, "show", f"XGID={text}")
+    assert "4HPwATDgc/ABMA" in shown
+    assert succeeds(tmp_path, "show", text) == succeeds(tmp_path, "show", "--", text) == shown
+
+
+def test_warehouse_in_a_folder_with_an_equals_sign_is_read(tmp_path: Path) -> None:
+    """DuckDB takes such a name for a column of a partition."""
+    case_file("12-warehouse-under-a-folder-with-an-equals-sign/try.sh")
+    (tmp_path / "one.txt").write_text("4HPwATDgc/ABMA\n")
+    for name in ("run=7", "variant=x"):
+        succeeds(tmp_path / name, "import", "positions", "--name", "p", tmp_path / "one.txt")
+        text = succeeds(tmp_path / name, "query", "select count(*) as n from positions", "--format", "csv")
+        assert text.splitlines() == ["n", "1"]
+
+
+def test_positions_from_a_pipe_are_read(tmp_path: Path) -> None:
+    case_file("30-input-from-a-pipe/try.sh")
+    reading, writing = os.pipe()
+    os.write(writing, b"4HPwATDgc/ABMA\n")
+    os.close(writing)
+    try:
+        text = succeeds(tmp_path, "import", "positions", "--name", "a", f"/dev/fd/{reading}")
+    finally:
+        os.close(reading)
+    assert "1 with rows" in text

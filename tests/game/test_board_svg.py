@@ -157,6 +157,43 @@ def test_arrow_goes_from_checker_to_checker() -> None:
     assert set(arrows(hit.svg("8/5*", "21"))[0]) >= circles(hit)
 
 
+def test_turned_board_is_that_of_the_opponent() -> None:
+    """Its checkers, cube and captions stand as the opponent sees them; arrows mirror those of the player on roll."""
+    stakes = Stakes(MatchScore(3, 5), Cube(2, CubeOwner.ON_ROLL))
+    turned = format_board_svg(PHOTO, stakes=stakes, names=("Ann", "Bob"), is_turned=True)
+    theirs = format_board_svg(PHOTO.flip(), stakes=stakes.flip(), names=("Bob", "Ann"))
+
+    def drawing(svg: str) -> list[tuple[str, dict[str, str], str | None]]:
+        parts = [each for each in ElementTree.fromstring(svg).iter() if each.tag not in (f"{SVG}title", f"{SVG}desc")]
+        return [(each.tag, dict(each.attrib), each.text) for each in parts[1:]]
+
+    assert drawing(turned) == drawing(theirs)
+    play = parse_play("13/8 24/23", START)
+    mirrored = [
+        [(x, HEIGHT - y) for x, y in arrow] for arrow in arrows(format_board_svg(START, play=play, is_turned=True))
+    ]
+    straight = arrows(START.svg(play))
+    for one, other in zip(mirrored, straight, strict=True):
+        assert all(
+            abs(a - b) <= 1 for end, begin in zip(one, other, strict=True) for a, b in zip(end, begin, strict=True)
+        )
+
+
+def test_names_of_players_are_escaped() -> None:
+    svg = format_board_svg(START, names=("<script>", "a & b"))
+    assert "<script>" not in svg
+    assert {"<script>, 167 pips", "a & b, 167 pips"} <= set(texts(svg))
+
+
+def test_dice_have_the_color_and_side_of_their_player() -> None:
+    own, other = (format_board_svg(START, roll=Roll(3, 1), is_turned=turned) for turned in (False, True))
+    assert own != other
+    for svg, is_right in ((own, True), (other, False)):
+        dice = [each for each in ElementTree.fromstring(svg).iter(f"{SVG}rect") if each.get("rx") == "7"]
+        assert len(dice) == 2
+        assert all((int(each.get("x", "")) > WIDTH / 2) == is_right for each in dice)
+
+
 def test_position_has_svg_for_notebooks() -> None:
     assert START._repr_svg_() == START.svg() == format_board_svg(START)
     assert "31 to play" in START.svg(roll="31")

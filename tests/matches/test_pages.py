@@ -13,7 +13,8 @@ from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.evaluation.networks.player import map_player
 from bgdata.game.plays import parse_play
 from bgdata.game.position import Position
-from bgdata.matches.pages.games import CubeVerdict, crawford_games, cube_verdicts, game_stakes, play_losses
+from bgdata.matches.pages.games import CubeVerdict, crawford_games, cube_verdicts, play_losses
+from bgdata.matches.pages.replay import best_play, game_stakes
 from tests.equity.samples import published_met
 
 TURNS = "from turns where dataset = 'selfplay' and variant = 'pubeval-20-seed-3' and game = $game order by turn"
@@ -37,6 +38,17 @@ def test_play_losses_equal_those_of_ranked_plays(small_root: Path, game: int) ->
         expected.append(next(each.loss for each in ranked if each.play.next_position == board))
     assert losses == pytest.approx(expected, abs=1e-6)
     assert max(loss for loss in losses if loss is not None) > 0.02
+
+
+def test_best_plays_are_those_of_ranked_plays(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    player, turns = map_player(warehouse), turns_of(warehouse, 3)
+    for row in turns[:12]:
+        best = best_play(player.evaluator, row)
+        ranked = player.rank_plays(Position(row["position_id"]), f"{row['die1']}{row['die2']}")
+        found = next(each for each in ranked if best and each.play.next_position == best.next_position)
+        assert found.loss == pytest.approx(0, abs=1e-6)
+    assert best_play(player.evaluator, turns[0] | {"action": "double", "die1": None, "die2": None}) is None
 
 
 def test_turns_without_a_readable_play_have_no_loss(small_root: Path) -> None:

@@ -89,7 +89,6 @@ def main(folder: Path) -> None:
     case("report", lambda: build.report(str(root), names))
     other = write_locks(root)
     case("locked", lambda: build.main(str(root)))
-    case("other lock", lambda: build.main(str(other)))
     case("all", lambda: build.main(str(other), is_all=True))
     words = ["--warehouse", str(folder / "page"), "--plies", "0", "--length", "7"]
     case("page", lambda: match_equity.main(words))

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
@@ -84,6 +85,8 @@ class PrefectServer:
             return None
         if answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
             return None
+        if method == "GET" and answer.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:  # it waited for a connection
+            return None
         assert answer.is_success, f"{method} {path}: {answer.status_code}, {answer.text[:500]}"
         return answer.json()
 
@@ -133,10 +136,17 @@ class PrefectServer:
         found = self.process(run).children(recursive=True)
         return [process for process in found if "spawn_main" in " ".join(_command(process))]
 
-    def processes(self, run: str) -> list[psutil.Process]:
-        """The process of a run and all its children."""
-        flow = self.process(run)
-        return [*flow.children(recursive=True), flow]
+    def processes(self, *runs: str) -> list[psutil.Process]:
+        """The process of each run and all its children."""
+        flows = [self.process(run) for run in runs]
+        return [process for flow in flows for process in (*flow.children(recursive=True), flow)]
+
+    def waits(self, run: str, lock: Path) -> bool:
+        """Whether a process of a run has opened the file of a lock, which another process holds."""
+        with suppress(ValueError, psutil.Error):  # the run has no process yet, or one has just ended
+            files = [file.path for process in self.processes(run) for file in process.open_files()]
+            return lock.name in {Path(path).name for path in files}
+        return False
 
     def wait_for(self, is_so: Any, what: str) -> None:
         """Wait until a condition holds."""
@@ -170,6 +180,13 @@ class PrefectServer:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def kill(processes: Iterable[psutil.Process]) -> None:
+    """Kill processes, some of which may have ended."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def free_port() -> int:

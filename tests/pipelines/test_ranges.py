@@ -31,6 +31,7 @@ from tests.store.toy import Count, Notes, toy_warehouse
 
 @flow
 def double(folder, through):
+    folder.mkdir()
     table = toy_warehouse(folder / "warehouse").build("squares", Count(10))
     work = Work("tests.store.sharing:doubles", {"log": str(folder / "log")}, inputs=worker_inputs({"squares": table}))
     job = Job(folder, Notes(), title="doubles", executor=RangeTasks(through))
@@ -41,7 +42,13 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         runner = workers_at(cluster.scheduler_address.replace("tcp://", "dask://"))
-        sys.exit(run_flow(lambda: double.with_options(task_runner=runner)(folder, sys.argv[2])))
+        on_cluster = double.with_options(task_runner=runner)
+
+        def double_twice():
+            on_cluster(folder / "own", "")
+            on_cluster(folder / "other", str(folder / "store"))
+
+        sys.exit(run_flow(double_twice))
 """
 
 
@@ -49,13 +56,12 @@ if __name__ == "__main__":
 def test_each_range_is_a_task(tmp_path: Path) -> None:
     pytest.importorskip("prefect_dask")
     (tmp_path / "flow.py").write_text(FLOW)
-    (tmp_path / "own").mkdir()
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PREFECT_HOME": str(tmp_path / "prefect")}
-    for through in ("", str(tmp_path / "store")):
-        command = [sys.executable, "flow.py", str(tmp_path / "own"), through]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
-        assert done.stdout == f"{[2 * n * n for n in range(10)]}\n", done.stderr
-        assert len((tmp_path / "own" / "log").read_text().splitlines()) == 4
+    command = [sys.executable, "flow.py", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert done.stdout == f"{[2 * n * n for n in range(10)]}\n" * 2, done.stderr
+    for name in ("own", "other"):
+        assert len((tmp_path / name / "log").read_text().splitlines()) == 4
 
 
 @each("name", ["local", "dask://", "dask://here"])

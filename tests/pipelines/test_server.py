@@ -1,18 +1,20 @@
-"""The deployments on a real Prefect server: they run, resume when processes are killed, and publish artifacts."""
+"""The deployments on a real Prefect server: they run, publish artifacts, and go on from finished steps, with digests of
+the library, after the server, the worker or tasks are killed."""
 
 from __future__ import annotations
 
 import base64
 import bz2
 import json
+import pkgutil
 import random
 import shutil
-from contextlib import suppress
+from contextlib import ExitStack
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import psutil
 import pytest
 
 import bgdata
@@ -20,15 +22,16 @@ from bgdata.evaluation.player import open_named_player
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.store.dataset import ImportedDataset
 from bgdata.store.storage import hold_lock
+from bgdata.store.verify import check_hashes
 from tests.formats.samples import BENCHMARK_ROWS, SHARED, TRAINING_ROW
+from tests.pipelines.cases import cases
 from tests.pipelines.mirror import Mirror
-from tests.pipelines.server import PrefectServer
+from tests.pipelines.server import ROOT, PrefectServer, kill
 
 pytestmark = pytest.mark.prefect
 PNG, SVG = ("image/png", b"\x89PNG\r\n\x1a\n"), ("image/svg+xml", b"<svg ")
-GAMES = 12_000  # in twelve parts: a fast machine does not finish between the first part and a kill
+GAMES = 10_000  # in ten parts: a fast machine does not finish before both kills
 PLAN = {"player": "network/tiny", "games": 40, "seed": 3, "cubeful_games": 4, "most": 2, "trials": 72}
-SMALLEST = {"name": "mine", "start": "network/tiny", "games": 20, "epochs": 1, "score_games": 4, "decisions": 20}
 FETCHED = "crashed-train-data"
 SAMPLES = ("positions", "gnubg_benchmark", "matches")
 
@@ -72,77 +75,149 @@ def test_schedules_make_runs(server: PrefectServer) -> None:
     assert all("T03:00:00" in start for start in scheduled())
 
 
-def test_build_and_train_publish_reports_and_pictures(server: PrefectServer, root: Path) -> None:
-    """The two flows run on one warehouse at the same time."""
-    trained = server.begin("train-network", root=str(root), plan=SMALLEST | {"luck_adjusted_games": 0})
-    kinds = ["network", "supervised_network"]  # part of the package
-    built = server.begin("build-warehouse", root=str(root), kinds=kinds)
-    assert server.ended(built)["state_type"] == "COMPLETED", server.log("worker")
-    found = server.artifacts(built)
-    warehouse = bgdata.open_warehouse(root)
-    expected = {
-        f"{name}/{kind.slug(each)}" for name in kinds for kind in [warehouse.kind(name)] for each in kind.defaults
-    }
-    head, _, *rows = found["warehouse"]["data"].splitlines()
+def test_every_flow_has_a_case(tmp_path: Path) -> None:
+    names = [f"pipelines.{each.name}" for each in pkgutil.iter_modules([str(ROOT / "pipelines")])]
+    modules = [import_module(name) for name in names]  # before Prefect, which they set quiet
+
+    from prefect import Flow
+
+    flows = {value.name for module in modules for value in vars(module).values() if isinstance(value, Flow)}
+    assert flows == {*cases(tmp_path), "make-corpora-on-a-cluster"}  # test_cluster kills its workers
+
+
+class Resumed(NamedTuple):
+    """All flows on one warehouse, after the server, the worker and tasks were killed."""
+
+    folder: Path  # of the warehouse and of imported files
+    before: dict[Path, int]  # the time of each manifest before the first kill
+    without_worker: str  # state of a run that lost its worker
+    retried: set[str]  # flows that did not try again by themselves
+    runs: dict[str, Any]  # the last run of each flow
+    log: str
+
+
+@pytest.fixture(scope="module")
+def resumed(server: PrefectServer, small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Resumed:
+    """Each flow has finished a step and waits for another one, which another process builds, when the server is killed;
+    then the worker of new runs; then the tasks of newer runs, which are processes, or else the process of the flow."""
+    folder = tmp_path_factory.mktemp("resumed")
+    root, wanted = Path(shutil.copytree(small_root, folder / "warehouse")), cases(folder)
+    locks = {name: root / ".staging" / f"{case.held.replace('/', '-')}.lock" for name, case in wanted.items()}
+
+    def begin() -> dict[str, str]:
+        runs = {name: server.begin(name, root=str(root), **case.parameters) for name, case in wanted.items()}
+        for name, run in runs.items():
+            finished = f"{wanted[name].finished}/r*"
+            server.wait_for(lambda finished=finished: any(root.glob(finished)), f"the first step of {name}")
+            server.wait_for(lambda run=run, lock=locks[name]: server.waits(run, lock), f"{name} to wait")
+        return runs
+
+    with ExitStack() as held:
+        for lock in locks.values():
+            held.enter_context(hold_lock(lock))
+        runs = begin()
+        before = {path: path.stat().st_mtime_ns for path in root.glob("*/*/*/manifest.json")}
+        orphans = server.processes(*runs.values())
+        server.kill_server()
+        server.start_server()  # with its database
+        server.kill_worker()  # it would exit by itself if the server is away for long
+        server.start_worker()
+        runs = begin()
+        kill(orphans)  # processes of flows that are no longer needed
+        orphans, lost = server.processes(*runs.values()), runs["match-equity"]
+        server.kill_worker()  # its flows cannot report any more
+        server.start_worker()
+        runs = begin()
+        for run in runs.values():
+            kill(server.task_processes(run) or [server.process(run)])
+    retried = {name for name, run in runs.items() if server.ended(run)["state_type"] != "COMPLETED"}
+    for name in retried:
+        server.run("flow-run", "retry", runs[name])
+    ended = {name: server.ended(run) for name, run in runs.items()}
+    without_worker = server.ended(lost)["state_type"]
+    kill(orphans)
+    return Resumed(folder, before, without_worker, retried, ended, server.log("worker"))
+
+
+@pytest.mark.kills
+def test_every_flow_resumes_after_kills(resumed: Resumed) -> None:
+    """A flow whose tasks are processes is tried again by itself. Finished steps are found, and not built again."""
+    found = {name: (run["state_type"], run["run_count"]) for name, run in resumed.runs.items()}
+    assert found == dict.fromkeys(cases(resumed.folder), ("COMPLETED", 2)), resumed.log
+    assert resumed.retried == {"rebuild-from-nothing", "train-network"}
+    assert resumed.without_worker in {"CRASHED", "FAILED"}
+    assert "match_equity/tiny-1ply-5: already built" in resumed.log
+    assert {path: path.stat().st_mtime_ns for path in resumed.before} == resumed.before
+
+
+@pytest.mark.kills
+def test_resumed_flows_build_what_the_library_builds(resumed: Resumed, small_root: Path) -> None:
+    """They copy what is part of the package."""
+    warehouse = bgdata.open_warehouse(resumed.folder / "warehouse")
+    old = {table.name for table in bgdata.open_warehouse(small_root).current()}
+    made = [table for table in warehouse.current() if table.name not in old]
+    wanted = {name for case in cases(resumed.folder).values() for name in (case.finished, case.held)}
+    assert {table.name.rpartition("/")[0] for table in made} >= wanted
+    for table in made:
+        kind = warehouse.kind(table.manifest.dataset)
+        parameters = kind.parameters.from_manifest(table.manifest.parameters)
+        if kind.published_folder(parameters) is not None:
+            check_hashes(table)
+            continue
+        files = [resumed.folder / f"{table.manifest.variant}.bm"] if kind.takes_files else []
+        again = warehouse.build(kind.name, parameters, files=files, force=True)
+        assert again.manifest.digest == table.manifest.digest, f"expected {table.name} as it is built alone"
+
+
+def test_reports_and_pictures_are_published(server: PrefectServer, resumed: Resumed) -> None:
+    found = {name: server.artifacts(run["id"]) for name, run in resumed.runs.items()}
+    built, trained, mets = (found[name] for name in ("build-warehouse", "train-network", "match-equity"))
+    kinds = map(bgdata.all_kinds().__getitem__, ("network", "supervised_network"))
+    expected = {f"{kind.name}/{kind.slug(each)}" for kind in kinds for each in kind.defaults}
+    head, _, *rows = built["warehouse"]["data"].splitlines()
     assert head == "| version | rows | digest |"
     assert {row.split()[1].rpartition("/")[0] for row in rows} == expected
-    assert b"points per game against PubEval" in picture(found["warehouse-picture"], SVG)
-    assert server.ended(trained)["state_type"] == "COMPLETED", server.log("worker")
-    found = server.artifacts(trained)
-    assert "network/mine (0-ply), version " in found["scores"]["data"]
-    assert "points_per_game" in found["scores"]["data"]
-    picture(found["learning-curve"], PNG)
+    assert b"points per game against PubEval" in picture(built["warehouse-picture"], SVG)
+    assert "network/mine (0-ply), version " in trained["scores"]["data"]
+    assert "points_per_game" in trained["scores"]["data"]
+    picture(trained["learning-curve"], PNG)
+    figures = json.loads(mets["match-equity"]["data"])
+    assert [(row["met"], row["beside"]) for row in figures] == [(f"tiny-{ply}ply-5", "published-12") for ply in (0, 1)]
+    assert all(0 < row["mean"] < row["largest"] < 100 for row in figures)
+    picture(mets["match-equity-picture"], PNG)
 
 
-def test_match_equity_tables_finish_after_the_worker_is_killed(server: PrefectServer, root: Path) -> None:
-    """One table is built while another waits. The flow of the killed worker cannot report and ends; a retry finds the
-    table."""
-    plan = {"player": "network/tiny", "plies": [0, 1], "length": 5}
-    tables = root / "match_equity"
-    with hold_lock(root / ".staging" / "match_equity-tiny-0ply-5.lock"):
-        run = server.begin("match-equity", root=str(root), plan=plan)
-        server.wait_for(lambda: any(tables.glob("tiny-1ply-5/r*")), "one table, while another one has to wait")
-        server.kill_worker()
-    assert server.ended(run)["state_type"] in {"CRASHED", "FAILED"}
-    server.start_worker()
-    server.run("flow-run", "retry", run)
-    assert server.ended(run)["state_type"] == "COMPLETED", server.log("worker")
-    assert "match_equity/tiny-1ply-5: already built" in server.log("worker")
-    found = server.artifacts(run)
-    rows = json.loads(found["match-equity"]["data"])
-    assert [(row["met"], row["beside"]) for row in rows] == [(f"tiny-{ply}ply-5", "published-12") for ply in (0, 1)]
-    assert all(0 < row["mean"] < row["largest"] < 100 for row in rows)
-    picture(found["match-equity-picture"], PNG)
+def parts_of_games(root: Path) -> dict[Path, int]:
+    """The time of each saved part of the cubeless games; games with the cube are played at the same time."""
+    return {path: path.stat().st_mtime_ns for path in root.glob(".staging/selfplay-*/**/*.npz")}
 
 
-def test_killed_task_loses_only_its_present_part(server: PrefectServer, root: Path) -> None:
-    plan = PLAN | {"games": GAMES, "cubeful_games": 0, "most": 0}
-    run = server.begin("make-corpora", root=str(root), plan=plan)
-    server.wait_for(lambda: has_part_of_games(root), "the first part of the games")
-    for process in server.task_processes(run):
-        process.kill()
-    ended = server.ended(run)
-    assert (ended["state_type"], ended["run_count"]) == ("COMPLETED", 2), server.log("worker")  # it was tried again
-    assert f"going on with selfplay/network-tiny-{GAMES}-seed-3: " in (log := server.log("worker")), log
-    check_games(root)
-
-
-def test_corpora_resume_after_all_processes_are_killed(server: PrefectServer, root: Path) -> None:
-    """A run requested before another worker starts resumes, on another executor."""
-    plan = PLAN | {"games": GAMES, "seed": 4}
+@pytest.mark.kills
+def test_corpora_go_on_from_parts(server: PrefectServer, root: Path) -> None:
+    """The flow is tried again when its tasks are killed. When all of its processes are killed, another run, which is
+    requested before another worker starts, goes on with another executor."""
+    plan = PLAN | {"games": GAMES}
     lost = server.begin("make-corpora", root=str(root), plan=plan)
-    server.wait_for(lambda: has_part_of_games(root), "the first part of the games")
-    processes = [server.process(lost), *server.task_processes(lost)]  # the tasks would continue by themselves
+    server.wait_for(lambda: parts_of_games(root), "the first part of the games")
+    first = parts_of_games(root)
+    kill(server.task_processes(lost))
+    server.wait_for(lambda: server.answered("GET", f"flow_runs/{lost}")["run_count"] == 2, "another try")
+    second = parts_of_games(root)
+    server.wait_for(lambda: len(parts_of_games(root)) > len(second), "another part")
+    assert first.items() <= parts_of_games(root).items(), "what was finished is not played again"
+    processes = server.processes(lost)  # the tasks would continue by themselves
     server.kill_worker()
-    for process in processes:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
+    kill(reversed(processes))
     run = server.begin("make-corpora", root=str(root), plan=plan, executor="processes:2")
     server.start_worker()
     assert server.ended(run)["state_type"] == "COMPLETED", server.log("worker")
-    assert f"going on with selfplay/network-tiny-{GAMES}-seed-4: " in (log := server.log("worker")), log
+    assert f"going on with selfplay/network-tiny-{GAMES}-seed-3: " in (log := server.log("worker")), log
     assert server.state(lost) == "RUNNING", "nobody told the server"
-    check_games(root, 4)
+    warehouse = bgdata.open_warehouse(root)
+    parameters = SelfPlayParameters("network/tiny", open_named_player("network/tiny", 0, warehouse).version, GAMES, 3)
+    played = warehouse.find(warehouse.kind("selfplay"), parameters)
+    assert played is not None
+    assert warehouse.build("selfplay", parameters, force=True).manifest.digest == played.manifest.digest
     found = server.artifacts(run)
     figures = json.loads(found["corpora"]["data"])
     assert {"version", "figure", "value"} == set(figures[0])
@@ -150,25 +225,9 @@ def test_corpora_resume_after_all_processes_are_killed(server: PrefectServer, ro
     kinds = {"selfplay", "selfplay_labels", "position_sample", "rollout_labels", "cubeful_selfplay"}
     assert {name.partition("/")[0] for name in versions} == kinds
     drawn = picture(found["corpora-picture"], SVG).decode()
-    warehouse = bgdata.open_warehouse(root)
     for name in versions:
         warehouse.open_reference(name).check_sizes()
         assert f">{name.split('/')[1]}<" in drawn
-
-
-def has_part_of_games(root: Path) -> bool:
-    """Whether a part of the cubeless games is saved; games with the cube are played at the same time."""
-    return any(root.glob(".staging/selfplay-*/**/*.npz"))
-
-
-def check_games(root: Path, seed: int = 3) -> None:
-    """Check that a flow plays the games of the library."""
-    warehouse = bgdata.open_warehouse(root)
-    player = open_named_player("network/tiny", 0, warehouse)
-    parameters = SelfPlayParameters("network/tiny", player.version, GAMES, seed)
-    found = warehouse.find(warehouse.kind("selfplay"), parameters)
-    assert found is not None
-    assert warehouse.build("selfplay", parameters, force=True).manifest.digest == found.manifest.digest
 
 
 class Imported(NamedTuple):

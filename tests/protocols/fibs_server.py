@@ -86,6 +86,7 @@ class FibsServer(threading.Thread):
                 connection, _ = self.listening.accept()
                 with connection, suppress(GoneError, OSError):
                     connection.settimeout(60)
+                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # each act is several lines
                     _Session(self, connection).serve()
 
 

@@ -252,6 +252,12 @@ def decisions(player_root: Path) -> Decisions:
     return Decisions(open_player(player_root), CubeRules(met=met))
 
 
+@pytest.fixture(scope="module")
+def quick(decisions: Decisions) -> Decisions:
+    """The same without exact tables of the cube, whose solution takes longer than the games."""
+    return Decisions(decisions.player, replace(decisions.rules, by_model=True))
+
+
 def check_same(played: Played, side: int, *, has_refusals: bool = False) -> None:
     """gnubg has recorded exactly our replies, act by act; it does not record what it refuses."""
     theirs, ours = list(gnubg_acts(played.match, side)), list(our_acts(played.exchanges))
@@ -292,9 +298,9 @@ class Wild(Decisions):
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("length", [0, 4])
-def test_gnubg_cube_actions_play_by_play(decisions: Decisions, side: int, length: int, tmp_path: Path) -> None:
+def test_gnubg_cube_actions_play_by_play(quick: Decisions, side: int, length: int, tmp_path: Path) -> None:
     """The games have redoubles, beavers, raccoons, and resignations that gnubg accepts or refuses."""
-    wild = Wild(decisions.player, decisions.rules)
+    wild = Wild(quick.player, quick.rules)
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=16, seed=3)
     replies = [each.reply for each in played.exchanges if each.question]
     check_same(played, side, has_refusals=True)
@@ -307,13 +313,13 @@ def test_gnubg_cube_actions_play_by_play(decisions: Decisions, side: int, length
 @needs_gnubg_tool("gnubg")
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
-def test_seven_point_matches_play_by_play(decisions: Decisions, side: int, tmp_path: Path) -> None:
-    """The test plays until the Crawford game and games after it have occurred."""
+def test_seven_point_matches_play_by_play(quick: Decisions, side: int, tmp_path: Path) -> None:
+    """The matches have Crawford games, and games after them."""
     crawford = post_crawford = 0
-    for seed in range(20):
+    for seed in range(10):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        played = play_gnubg(decisions, folder, side=side, length=7, seed=seed)
+        played = play_gnubg(quick, folder, side=side, length=7, seed=seed)
         check_same(played, side)
         scores = [each.question.stakes.score for each in played.exchanges if each.question]
         crawford += any(score.is_crawford for score in scores if isinstance(score, MatchScore))
@@ -324,10 +330,10 @@ def test_seven_point_matches_play_by_play(decisions: Decisions, side: int, tmp_p
 
 @needs_gnubg_tool("gnubg")
 @pytest.mark.slow
-def test_two_hundred_money_games_are_recorded_like_gnubg(decisions: Decisions, tmp_path: Path) -> None:
+def test_hundred_money_games_are_recorded_like_gnubg(quick: Decisions, tmp_path: Path) -> None:
     """gnubg plays with noise, so that games are redoubled."""
-    played = play_gnubg(decisions, tmp_path, games=200, seed=7, noise=0.05)
-    assert len(played.match.games) == 200
+    played = play_gnubg(quick, tmp_path, games=100, seed=7, noise=0.05)
+    assert len(played.match.games) == 100
     check_same(played, 0)
     assert {"double", "take", "drop", "roll"} < {each.reply for each in played.exchanges}
     assert {1, 2, 4} <= {each.question.stakes.cube.value for each in played.exchanges if each.question}

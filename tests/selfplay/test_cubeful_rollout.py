@@ -21,7 +21,7 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import PubEval
 from bgdata.game.dice import Roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.position import Position
+from bgdata.game.position import Position, parse_position_id
 from bgdata.game.random import random_stream
 from bgdata.kernel import threads
 from bgdata.selfplay.cubeful_rollout import CubefulStart, difference, roll_out_with_cube
@@ -200,6 +200,32 @@ def test_rounds_stop_at_the_standard_error() -> None:
     assert 72 < more.trials[0] <= 72 * 50
     assert more.blocks[0, :2].tolist() == once.blocks[0].tolist()
     assert more.standard_errors[0] <= error * 0.9 or more.trials[0] == 72 * 50
+
+
+@pytest.mark.parametrize("name", ["w90OBBBsnQTARg", "w90OQBCszgyARg", "4HPwCwDC8+ABEg"])
+def test_waiting_with_a_free_double_costs_as_little_as_in_rollouts(name: str) -> None:
+    """After the Crawford game the trailer doubles at the next turn, so the default model must not charge for waiting
+    what a constant index charges."""
+    position, stakes = parse_position_id(name), Stakes(MatchScore(4, 1), Cube())
+    player, met = shipped_player(), published_met()
+    rolled_out = roll_out_with_cube(
+        [
+            start(position, stakes, may_double=False),
+            start(position, stakes.after_take()),
+        ],
+        player.chooser,
+        CubeRules(janowski(), met),
+        Limits(72, most_trials=72),
+    )
+    cost = float(rolled_out.values[1] - rolled_out.values[0])
+    by_default, by_constant = (
+        equities.double_take - equities.no_double
+        for equities in (
+            LookaheadPlayer(player).decide_cube(position, stakes, rules).equities
+            for rules in (CubeRules(met=met), CubeRules(janowski(), met))
+        )
+    )
+    assert abs(by_default - cost) < abs(by_constant - cost) / 2
 
 
 def invalid_settings() -> list[tuple[Stakes, CubeRules, RolloutSettings, str]]:

@@ -22,7 +22,7 @@ from bgdata.store import storage
 from bgdata.store.arrays import map_array
 from bgdata.store.executors import InProcess, open_executor
 from bgdata.store.job import Job
-from bgdata.store.shards import Work, compute_shards, ranges, read_shard, write_shard
+from bgdata.store.shards import Work, compute_shards, ranges, read_shard, runs, write_shard
 from bgdata.store.storage import sha256_file
 from tests.store.sharing import work
 from tests.store.toy import Notes
@@ -237,6 +237,13 @@ def test_ranges_cover_all_items() -> None:
     assert ranges(10, 3) == [range(3), range(3, 6), range(6, 9), range(9, 10)]
     assert ranges(0, 3) == []
     assert ranges(2, 5) == [range(2)]
+
+
+def test_runs_are_the_same_whatever_else_is_left() -> None:
+    """So that a build goes on with the ranges that it finished, although less is left to compute than before."""
+    assert runs(range(10), 4) == [range(4), range(4, 8), range(8, 10)]
+    assert runs([2, 3, 4, 5, 9], 4) == [range(2, 4), range(4, 6), range(9, 10)]
+    assert runs([], 4) == []
 
 
 def test_shards_are_named_by_range_and_hash(tmp_path: Path) -> None:

@@ -35,8 +35,6 @@ from tests.store.test_build import MoreSquares, WrongSquares
 from tests.store.test_table import Shipped
 from tests.store.toy import Count, Notes, Squares, problems, toy_warehouse, whole_versions
 
-pytestmark = pytest.mark.catalog
-
 TEN = Count(10)
 KILLED = -9
 
@@ -83,6 +81,7 @@ def test_version_on_another_disk_is_linked(toys: Warehouse, disk: Path, table: T
     assert pickle.loads(pickle.dumps(table)).manifest == table.manifest
 
 
+@pytest.mark.catalog
 def test_every_reader_finds_linked_versions(toys: Warehouse, disk: Path, table: Table) -> None:
     assert whole_versions(toys) == [table.name]
     assert problems(toys) == []
@@ -535,6 +534,7 @@ def test_link_in_place_of_a_version_is_replaced(toys: Warehouse, disk: Path) -> 
     assert {path: path.stat().st_ino for path in other.folder.iterdir()} == before
 
 
+@pytest.mark.catalog
 def test_linked_staging_folder_is_refused(toys: Warehouse, disk: Path) -> None:
     toys.root.mkdir()
     toys.staging.symlink_to(disk)

@@ -307,6 +307,11 @@ def test_turns_of_a_game_equal_those_of_sql(client: TestClient, site_root: Path)
     largest = max(found["losses"])
     turn = found["turns"][found["losses"].index(largest)]
     assert f"turn {turn['turn'] + 1}, {['first', 'second'][turn['player']]}, {largest:.3f}" in page.text
+    shown = client.get(f"{where}/3?turn={turn['turn']}").text
+    assert f"Played: {turn['play']}" in shown
+    best = client.get(f"/position/{turn['position_id']}.json?roll={turn['die1']}{turn['die2']}&plays=1").json()["hint"]
+    assert f"Best: {best[0]['play']}, {largest:.3f} better" in shown
+    assert shown.count('role="img"') == 2
     hint = client.get(f"/position/{turn['position_id']}.json?roll={turn['die1']}{turn['die2']}&plays=60").json()["hint"]
     assert any(row["loss"] == pytest.approx(largest, abs=1e-6) for row in hint)
     assert client.get(f"{where}/3?turn=9999").status_code == 200
@@ -315,6 +320,31 @@ def test_turns_of_a_game_equal_those_of_sql(client: TestClient, site_root: Path)
     assert "expected a whole number from 1" in read(client, f"{where}?page=0", 400).text
     assert "expected a game" in read(client, f"{where}/10000", 404).text
     assert "expected a version with games" in read(client, "/game/bearoff_two_sided/3x3", 404).text
+
+
+def test_games_of_every_corpus_are_linked_from_the_menu(client: TestClient, empty: TestClient) -> None:
+    assert "/game" in read(client, "/").links
+    rows = client.get("/game.json").json()
+    links = read(client, "/game").links
+    counts = client.get(
+        "/sql.json", params={"q": "select dataset, variant, count(*) as n from games group by all"}
+    ).json()
+    assert {(row["dataset"], row["variant"], row["games"]) for row in rows} == {
+        (row["dataset"], row["variant"], row["n"]) for row in counts
+    }
+    for row in rows:
+        assert f"/game/{row['dataset']}/{row['variant']}" in links
+    assert empty.get("/game.json").json() == []
+    assert "No games here" in read(empty, "/game").text
+
+
+def test_players_keep_their_sides_in_a_replay(client: TestClient) -> None:
+    """The caption above and below names the same player in every turn."""
+    for turn in range(4):
+        page = read(client, f"/game/selfplay/pubeval-20-seed-3/3?turn={turn}")
+        (side,) = (word for word in ("(light, below)", "(dark, above)") if word in page.text)
+        found = client.get("/game/selfplay/pubeval-20-seed-3/3.json").json()["turns"][turn]
+        assert side == ["(light, below)", "(dark, above)"][found["on_roll"]]
 
 
 @pytest.fixture(scope="module")
@@ -417,7 +447,8 @@ def test_largest_swing_is_of_one_roll(client: TestClient) -> None:
 
 
 def test_replay_draws_and_links_the_turns(known: tuple[TestClient, str]) -> None:
-    """The player on roll is light, arrows show the play, links keep roll, score and cube, and the cube is judged."""
+    """The first player is light and below, arrows show the play, links keep roll, score and cube, and the cube is
+    judged."""
     client, where = known
     found = client.get(f"{where}/0.json").json()
     actions = [turn["action"] for turn in found["turns"]]
@@ -435,13 +466,12 @@ def test_replay_draws_and_links_the_turns(known: tuple[TestClient, str]) -> None
         assert client.get(link).status_code == 200
     page, first = client.get(f"{where}/0?turn=0").text, client.get(f"{where}/0?turn=1").text
     assert "Play: 8/5 6/5." in page
-    assert "(light" not in page
-    assert "Light is the player on roll: the first, Ann." in page
-    assert "Light is the player on roll: the second, Bob." in first
+    assert "On roll: the first, Ann (light, below)." in page
+    assert "On roll: the second, Bob (dark, above)." in first
     answer = client.get(f"{where}/0?turn={actions.index('take')}").text
-    assert "Light is the player on roll: the second, Bob. The other one answers: take." in answer
+    assert "On roll: the second, Bob (dark, above). The other one answers: take." in answer
     assert "away=6-7" in client.get(f"{where}/2").text
-    assert "Ann (first) against Bob (second), 1 to 0 in a match to 7" in read(client, f"{where}/2").text
+    assert "Ann (first, light) against Bob (second), 1 to 0 in a match to 7" in read(client, f"{where}/2").text
 
 
 def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:

@@ -58,6 +58,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
         f"{ROWS}.json?filter=cubeless > 0&sort=-cubeless&page=2&column=owned",
     ),
     "/file/{kind}/{variant}/{version}/{name}": ("/file/bearoff_two_sided/3x3/{version}/manifest.json",),
+    "/game.json": ("/game.json",),
     "/game/{kind}/{variant}.json": (f"{GAMES}.json", f"{GAMES}.json?order=long&page=2"),
     "/game/{kind}/{variant}/{number}.json": (f"{GAMES}/3.json",),
     "/match-equity.json": (
@@ -68,6 +69,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
     ),
     "/claims.json": ("/claims.json", "/claims.json?status=open&status=corrected"),
     "/players.json": ("/players.json",),
+    "/matches.json": ("/matches.json", "/matches.json?page=2", "/matches.json?player={player}"),
+    "/positions.json": (
+        "/positions.json?source=games",
+        "/positions.json?source=games&sort=luck",
+        f"/positions.json?like={START}",
+        "/positions.json?source=matches",
+    ),
     "/quiz.json": (
         "/quiz.json",
         "/quiz.json?answer=1",
@@ -77,6 +85,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {  # real addresses of each path
     "/openings.json": (
         "/openings.json?objective=double-match-point",
         "/openings.json?objective=double-match-point&roll=13",
+    ),
+    "/openings/train.json": (
+        "/openings/train.json?objective=double-match-point",
+        "/openings/train.json?objective=double-match-point&ask=replies",
     ),
     "/race.json": ("/race.json",),
     "/sql.json": ("/sql.json?q=select 1 as one, [2] as two", "/sql.json"),
@@ -126,7 +138,8 @@ def real(client: TestClient, where: str) -> str:
     rows = client.get("/table.json").json()
     (scores,) = (row["variant"] for row in rows if row["dataset"] == "scores")
     (version,) = (row["version"] for row in rows if (row["dataset"], row["variant"]) == ("bearoff_two_sided", "3x3"))
-    return where.replace("{scores}", scores).replace("{version}", version)
+    player = client.get("/matches.json").json()["players"][0]["player"]
+    return where.replace("{scores}", scores).replace("{version}", version).replace("{player}", player)
 
 
 def test_document_has_exactly_the_addresses_with_json(client: TestClient, api_document: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import os
 import shutil
@@ -11,7 +12,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -54,7 +55,11 @@ PAGES = (
     "/claims",
     "/players",
     "/openings?objective=double-match-point",
+    "/openings/train?objective=double-match-point",
     "/quiz",
+    "/matches",
+    "/positions",
+    f"/positions?like={START}",
     "/sql",
     f"/position/{START}",
 )
@@ -378,9 +383,9 @@ def test_home_page_answers_while_others_are_loaded(site_root: Path, monkeypatch:
     """Other pages wait until they are loaded."""
     may_go_on, load = threading.Event(), web_app.other_addresses
 
-    def slowly(site: Site, *, is_warm: bool) -> Router:
+    def slowly(site: Site, *, is_warm: bool, importer: None) -> Router:
         may_go_on.wait(60)
-        return load(site, is_warm=is_warm)
+        return load(site, is_warm=is_warm, importer=importer)
 
     monkeypatch.setattr(web_app, "other_addresses", slowly)
     with serving(create_app(bgdata.open_warehouse(site_root), is_warm=True)) as port, ThreadPoolExecutor(1) as pool:
@@ -395,6 +400,24 @@ def test_home_page_answers_while_others_are_loaded(site_root: Path, monkeypatch:
         may_go_on.set()
         assert table.result(60) == 200
         assert [status(where) for where in (f"/position/{START}", "/nowhere", "/table/")] == [200, 404, 307]
+
+
+def test_warm_site_has_opened_its_connection_for_queries(site_root: Path, tmp_path: Path) -> None:
+    """A missing warehouse is reported by the pages, not by the start."""
+    app = create_app(bgdata.open_warehouse(site_root), is_warm=True)
+    with open_client(app) as client:
+        assert client.get("/table").status_code == 200
+        wait_until(lambda: app.state.site._connection is not None, 120)
+    web_app.warm_up_queries(Site(bgdata.open_warehouse(tmp_path / "none")))
+
+
+def test_where_is_in_a_fixed_order(client: TestClient, site_root: Path) -> None:
+    """By table and variant, whichever server answers."""
+    rows = client.get(f"/where/{START}.json").json()
+    places = [(row["table"], row["variant"]) for row in rows]
+    assert places == sorted(places)
+    with open_client(create_app(bgdata.open_warehouse(site_root))) as other:
+        assert other.get(f"/where/{START}.json").json() == rows
 
 
 def test_home_page_answers_if_others_cannot_be_loaded(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -635,6 +658,22 @@ def test_connections_with_unread_answers_are_closed(monkeypatch: pytest.MonkeyPa
         wait_until(is_answered)
 
 
+def test_many_requests_of_one_client_keep_no_other_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While many connections are open, each is closed after an answer, also if it has sent more requests."""
+    monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "most_connections", lambda: 2)
+    with serving(large) as port:
+        for others, answers in ((0, 3), (1, 1)):
+            with ExitStack() as stack:
+                *_, client = (
+                    stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+                    for _ in range(others + 1)
+                )
+                client.sendall(b"GET /small HTTP/1.1\r\nhost: localhost\r\n\r\n" * 3)
+                received = b"".join(iter(partial(client.recv, 1 << 16), b""))
+                assert received.count(b"HTTP/1.1 200") == answers
+
+
 def test_slowly_read_answer_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
     with serving(large) as port, asked(port, "/") as answer:
@@ -662,7 +701,7 @@ def test_connections_beyond_the_limit_are_closed(small_root: Path, monkeypatch: 
     assert connections.most_connections() == 2
 
 
-def test_missing_threads_are_reported_as_too_many_requests(
+def test_missing_threads_memory_and_files_are_reported_as_too_many_requests(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Pages and static files need threads; other errors stay internal errors."""
@@ -670,6 +709,10 @@ def test_missing_threads_are_reported_as_too_many_requests(
     for address in ("/position/start", "/static/site.css"):
         assert "expected few requests at once" in client.get(address).text
         assert client.get(address).status_code == 503
+    monkeypatch.undo()
+    for number in (errno.ENOMEM, errno.EMFILE):
+        monkeypatch.setattr("bgdata.web.site.os.scandir", Mock(side_effect=OSError(number, "none left")))
+        assert client.get("/").status_code == 503
     assert caplog.records == []
     monkeypatch.setattr("anyio.to_thread.run_sync", AsyncMock(side_effect=RuntimeError("another one")))
     with pytest.raises(RuntimeError, match="another one"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -11,9 +10,9 @@ from bgdata.cli.options import format_option
 from bgdata.cli.output import show_rows
 from bgdata.errors import MissingTableError, UsageError, cite
 from bgdata.matches.commands.analyze import errors_option, page_option
-from bgdata.matches.commands.report import PARTS, field_rows, format_report, part_rows, report_lines
+from bgdata.matches.commands.report import format_report, report_lines
+from bgdata.matches.rows import decisions_of, report_rows, worst_rows
 from bgdata.rows import COUNT, Column, table_lines
-from bgdata.store.names import sql_text
 from bgdata.store.storage import write_file
 from bgdata.warehouse import Warehouse
 
@@ -51,7 +50,8 @@ def matches(
     name in the analysed matches, or an alias in players.toml of the warehouse: `bgdata build match_analysis --set
     source=matches/NAME` analyses them. The report says what the decisions of the player lost, by match, opponent,
     decision, error, theme, phase and score, beside the rating of all other players. The rating is in thousandths of a
-    point, +/- half of its 95 % interval, PR in 500ths of a point by the rules of eXtreme Gammon.
+    point, +/- half of its 95 % interval, PR in 500ths of a point by the rules of eXtreme Gammon. `bgdata build
+    match_rollouts --set source=match_analysis/NAME` rolls out errors, which the report then shows too.
 
     \b
       bgdata matches
@@ -65,32 +65,14 @@ def matches(
         show_rows(found, form, table_lines(LIBRARY_COLUMNS, found))
         return
     names = (player, *aliases)
-    decisions = decisions_of(warehouse, names, analysis)
-    figures = [row for part in PARTS for row in part_rows(warehouse, decisions, part)]
-    if figures:
-        figures += field_rows(warehouse, decisions)
-    else:
+    decisions = decisions_of(names, chosen_analysis(warehouse, analysis))
+    figures = report_rows(warehouse.rows, decisions)
+    if not figures:
         raise MissingTableError(f"no analysed decisions of {cite(player)} in {warehouse.root}; try: bgdata matches")
-    worst = warehouse.rows(
-        f"""select d.*, rollout_best, rollout_loss, rollout_standard_error, rollout_level
-        from ({decisions} and loss > 0) d left join (select distinct on (xgid, subject, made) * from my_errors) e
-            using (xgid, subject, made)
-        where is_own order by d.loss desc limit {errors}"""
-    )
+    worst = worst_rows(warehouse.rows, decisions, errors)
     if page:
         write_file(page, format_report(player, figures, worst).encode())
     show_rows(figures, form, report_lines(player, figures, worst))
-
-
-def decisions_of(warehouse: Warehouse, names: Sequence[str], analysis: str | None) -> str:
-    """The query of all decisions of an analysis, with a column `is_own` that marks the player's decisions. Raises the
-    errors of `chosen_analysis`."""
-    chosen = sql_text(chosen_analysis(warehouse, analysis))
-    own = ", ".join(f"player_named({sql_text(name)})" for name in names)
-    return f"""
-        select * replace (player_named(player_name) as player_name, player_named(other_name) as other_name),
-            player_named(match_analysis.player_name) in ({own}) as is_own
-        from match_analysis where variant = {chosen}"""
 
 
 def chosen_analysis(warehouse: Warehouse, analysis: str | None) -> str:

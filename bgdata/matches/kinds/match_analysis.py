@@ -44,7 +44,7 @@ class MatchAnalysis(Dataset[MatchAnalysisParameters]):
     has judged in the same way is copied from that version."""
 
     name = "match_analysis"
-    revision = 2  # bearoffs for money are exact
+    revision = 3  # 3: free doubles in matches have an index of their own; 2: bearoffs for money are exact
     summary = "Decisions of imported matches, judged by a network with the cube: what each lost, and the luck of rolls."
     source = "Computed: chances by the network, some rolls ahead, then Janowski's model of the cube (1993)"
     columns = (

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -33,13 +32,13 @@ from bgdata.kinds.column_values import (
 from bgdata.matches.acts import NO_DOUBLE, ActKind, Judged
 from bgdata.matches.judging import Analyst, judge_game
 from bgdata.matches.kinds.match_analysis import DATASET, NUMBERS, SUBJECTS, VALUES, MatchAnalysisParameters
-from bgdata.matches.kinds.matches_compute import matches_of
-from bgdata.matches.situations import Situation, replayed_situations
+from bgdata.matches.kinds.shared.source_games import keys_by_match, keys_of_games, situations_of
+from bgdata.matches.situations import Situation
 from bgdata.selfplay.kinds.shared.games_compute import OWNERS
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller, played_tables
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
+from bgdata.store.shards import compute_shards, context_of, opened_once, runs, work_of
 from bgdata.store.table import Table
 from bgdata.store.worker_inputs import Settings
 
@@ -52,38 +51,35 @@ SAME = 1e-4  # points: plays whose values differ less are no decision for eXtrem
 TRIVIAL, CLEAR, LOST = 0.001, 0.2, -0.9  # points: its limits for cube actions that are no decision
 ERRORS = {DOUBLE: ("missed double", "wrong double"), ANSWER: ("wrong pass", "wrong take")}
 COLUMN = {name: number for number, name in enumerate(NUMBERS)}
-
-
-@dataclass
-class GameRows:
-    """The decisions of one game: arrays with a row each, and strings."""
-
-    numbers: Array
-    values: Array
-    boards: Array
-    choices: list[str]
-    xgids: list[str]
+TEXTS = {"choices": 2, "xgids": 1}  # texts of a decision
+NO_ROWS = {
+    "numbers": np.zeros((0, len(NUMBERS)), np.int32),
+    "values": np.zeros((0, len(VALUES))),
+    "boards": np.zeros((0, 26), np.int8),
+    **dict.fromkeys(TEXTS, np.zeros(0, np.uint8)),
+}
+GameRows: TypeAlias = dict[str, Array]  # the decisions of one game: the arrays of NO_ROWS, and the ends of TEXTS
 
 
 class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
     """Computation of `match_analysis`."""
 
     def compute(self, build: Build[MatchAnalysisParameters]) -> None:
-        found = situations_of(build)
-        keys = [key_of(each) for each in found]
-        known = known_games(build, set(keys))
+        source, before = build.inputs["source"], judged_alike(build)
+        by_match: dict[bytes, list[bytes]] = {}
+        for table, judged in before:
+            by_match |= keys_by_match(judged, table.array("game_keys"))
+        keys = keys_of_games(source, by_match)
+        known = known_games([table for table, _ in before], set(keys))
         todo = [game for game, key in enumerate(keys) if key not in known]
         if len(todo) < len(keys):
             build.job.progress.note(f"{len(keys) - len(todo):,} of {len(keys):,} games were judged before")
-        work = work_of(build, f"{__name__}:judge_games", played_tables(build), todo=" ".join(map(str, todo)))
-        parts = ranges(len(todo), STEP)
+        work, parts = work_of(build, f"{__name__}:judge_games", played_tables(build)), runs(todo, STEP)
         for part, shard in zip(parts, compute_shards(build.job, "games", work, parts), strict=True):
-            for game, rows in zip(todo[part.start : part.stop], split_games(shard), strict=True):
-                known[keys[game]] = rows
-        games = [known[key] for key in keys]
-        for game, rows in enumerate(games):
-            rows.numbers[:, COLUMN["game"]] = game
-        for name, values in {**arrays_of(games), **places_of(build, keys)}.items():
+            known.update(zip(keys[part.start : part.stop], split_games(shard), strict=True))
+        arrays = arrays_of([known[key] for key in keys])
+        arrays["numbers"][:, COLUMN["game"]] = np.repeat(np.arange(len(keys)), np.diff(arrays["game_ends"], prepend=0))
+        for name, values in {**arrays, **places_of(build, keys)}.items():
             build.job.save(name, values)
 
     def batches(self, computed: Computed[MatchAnalysisParameters]) -> Iterator[pa.RecordBatch]:
@@ -97,75 +93,61 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
 
     def check_sample(self, recheck: Recheck[MatchAnalysisParameters]) -> str:
         """Judge a sample of games again, and recompute the places and names of all games."""
-        found, table = situations_of(recheck), recheck.table
-        for name, values in places_of(recheck, [key_of(each) for each in found]).items():
+        source, table = recheck.inputs["source"], recheck.table
+        for name, values in places_of(recheck, keys_of_games(source, {})).items():
             if not np.array_equal(table.array(name), values):
                 raise CheckFailedError(f"expected the {name} of the source in {table.name}, found others")
         ends = [0, *table.array("game_ends").tolist()]
         if sorted(ends) != ends or ends[-1] != len(table.array("numbers")):
             raise CheckFailedError(f"expected the decisions of each game in {table.name}, found ends out of order")
-        chosen = recheck.generator.permutation(len(found))[: min(SAMPLE_GAMES, recheck.rows)].tolist()
+        count = len(ends) - 1
+        chosen = recheck.generator.permutation(count)[: min(SAMPLE_GAMES, recheck.rows)].tolist()
         analysts, arrays = open_analyst(recheck), table.arrays()
-        for game in chosen:
+        for game, found in zip(chosen, situations_of(source, chosen), strict=True):
             kept = rows_in(arrays, slice(*ends[game : game + 2]))
-            for name, values in arrays_of([judge(analysts, found[game], game)]).items():
+            for name, values in judge(analysts, found, game).items():
                 if not np.array_equal(kept[name], values, equal_nan=name == "values"):
                     raise CheckFailedError(f"expected the same {name} of game {game} in {table.name}, found others")
-        return sample_text(len(chosen), len(found), "games")
+        return sample_text(len(chosen), count, "games")
 
 
-def situations_of(context: Context[MatchAnalysisParameters]) -> list[Situation]:
-    """The games of the source."""
-    source = context.inputs["source"]
-    return replayed_situations(list(matches_of(source.arrays())), source.name)
-
-
-def key_of(found: Situation) -> bytes:
-    """16 bytes that depend on everything that is judged of a game."""
-    digest = hashlib.sha256(repr((found.match.length, found.record.stakes, found.has_beavers)).encode())
-    for act in found.record.acts:
-        after = b"" if act.after_play is None else act.after_play.tobytes()
-        digest.update(repr((act.kind, act.player, act.on_roll, act.stakes, act.dice)).encode())
-        digest.update(act.board.tobytes() + b"/" + after)
-    return digest.digest()[:16]
-
-
-def known_games(build: Build[MatchAnalysisParameters], wanted: set[bytes]) -> dict[bytes, GameRows]:
-    """Games that other versions have judged by the same network, tables and settings, by their keys."""
-    found: dict[bytes, GameRows] = {}
+def judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Table]]:
+    """The versions that the same network, tables and settings have judged, each with its import."""
+    found = []
     mine = {role: table.folder.name for role, table in build.inputs.items() if role != "source"}
     for table in build.warehouse.versions("match_analysis"):
         parameters = MatchAnalysisParameters.from_manifest(table.manifest.parameters)
-        theirs = {
-            role: table.folder.name for role, table in build.warehouse.made_from(table).items() if role != "source"
-        }
+        made_from = build.warehouse.made_from(table)
+        theirs = {role: each.folder.name for role, each in made_from.items() if role != "source"}
         same = (parameters.network_version, parameters.ply) == (build.parameters.network_version, build.parameters.ply)
-        if mine != theirs or not same or table.manifest.revision != DATASET.revision:
-            continue
-        for key, rows in games_in(table):
-            if key in wanted:
-                found.setdefault(key, rows)
+        if mine == theirs and same and table.manifest.revision == DATASET.revision:
+            found.append((table, made_from["source"]))
     return found
 
 
-def games_in(table: Table) -> Iterator[tuple[bytes, GameRows]]:
-    """Yield the key and the decisions of each game of a version."""
-    arrays = table.arrays()
-    keys = [key.tobytes() for key in np.asarray(arrays["game_keys"])]
-    return zip(keys, split_games(arrays), strict=True)
+def known_games(tables: Iterable[Table], wanted: set[bytes]) -> dict[bytes, GameRows]:
+    """The wanted games in versions, by their keys."""
+    found: dict[bytes, GameRows] = {}
+    for table in tables:
+        arrays, begin = table.arrays(), 0
+        for key, end in zip(np.asarray(arrays["game_keys"]), arrays["game_ends"].tolist(), strict=True):
+            if (name := key.tobytes()) in wanted and name not in found:
+                found[name] = rows_in(arrays, slice(begin, end))
+            begin = end
+    return found
 
 
 def judge_games(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of games `begin` to before `end`, of the games that are still to be judged."""
-    analysts, found = opened_once(open_judging, settings)
-    todo = [int(game) for game in str(settings["todo"]).split()]
-    return arrays_of([judge(analysts, found[game], game) for game in todo[begin:end]])
+    """The arrays of games `begin` to before `end` of the import."""
+    analysts, source = opened_once(open_judging, settings)
+    games = range(begin, end)
+    return arrays_of([judge(analysts, *each) for each in zip(situations_of(source, games), games, strict=True)])
 
 
-def open_judging(settings: Settings) -> tuple[dict[int, Analyst], list[Situation]]:
+def open_judging(settings: Settings) -> tuple[dict[int, Analyst], Table]:
     """Open what `judge_games` needs, from its settings."""
     context = context_of(settings, MatchAnalysisParameters)
-    return open_analyst(context), situations_of(context)
+    return open_analyst(context), context.inputs["source"]
 
 
 def open_analyst(context: Context[MatchAnalysisParameters]) -> dict[int, Analyst]:
@@ -183,13 +165,13 @@ def judge(analysts: Mapping[int, Analyst], found: Situation, game: int) -> GameR
         for number, act in enumerate(judge_game(analysts[found.has_beavers], found.record))
         for row in decision_rows(found, game, number, act)
     ]
-    return GameRows(
-        np.array([row.numbers for row in rows], np.int32).reshape(-1, len(NUMBERS)),
-        np.array([row.values for row in rows], np.float64).reshape(-1, len(VALUES)).round(DIGITS),
-        np.array([row.board for row in rows], np.int8).reshape(-1, 26),
-        [text for row in rows for text in (row.made, row.best)],
-        [row.xgid for row in rows],
-    )
+    return {
+        "numbers": np.array([row.numbers for row in rows], np.int32).reshape(-1, len(NUMBERS)),
+        "values": np.array([row.values for row in rows], np.float64).reshape(-1, len(VALUES)).round(DIGITS),
+        "boards": np.array([row.board for row in rows], np.int8).reshape(-1, 26),
+        **text_arrays("choices", [text for row in rows for text in (row.made, row.best)]),
+        **text_arrays("xgids", [row.xgid for row in rows]),
+    }
 
 
 class Decision(NamedTuple):
@@ -223,9 +205,10 @@ def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Ite
         spread = roll.candidates[0].worth - roll.candidates[-1].worth if roll.candidates else 0.0
         counts = not roll.is_forced and (len(roll.candidates) < 2 or spread >= SAME * judged.point)
         legal = legal_plays(Position(act.board.tolist()), to_roll(act.dice))
-        plays = {play.after_play.board: str(play) for play in legal}
-        made = plays.get(tuple(act.after_play.tolist()), "") if act.after_play is not None else ""
-        best = plays[tuple(roll.candidates[0].after_play.tolist())] if roll.candidates else ""
+        plays = {play.after_play.board: play for play in legal}
+        played = plays.get(tuple(act.after_play.tolist())) if act.after_play is not None else None
+        made = str(played) if played else ""
+        best = str(plays[tuple(roll.candidates[0].after_play.tolist())]) if roll.candidates else ""
         luck = (judged.luck / judged.point, judged.luck if is_match else math.nan)
         values = (*losses(judged.play_loss, judged, is_match=is_match)[:2], *luck)
         flags = (int(roll.is_forced), int(judged.is_play_decision), int(counts))
@@ -273,38 +256,31 @@ def xgid(found: Situation, judged: Judged, kind: int) -> str:
     return format_xgid(Position(act.board.tolist()), state)
 
 
-def split_games(shard: Mapping[str, Array]) -> list[GameRows]:
-    """The games of a shard."""
-    choices, xgids = (text_column(shard, name).to_pylist() for name in ("choices", "xgids"))
-    found, begin = [], 0
-    for end in np.asarray(shard["game_ends"]).tolist():
-        rows = slice(begin, end)
-        numbers, values, boards = (np.array(shard[name][rows]) for name in ("numbers", "values", "boards"))
-        found.append(GameRows(numbers, values, boards, choices[2 * begin : 2 * end], xgids[rows]))
-        begin = end
-    return found
-
-
 def arrays_of(games: Sequence[GameRows]) -> dict[str, Array]:
     """The arrays of the decisions of games, in order."""
-    return {
-        "numbers": np.concatenate([np.zeros((0, len(NUMBERS)), np.int32), *(game.numbers for game in games)]),
-        "values": np.concatenate([np.zeros((0, len(VALUES))), *(game.values for game in games)]),
-        "boards": np.concatenate([np.zeros((0, 26), np.int8), *(game.boards for game in games)]),
-        **text_arrays("choices", [text for game in games for text in game.choices]),
-        **text_arrays("xgids", [text for game in games for text in game.xgids]),
-        "game_ends": np.cumsum([len(game.numbers) for game in games], dtype=np.int64),
-    }
+    found = {name: np.concatenate([none, *(game[name] for game in games)]) for name, none in NO_ROWS.items()}
+    for name in TEXTS:
+        lengths = np.cumsum([0, *(len(game[name]) for game in games)])
+        ends = (game[f"{name}_ends"] + begin for game, begin in zip(games, lengths[:-1], strict=True))
+        found[f"{name}_ends"] = np.concatenate([np.zeros(0, np.int64), *ends])
+    return {**found, "game_ends": np.cumsum([len(game["numbers"]) for game in games], dtype=np.int64)}
 
 
-def rows_in(arrays: Mapping[str, Array], rows: slice) -> dict[str, Array]:
-    """The arrays of the decisions of one game, as `arrays_of` returns them for this game alone."""
+def split_games(shard: Mapping[str, Array]) -> Iterator[GameRows]:
+    """The games in the arrays of `arrays_of`."""
+    return (rows_in(shard, slice(*ends)) for ends in pairwise([0, *shard["game_ends"].tolist()]))
+
+
+def rows_in(arrays: Mapping[str, Array], rows: slice) -> GameRows:
+    """The decisions of one game in the arrays of `arrays_of`."""
     found = {name: np.asarray(arrays[name])[rows] for name in ("numbers", "values", "boards")}
-    for name, each in (("choices", 2), ("xgids", 1)):
-        ends = np.concatenate([[0], np.asarray(arrays[f"{name}_ends"])])[each * rows.start : each * rows.stop + 1]
-        found[name] = np.asarray(arrays[name])[ends[0] : ends[-1]]
-        found[f"{name}_ends"] = ends[1:] - ends[0]
-    return {**found, "game_ends": np.array([rows.stop - rows.start])}
+    for name, each in TEXTS.items():
+        ends = arrays[f"{name}_ends"]
+        begin = int(ends[each * rows.start - 1]) if rows.start else 0
+        own = np.asarray(ends)[each * rows.start : each * rows.stop]
+        found[name] = np.asarray(arrays[name])[begin : int(own[-1]) if len(own) else begin]
+        found[f"{name}_ends"] = own - begin
+    return found
 
 
 def places_of(context: Context[MatchAnalysisParameters], keys: Sequence[bytes]) -> dict[str, Array]:

@@ -26,13 +26,13 @@ VALUES = ("value", "value_standard_error", "loss", "loss_standard_error", "loss_
 class MatchRolloutParameters(RollerParameters):
     """Parameters of `match_rollouts`: the analysis, the smallest loss in points of a decision that is rolled out, the
     plays that are rolled out besides the two of the decision (`within` points, at most `most_plays`), the match equity
-    table as in `match_analysis`, the network, and the settings of rollouts."""
+    table as in `match_analysis` (that of the analysis if left out), the network, and the settings of rollouts."""
 
     source: VersionRef = UNNAMED
     least_loss: float = 0.05
     within: float = 0.08
     most_plays: int = 3
-    met: str = OWN
+    met: str = ""
 
 
 class MatchRollouts(Dataset[MatchRolloutParameters]):
@@ -105,12 +105,14 @@ class MatchRollouts(Dataset[MatchRolloutParameters]):
             )
 
     def complete(self, parameters: MatchRolloutParameters, warehouse: Versions) -> MatchRolloutParameters:
-        """The parameters with the current version of the analysis. Raises MissingTableError if there is none."""
+        """The parameters with the current version of the analysis and its match equity table, unless they are given.
+        Raises MissingTableError if there is no such analysis."""
         source = parameters.source
-        if source.version or source.kind != MATCH_ANALYSIS.name or source == self.smallest.source:
+        if source.kind != MATCH_ANALYSIS.name or source == self.smallest.source:
             return parameters
-        version = warehouse.open(source.kind, source.variant).folder.name
-        return replace(parameters, source=replace(source, version=version))
+        table = warehouse.open(source.kind, source.variant, source.version or None)
+        met = parameters.met or str(table.manifest.parameters["met"])
+        return replace(parameters, source=replace(source, version=table.folder.name), met=met)
 
     def inputs(self, parameters: MatchRolloutParameters) -> Mapping[str, Input]:
         source = parameters.source

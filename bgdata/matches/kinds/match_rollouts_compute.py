@@ -25,7 +25,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import (
 )
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
+from bgdata.store.shards import compute_shards, context_of, opened_once, runs, work_of
 from bgdata.store.worker_inputs import Settings
 
 STEP = 4  # decisions in a shard: some seconds
@@ -50,8 +50,8 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
             build.job.progress.note(
                 f"{len(decisions) - len(todo):,} of {len(decisions):,} decisions were rolled out before"
             )
-        work = work_of(build, f"{__name__}:roll_out_decisions", played_tables(build), todo=" ".join(map(str, todo)))
-        for shard in compute_shards(build.job, "decisions", work, ranges(len(todo), STEP)):
+        work = work_of(build, f"{__name__}:roll_out_decisions", played_tables(build))
+        for shard in compute_shards(build.job, "decisions", work, runs(todo, STEP)):
             known.update({each.decision: each for each in rolled_out_in(shard)})
         arrays = arrays_of([known[decision] for decision in decisions])
         arrays["network"] = network_text(build.parameters, build.inputs)
@@ -142,10 +142,9 @@ def known_decisions(build: Build[MatchRolloutParameters]) -> dict[AnalysedDecisi
 
 
 def roll_out_decisions(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of decisions `begin` to before `end`, of the decisions that are still to be rolled out."""
+    """The arrays of decisions `begin` to before `end` of the analysis."""
     roller, decisions = opened_once(open_rolling_out, settings)
-    todo = [int(place) for place in str(settings["todo"]).split()]
-    return arrays_of([roll_out(roller, decisions[place]) for place in todo[begin:end]])
+    return arrays_of([roll_out(roller, decision) for decision in decisions[begin:end]])
 
 
 def open_rolling_out(settings: Settings) -> tuple[DecisionRoller, list[AnalysedDecision]]:

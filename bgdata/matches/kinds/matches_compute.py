@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -250,23 +249,22 @@ def turn_rows(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:
     return turn_columns(games, turns, records, boards, classes, plays)
 
 
-def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:
-    """The matches, to be written as files."""
-    names = text_column(arrays, "players").to_pylist()
-    infos = match_infos(arrays)
-    rows = arrays["games"].tolist()
-    for number, games in groupby(range(len(rows)), key=lambda index: rows[index][0]):
-        indexes = list(games)
-        players = (names[2 * indexes[0]], names[2 * indexes[0] + 1])
-        found = tuple(game_of(arrays, index) for index in indexes)
-        yield Match(players, rows[indexes[0]][2], found, infos[number])
+def matches_of(arrays: Mapping[str, Array], numbers: Iterable[int] | None = None) -> Iterator[Match]:
+    """The matches with these numbers, or all, to be written as files."""
+    column = np.asarray(arrays["games"])[:, 0]
+    for number in dict.fromkeys(column.tolist()) if numbers is None else numbers:
+        begin, end = np.searchsorted(column, [number, number + 1]).tolist()
+        first, second = text_column(arrays, "players", slice(2 * begin, 2 * begin + 2)).to_pylist()
+        (info,) = match_infos(arrays, slice(number, number + 1))
+        games = tuple(game_of(arrays, index) for index in range(begin, end))
+        yield Match((first, second), int(arrays["games"][begin, 2]), games, info)
 
 
-def match_infos(arrays: Mapping[str, Array]) -> list[tuple[tuple[str, str], ...]]:
-    """Further facts about each match from its file, as (name, value) pairs. Raises CorruptFileError if the arrays are
-    invalid."""
+def match_infos(arrays: Mapping[str, Array], rows: slice = slice(None)) -> list[tuple[tuple[str, str], ...]]:
+    """Further facts about each match from its file, or about those in `rows`, as (name, value) pairs. Raises
+    CorruptFileError if the arrays are invalid."""
     try:
-        return [tuple(map(tuple, json.loads(text))) for text in text_column(arrays, "infos").to_pylist()]
+        return [tuple(map(tuple, json.loads(text))) for text in text_column(arrays, "infos", rows).to_pylist()]
     except (TypeError, ValueError) as error:
         raise CorruptFileError(f"expected pairs in JSON in infos.npy, found others: {error}") from None
 

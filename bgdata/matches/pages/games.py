@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,15 +11,23 @@ from starlette.requests import Request
 
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.pages import met_of
-from bgdata.errors import BgdataError, InvalidScoreError, MissingTableError, UsageError, cite
-from bgdata.evaluation.pages.position import STEPS, loss_step
+from bgdata.errors import BgdataError, MissingTableError, UsageError, cite
+from bgdata.evaluation.pages.position import loss_step
 from bgdata.formats.matches import Match
-from bgdata.game.board_svg import format_board_svg
-from bgdata.game.dice import Roll, parse_roll
-from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.match import Stakes
 from bgdata.game.plays import Board, Play, parse_play
 from bgdata.game.position import Position
 from bgdata.matches.acts import NO_DOUBLE, CubeValues
+from bgdata.matches.pages.replay import (
+    ERROR,
+    SHOWN_LOSS,
+    best_play,
+    boards_of,
+    game_stakes,
+    graph_svg,
+    roll_of,
+    stakes_of,
+)
 from bgdata.rows import whole_rows
 from bgdata.store.table import Table
 from bgdata.warehouse.pages.tables import open_version
@@ -97,17 +103,6 @@ def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
         return parse_play(row["play"], Position(row["position_id"]), f"{row['die1']}{row['die2']}").next_position.board
     except BgdataError:
         return None
-
-
-def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
-    """The stakes at a turn of a game, for the player on roll. `game` is a row of the table `games`, with `is_jacoby`:
-    whether the Jacoby rule applies. Raises InvalidScoreError if the score cannot occur."""
-    cube = Cube(turn["cube_value"], CubeOwner(turn["cube_owner"]))
-    if not game["match_length"]:
-        return Stakes(Money(game["is_jacoby"]), cube)
-    sides = turn["on_roll"], 1 - turn["on_roll"]
-    away, opponent_away = (game["match_length"] - game[f"score_{side}"] for side in sides)
-    return Stakes(MatchScore(away, opponent_away, is_crawford=bool(game["is_crawford"])), cube)
 
 
 @dataclass(frozen=True)
@@ -214,10 +209,24 @@ from games where dataset = $dataset and variant = $variant and match = $match or
 """
 IS_CUBEFUL = f"""select exists(from games where dataset = $dataset and variant = $variant and match_length > 1)
 or exists({OWN} and action in {CUBE_ACTIONS}) as is_cubeful"""
-WIDTH, HEIGHT = 660, 150  # size of the graph
-ERROR = STEPS[1][0]  # smallest loss of an error, in points: above the loss of a good decision
 WORST = 6  # errors that a page lists
 MAX_GAME = (1 << 31) - 1  # largest number of a game
+
+
+CORPORA = """
+select dataset, variant, count(*) as games, min(player_0) as player_0, min(player_1) as player_1,
+       count(distinct player_0) as n_players, max(match_length) as match_length, avg(n_turns) as turns
+from games group by dataset, variant order by dataset, variant
+"""
+
+
+def corpora(site: Site, _: Request) -> Page:
+    """The corpora and imports that have games."""
+    has_games = any(
+        site.warehouse.variants(kind.name) for kind in site.warehouse.kinds.values() if kind.tables[0].name == "games"
+    )
+    rows = site.keep("corpora", lambda: site.rows(CORPORA)) if has_games else []
+    return Page("corpora.html", {"rows": rows}, whole_rows(rows))
 
 
 def corpus(site: Site, request: Request) -> Page:
@@ -276,7 +285,8 @@ def game(site: Site, request: Request) -> Page:
         "worst": errors[:WORST],
         "place": place,
         "here": here,
-        "board": board_of(head, turns[place]) if turns else "",
+        "boards": boards_of(head, turns[place], best_of(site, found, rows[place])) if turns else [],
+        "sides": sides_of(head),
         "graph": graph_svg(rows, here, place),
     }
     data = {
@@ -289,6 +299,25 @@ def game(site: Site, request: Request) -> Page:
         "totals": totals,
     }
     return Page("game.html", shown_, data)
+
+
+def sides_of(head: Row) -> tuple[str, str]:
+    """What the page calls the players: by their names, or by their sides if these are the same."""
+    names = head["player_0"], head["player_1"]
+    return names if all(names) and names[0] != names[1] else ("first", "second")
+
+
+def best_of(site: Site, found: Table, row: Row) -> Play | None:
+    """The best play of a turn, if another one was made that lost something. Raises TooBusyError if too many pages are
+    being computed."""
+    if not row["loss"] or row["loss"] < SHOWN_LOSS:
+        return None
+
+    def choose() -> Play | None:
+        with site.player() as player:
+            return best_play(player.evaluator, row)
+
+    return site.keep(("best play", found.name, row["game"], row["turn"]), choose)
 
 
 def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]:
@@ -365,27 +394,6 @@ def has_missed(site: Site, found: Table, number: int) -> bool:
     return any(cube.is_missed and cube.size >= ERROR for cube in cubes if cube)
 
 
-def stakes_of(head: Row, row: Row) -> Stakes | None:
-    """The stakes at a turn; None if the recorded score is invalid."""
-    try:
-        return game_stakes(head, row)
-    except InvalidScoreError:
-        return None
-
-
-def roll_of(row: Row) -> Roll | None:
-    """The roll of a turn; None if the player on roll has not rolled."""
-    return parse_roll(f"{row['die1']}{row['die2']}") if row["die1"] and row["player"] == row["on_roll"] else None
-
-
-def play_of(row: Row) -> Play | None:
-    """The play of a turn; None if it has none that can be read."""
-    with suppress(BgdataError):
-        if row["play"] and (roll := roll_of(row)):
-            return parse_play(row["play"], Position(row["position_id"]), roll)
-    return None
-
-
 def turn_row(row: Row, here: str, head: Row, loss: float | None, cube: CubeVerdict | None) -> Row:
     """A turn as the page shows it: player, action, loss, and the address of its position."""
     dice = f"{row['die1']}{row['die2']}" if row["die1"] else ""
@@ -440,58 +448,3 @@ def totals_of(head: Row, rows: Sequence[Row], side: int) -> Row:
         "cube_actions": sum((cube.loss for cube in cubes if not cube.is_missed), 0.0),
         "missed_doubles": sum((cube.loss for cube in cubes if cube.is_missed), 0.0),
     }
-
-
-def board_of(head: Row, row: Row) -> str:
-    """The board of a turn with roll, score and cube, and arrows for its play."""
-    position = Position(row["position_id"])
-    return format_board_svg(position, roll=roll_of(row), play=play_of(row), stakes=stakes_of(head, row))
-
-
-def graph_svg(turns: Sequence[Row], here: str, place: int) -> str:
-    """An SVG with the equity of player 0 before each roll as a line, luck as bars, and errors as dots. Up is good for
-    player 0. Empty if neither equity nor luck is known."""
-    known = [row for row in turns if row["cubeless_equity"] is not None]
-    if len(known) < 2:
-        return ""
-    most: float = max(1.0, *(abs(row[name] or 0.0) for row in known for name in ("cubeless_equity", "luck")))
-    step, zero = WIDTH / len(turns), HEIGHT / 2
-
-    def height(value: float, row: Row) -> float:
-        side = 1 if row["on_roll"] == 0 else -1
-        return zero - side * value / most * (zero - 4)
-
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="graph" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" '
-        'aria-label="Equity of the first player before each roll, and the luck of each roll">',
-        f'<path class="axis" d="M0 {zero}H{WIDTH}"/>',
-    ]
-    for number, row in enumerate(turns):
-        x = number * step
-        link = escape(address(here, {"turn": number or None}) + "#board", quote=True)
-        bar = ""
-        if row["luck"] is not None:
-            top = min(zero, height(row["luck"], row))
-            side = "first" if row["on_roll"] == 0 else "second"
-            bar = (
-                f'<rect class="{side}" x="{x + 1:.1f}" y="{top:.1f}" width="{max(1.0, step - 2):.1f}" '
-                f'height="{abs(height(row["luck"], row) - zero):.1f}"/>'
-            )
-        chosen = "chosen" if number == place else "blank"
-        title = f"turn {number}: {row['play'] or row['action']}"
-        lines.append(
-            f'<a href="{link}"><title>{escape(title)}</title><rect class="{chosen}" x="{x:.1f}" y="0" '
-            f'width="{step:.1f}" height="{HEIGHT}"/>{bar}</a>'
-        )
-    points = " ".join(
-        f"{(number + 0.5) * step:.1f},{height(row['cubeless_equity'], row):.1f}"
-        for number, row in enumerate(turns)
-        if row["cubeless_equity"] is not None
-    )
-    dots = (
-        f'<circle class="{"first" if row["on_roll"] == 0 else "second"}" cx="{(number + 0.5) * step:.1f}" '
-        f'cy="{height(row["cubeless_equity"], row):.1f}" r="{min(7.0, 3 + 20 * row["size"]):.1f}"/>'
-        for number, row in enumerate(turns)
-        if row["size"] >= ERROR and row["cubeless_equity"] is not None
-    )
-    return "\n".join([*lines, f'<polyline points="{points}"/>', *dots, "</svg>"])

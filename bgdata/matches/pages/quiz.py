@@ -40,6 +40,8 @@ def quiz(site: Site, request: Request) -> Page:
     the values of all plays or cube actions."""
     given = dict(request.query_params)
     sources = site.keep("quiz sources", lambda: sources_of(site))
+    if sources and not (given.get("from") or given.get("player", "").strip()):
+        given |= {"from": sources[0]["from"] or "", "player": sources[0]["player"] or ""}
     chosen = chosen_questions(site, given, sources)
     number = whole(given, "number", 1, least=1, most=MOST)
     shown: dict[str, Any] = {
@@ -55,7 +57,7 @@ def quiz(site: Site, request: Request) -> Page:
         return Page("quiz.html", shown, quiz_row(sources, 0, None, None, None, []))
     if number > len(chosen):
         raise UsageError(f"expected a question from 1 to {len(chosen):,} as number, got {number:,}")
-    question = answered(site, chosen[number - 1], given.get("analysis", "") or analysis_of(given, sources))
+    question = answer_question(site, chosen[number - 1], given.get("analysis", "") or analysis_of(given, sources))
     choices = question.shuffled_answers(0)
     answer = chosen_answer(given.get("answer", "").strip(), choices)
     here = {name: given.get(name, "") for name in NAMES}
@@ -87,7 +89,7 @@ def analysis_of(given: Mapping[str, str], sources: Sequence[Row]) -> str:
 
 
 def chosen_questions(site: Site, given: Mapping[str, str], sources: Sequence[Row]) -> list[Question]:
-    """The questions of the source in the address, or of the first in the warehouse, with the greatest loss first.
+    """The questions of the source in the address, with the greatest loss first; empty without a source.
     Raises UsageError for an unknown word, and MissingTableError if the source has no questions."""
     words = {"from": SOURCES, "theme": [each.label for each in Theme], "phase": PHASES, "about": ABOUT}
     for name, known in words.items():
@@ -98,10 +100,8 @@ def chosen_questions(site: Site, given: Mapping[str, str], sources: Sequence[Row
     if source and player:
         raise UsageError("expected a player, or from with decisions or openings, got both")
     if not (source or player):
-        if not sources:
-            return []
-        source, player = sources[0]["from"] or "", sources[0]["player"] or ""
-    analysis = given.get("analysis", "") or analysis_of({"player": player}, sources)
+        return []
+    analysis = given.get("analysis", "") or analysis_of(given, sources)
 
     def read() -> list[Question]:
         found = error_questions(site.rows, player, analysis) if player else book_questions(site.rows, source)
@@ -129,7 +129,7 @@ def least_loss(text: str) -> float:
     return found
 
 
-def answered(site: Site, question: Question, analysis: str) -> Question:
+def answer_question(site: Site, question: Question, analysis: str) -> Question:
     """The question with its answers, which the player of the site evaluates if the source has none."""
     if question.answers:
         return question

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import click
 
 from bgdata.cli.defaults import build_small_tables
 from bgdata.cli.options import refuse_beside
-from bgdata.errors import StorageError, UsageError, needing
+from bgdata.errors import StorageError, UsageError, cite, needing
 from bgdata.warehouse import Warehouse
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -44,13 +45,24 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
     is_flag=True,
     help="With --static: put the files of all tables beside the pages, to be downloaded; linked where they can be.",
 )
+@click.option(
+    "--import",
+    "takes_matches",
+    is_flag=True,
+    help="Take match files on a page, whose address is printed, into the library of this warehouse.",
+)
 @click.pass_obj
-def serve(warehouse: Warehouse, host: str, port: int, folder: Path | None, with_files: bool) -> None:
+def serve(
+    warehouse: Warehouse, host: str, port: int, folder: Path | None, with_files: bool, takes_matches: bool
+) -> None:
     """Show the warehouse as a site in the browser.
 
     The site shows positions with everything known about them, tables with their proofs, match equity tables, claims,
-    scores, games, openings, and SQL. The site only reads. It needs no other server, works without JavaScript, and
-    answers JSON at the same addresses, with .json behind them.
+    scores, games, openings, and SQL. It needs no other server, works without JavaScript, and answers JSON at the same
+    addresses, with .json behind them. The site only reads.
+
+    With --import it also writes: match files that are dropped on a page, whose address nobody else knows, become the
+    variant matches/uploaded and are analysed, 0-ply unless the page is told otherwise. Only this machine reaches it.
 
     Everybody who can reach the address can read all tables of the warehouse, and let this machine compute. Unless that
     is meant, leave --host as it is.
@@ -60,11 +72,12 @@ def serve(warehouse: Warehouse, host: str, port: int, folder: Path | None, with_
       bgdata serve --port 9000 --warehouse ~/tables
       bgdata serve --host 0.0.0.0
       bgdata serve --static pages --files
+      bgdata serve --import
     """
     if with_files and folder is None:
         raise UsageError("expected --static with --files, got none")
     if folder is not None:
-        refuse_beside("--static", "host", "port")
+        refuse_beside("--static", "host", "port", "takes_matches")
         warehouse.require()
         with needing("web", "for the site"):
             from bgdata.web.static_site import write_static
@@ -75,17 +88,24 @@ def serve(warehouse: Warehouse, host: str, port: int, folder: Path | None, with_
 
         from bgdata.web.app import LOOPBACK, create_app
         from bgdata.web.connections import Connection
+
+        if takes_matches:
+            import python_multipart  # noqa: F401 - reads the forms
     if not host:
         raise UsageError("expected an address to listen on, got ''; 0.0.0.0 is all of them")
+    is_local = host in LOCAL
+    if takes_matches and not is_local:
+        raise UsageError(f"expected --host {', '.join(LOCAL[:-1])} or {LOCAL[-1]} with --import, got {cite(host)}")
     build_small_tables(warehouse)
     warehouse.require()
-    is_local = host in LOCAL
-    app = create_app(warehouse, hosts=LOOPBACK if is_local else (), is_warm=True)
+    token = secrets.token_urlsafe(16) if takes_matches else ""
+    app = create_app(warehouse, hosts=LOOPBACK if is_local else (), is_warm=True, token=token)
     with listening(host, port) as listener:
         where = f"[{host}]" if ":" in host else host
-        click.echo(
-            f"serving {warehouse.root} at http://{where}:{listener.getsockname()[1]}/ (stop with Ctrl-C)", err=True
-        )
+        address = f"http://{where}:{listener.getsockname()[1]}/"
+        click.echo(f"serving {warehouse.root} at {address} (stop with Ctrl-C)", err=True)
+        if token:
+            click.echo(f"taking match files at {address}import/{token}", err=True)
         if not is_local:
             click.echo(
                 f"warning: anybody who reaches {host} can read all tables of {warehouse.root} and run queries", err=True

@@ -91,4 +91,30 @@ function watchRollout() {
   addEventListener("pagehide", () => source.close());
 }
 
-for (const start of [watchRollout, copyNames, completeNames, replayByKey]) start();
+// Files that are dropped on the form are sent as if they were chosen; the progress of an import goes on by itself.
+function watchImport() {
+  const form = document.querySelector("form.drop");
+  if (!form) return;
+  form.addEventListener("dragover", (event) => { event.preventDefault(); form.classList.add("over"); });
+  form.addEventListener("dragleave", () => form.classList.remove("over"));
+  form.addEventListener("drop", (event) => {
+    event.preventDefault();
+    form.querySelector("input[type=file]").files = event.dataTransfer.files;
+    form.requestSubmit();
+  });
+  const place = document.querySelector("[data-import]");
+  if (!place) return;
+  const bar = place.querySelector("progress");
+  const look = async () => {
+    let row;
+    try { row = await (await fetch(place.dataset.import)).json(); } catch { return; }  // the server has ended
+    if (row.state !== "working") { location.reload(); return; }
+    place.querySelector("[data-step]").textContent =
+      row.step + (row.total ? `: ${row.done.toLocaleString("en")} of ${row.total.toLocaleString("en")} ${row.unit}` : "");
+    if (row.total) { bar.max = row.total; bar.value = row.done; } else bar.removeAttribute("value");
+    setTimeout(look, 500);
+  };
+  look();
+}
+
+for (const start of [watchImport, watchRollout, copyNames, completeNames, replayByKey]) start();

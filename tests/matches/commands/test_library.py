@@ -118,6 +118,26 @@ def test_aliases_are_one_player(library: Path) -> None:
     assert both["field_rating"] is None
 
 
+def test_names_of_players_are_data(imports: Imports, tmp_path: Path) -> None:
+    """Markup, SQL, escapes of terminals and long names stay what they are, in lists, reports and pages. A line of more
+    than 500 bytes is quarantined."""
+    root = imports.warehouse.root
+    names = ["<b>ann</b>", "a'; drop table games--", "\x1b[31mann", "ann" * 100, 'a"%{}$', "ann\u202e", "ann" * 200]
+    analysed(imports, "m", *(MATCH.replace(" ann : 0                    ", f" {name} : 0          ") for name in names))
+    players = [str(row["player_0"]) for row in figures(run(root, "matches", "--format", "json"))]
+    assert len(players) == len(names) - 1
+    texts = [run(root, "matches").stdout]
+    for player in players:
+        page = tmp_path / "page.html"
+        found = figures(run(root, "matches", player, "--format", "json", "--page", page))
+        assert found[0]["decisions"] == 4
+        texts += [page.read_text(), run(root, "matches", player).stdout]
+        assert "<b>ann" not in texts[-2]
+    assert not {"\x1b", "\u202e"} & set("".join(texts))
+    (reason,) = {row["reason"] for row in imports.warehouse.rows("select reason from quarantine where line = 4")}
+    assert reason == "expected at most 500 bytes in a line"
+
+
 def test_wrong_requests_are_refused(library: Path, tmp_path: Path) -> None:
     for arguments, message in (
         (("eve",), "no analysed decisions of 'eve'"),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import tarfile
 from pathlib import Path
+from typing import Literal
 from zipfile import ZipFile
 
 import pytest
@@ -130,10 +134,69 @@ def test_archives_are_recognized(tmp_path: Path) -> None:
     assert not is_archive(tmp_path)
 
 
+def tar_of(path: Path, mode: Literal["w", "w:gz", "w:bz2"], **contents: bytes) -> Path:
+    """A tar archive, packed as `mode` says, of a folder, a link, and files with these contents."""
+    with tarfile.open(path, mode) as archive:
+        for name, kind in (("old", tarfile.DIRTYPE), ("old/link.mat", tarfile.SYMTYPE)):
+            other = tarfile.TarInfo(name)
+            other.type, other.linkname = kind, "b.mat"
+            archive.addfile(other)
+        for stem, content in contents.items():
+            member = tarfile.TarInfo(f"old/{stem}.mat")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return path
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2"])
+def test_tar_archives_are_read(tmp_path: Path, imports: Imports, mode: Literal["w", "w:gz", "w:bz2"]) -> None:
+    """Alone and in a folder; their links are left out."""
+    (tmp_path / "mine").mkdir()
+    path = tar_of(tmp_path / "mine/any.dat", mode, b=sessions.MAT.encode(), a=TEXT)
+    (tmp_path / "mine/other.mat").write_bytes(TEXT)
+    assert is_archive(path)
+    (tmp_path / "new").mkdir()
+    assert [each.name for each in unpack_archive(path, tmp_path / "new")] == ["a.mat", "b.mat"]
+    found = rows(imported(imports, tmp_path / "mine"), "imported_matches")
+    assert sorted((row["n_games"], row["n_files"]) for row in found) == [(3, 2), (8, 1)]
+
+
+def test_packed_files_without_matches_are_left_out(tmp_path: Path, imports: Imports) -> None:
+    """They hold other archives, other text, or nothing that can be unpacked."""
+    (tmp_path / "a.mat.gz").write_bytes(gzip.compress(TEXT))
+    for name, content in (("7z", b"7z\xbc\xaf\x27\x1c"), ("text", b"Nothing"), ("twice", gzip.compress(TEXT))):
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(content))
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(TEXT)[:9])
+    (tmp_path / "damaged.gz").write_bytes(gzip.compress(TEXT)[:10] + b"\xff" * 100)
+    (match,) = rows(imported(imports, tmp_path), "imported_matches")
+    assert (match["source"], match["n_files"]) == ("a.mat", 1)
+
+
+def test_bad_tar_archives_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tar_of(tmp_path / "x.tar.gz", "w:gz", a=TEXT)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-30])
+    with pytest.raises(CorruptFileError, match=r"expected packed data in .*x\.tar\.gz, found: the file is truncated"):
+        unpack_archive(path, tmp_path)
+    plain = tar_of(tmp_path / "x.tar", "w", a=TEXT)
+    plain.write_bytes(plain.read_bytes()[:2000])
+    with pytest.raises(
+        CorruptFileError, match=r"expected a whole tar archive in .*x\.tar, found: unexpected end of data"
+    ):
+        unpack_archive(plain, tmp_path)
+    path.write_bytes(whole)
+    monkeypatch.setenv("BGDATA_MOST_UNPACKED_BYTES", "3000")
+    with pytest.raises(TooLargeError, match="expected at most 3,000 bytes of content"):
+        unpack_archive(path, tmp_path)
+
+
 @pytest.mark.parametrize("name", ["../a.mat", "/a.mat", "C:/a.mat", "..\\a.mat"])
 def test_names_outside_an_archive_are_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(CorruptFileError, match="expected names inside the archive"):
-        unpack_archive(archive_of(tmp_path, name), tmp_path)
+    with tarfile.open(tmp_path / "x.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo(name))
+    for path in (archive_of(tmp_path, name), tmp_path / "x.tar"):
+        with pytest.raises(CorruptFileError, match="expected names inside the archive"):
+            unpack_archive(path, tmp_path)
 
 
 def test_cut_archive_is_refused(tmp_path: Path) -> None:

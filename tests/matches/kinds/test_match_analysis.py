@@ -19,7 +19,8 @@ from bgdata.matches.acts import ActKind, CubeValues, Judged, totals_of
 from bgdata.matches.kinds.match_analysis import DATASET, MatchAnalysisParameters
 from bgdata.matches.kinds.match_analysis_compute import ANSWER, DOUBLE, counts_for_pr, error_of
 from bgdata.matches.kinds.matches_compute import matches_of
-from bgdata.matches.situations import replayed_situations
+from bgdata.matches.kinds.shared import source_games
+from bgdata.matches.situations import Situation, replayed_situation, replayed_situations
 from bgdata.matches.steps import judge_all
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller
 from bgdata.store.dataset import Context
@@ -43,6 +44,14 @@ MATCH = """ 3 point match
  Game 2
  ann : 0                        bob : 1
   1) 31: 24/23 8/5               42: 8/4 6/4
+"""
+BEAVERS = """ 0 point match
+
+ Game 1
+ ann : 0                        bob : 0
+  1)                             31: 24/23 13/10
+  2) 65: 24/18 13/8               Doubles => 2
+  3)  Beavers => 4                62: 24/16
 """
 
 
@@ -114,10 +123,11 @@ def test_rows_equal_those_of_analyze(imports: Imports) -> None:
         succeeds(other, "export", "text", table.name, "--format", "mat", "-o", imports.folder / "made.mat")
         texts.append((imports.folder / "made.mat").read_text())
     largest: dict[str, Any] = {"table_points": 6, "table_checkers": 6}  # which `bgdata analyze` chooses
-    found = rows(analysed(imports, "all", MATCH, SESSION, *texts, **largest))
+    found = rows(analysed(imports, "all", MATCH, SESSION, BEAVERS, *texts, **largest))
     options = ("--network", "tiny", "--ply", "0", "--met", "published-12", "--format", "json")
     turns = {(row["match"], row["game_number"], row["turn"]): row for row in turns_of(root, *options)}
-    assert len({row["match"] for row in found}) > 3
+    assert len({row["match"] for row in found}) > 4
+    assert [row["made"] for row in found if row["subject"] == "answer" and row["made"] == "beaver"] == ["beaver"]
     for row in found:
         turn = turns[row["match"], row["game_number"], row["turn"]]
         assert (row["turn_number"], row["player_name"]) == (turn["turn_number"], turn["player"])
@@ -159,6 +169,32 @@ def test_games_are_judged_once(imports: Imports) -> None:
     other = Imports(imports.folder / "other")
     assert analysed(other, "new", MATCH, SESSION).manifest.digest == both.manifest.digest
     assert {row["game"] for row in rows(both)} == set(range(5))
+
+
+def test_only_new_matches_are_replayed(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A match that is added to a library costs only itself: the games of others are not read again."""
+    analysed(imports, "mine", SESSION)
+    replayed: list[int] = []
+
+    def replay(*args: Any, **options: Any) -> Situation:
+        replayed.append(args[1].number)
+        return replayed_situation(*args, **options)
+
+    monkeypatch.setattr(source_games, "replayed_situation", replay)
+    table = analysed(imports, "mine", SESSION, MATCH)
+    assert replayed == [1, 2, 1, 2], "for their keys, and to be judged"
+    assert {row["match"] for row in rows(table)} == {0, 1}
+
+
+def test_equal_games_of_two_matches_have_their_own_rows(imports: Imports) -> None:
+    """They are judged once, or copied, but each row has the numbers of its game and match."""
+    other = MATCH.replace("42: 8/4 6/4", "42: 13/7")
+    for name in ("first", "again"):
+        found = rows(analysed(imports, name, MATCH, other))
+        first, second = ([row for row in found if row["game"] == game] for game in (0, 2))
+        assert [row["match"] for row in first + second] == [0] * len(first) + [1] * len(first)
+        names = ("turn", "subject", "xgid", "made", "best", "loss", "luck")
+        assert [[row[name] for name in names] for row in first] == [[row[name] for name in names] for row in second]
 
 
 def test_another_score_is_judged_anew(imports: Imports) -> None:

@@ -18,7 +18,7 @@ from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from tests.command_line import run, succeeds
 from tests.imports.importing import Imports
-from tests.matches.kinds.test_match_analysis import MATCH, SESSION, Notes, analysed, rows
+from tests.matches.kinds.test_match_analysis import BEAVERS, MATCH, SESSION, Notes, analysed, rows
 from tests.subtests import each
 
 ERRORS = """ 3 point match
@@ -29,14 +29,6 @@ ERRORS = """ 3 point match
   2) 65: 24/18 13/8               Doubles => 2
   3)  Drops
                                   Wins 1 point
-"""
-BEAVERS = """ 0 point match
-
- Game 1
- ann : 0                        bob : 0
-  1)                             31: 24/23 13/10
-  2) 65: 24/18 13/8               Doubles => 2
-  3)  Beavers => 4                62: 24/16
 """
 
 
@@ -163,6 +155,17 @@ def test_nothing_to_roll_out_is_an_empty_table(imports: Imports) -> None:
 def test_wrong_parameters_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         DATASET.check_parameters(replace(DATASET.smallest, **change))
+
+
+def test_match_equity_table_is_that_of_the_analysis(imports: Imports) -> None:
+    """Unless another is given, whether or not the version of the analysis is."""
+    analysis = analysed(imports, "m", MATCH)
+    source = VersionRef.parse(analysis.name)
+    for given in (source, replace(source, version="")):
+        wanted = replace(DATASET.smallest, source=given, met="")
+        assert DATASET.complete(wanted, imports.warehouse) == replace(wanted, source=source, met="published")
+        other = DATASET.complete(replace(wanted, met="own"), imports.warehouse)
+        assert other == replace(wanted, source=source, met="own")
 
 
 def test_missing_analysis_is_refused(imports: Imports) -> None:

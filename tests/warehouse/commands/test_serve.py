@@ -29,9 +29,12 @@ def test_invalid_addresses_are_refused(small_root: Path, tmp_path: Path) -> None
     )
     error_of(run(small_root, "serve", "--port", "70000"), 2)
     assert error_of(run(small_root, "serve", "--host", ""), 2).startswith("expected an address to listen on, got ''")
-    for option, value in (("--host", "::1"), ("--port", "9000")):  # pages without a server have no address
-        result = run(small_root, "serve", "--static", tmp_path / "pages", option, value)
+    for option, *value in (("--host", "::1"), ("--port", "9000"), ("--import",)):  # these pages need no server
+        result = run(small_root, "serve", "--static", tmp_path / "pages", option, *value)
         assert error_of(result, 2) == f"expected either --static or {option}, got both"
+    for host in ("0.0.0.0", "::", "192.0.2.1", "<b>"):  # others would reach the page that writes
+        message = error_of(run(small_root, "serve", "--import", "--host", host), 2)
+        assert message == f"expected --host 127.0.0.1, localhost or ::1 with --import, got '{host}'"
     assert not (tmp_path / "pages").exists()
 
 
@@ -64,3 +67,25 @@ def test_server_answers_and_stops(small_root: Path, host: str, warns: bool) -> N
             rest = server.communicate(timeout=60)[1]
     assert server.returncode == 130, rest
     assert "Traceback" not in rest
+
+
+def test_address_for_match_files_is_another_one_after_each_start(small_root: Path) -> None:
+    command = [sys.executable, "-m", "bgdata", "serve", "--import", "--port", "0", "--warehouse", str(small_root)]
+    tokens = set[str]()
+    for _ in range(2):
+        with subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
+        ) as server:
+            try:
+                assert server.stderr
+                server.stderr.readline()
+                line = server.stderr.readline()
+                found = re.fullmatch(r"taking match files at (http://127\.0\.0\.1:\d+/import/([\w-]{22}))\n", line)
+                assert found, line
+                tokens.add(found[2])
+                with urllib.request.urlopen(found[1], timeout=60) as answer:
+                    assert b"Add your matches" in answer.read()
+            finally:
+                server.send_signal(signal.SIGINT)
+                server.communicate(timeout=60)
+    assert len(tokens) == 2

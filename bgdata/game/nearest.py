@@ -1,0 +1,53 @@
+"""How far positions are from one another, in checkers that stand elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.game.codec import Boards, check_boards
+
+ROWS = 1 << 16  # boards compared at a time
+
+
+def moved_checkers(boards: Boards, board: Boards) -> NDArray[np.int16]:
+    """int16[n]: the number of checkers of both sides that stand elsewhere on each of the int8[n, 26] boards than on one
+    int8[26] board; checkers that are off count as a place. Raises InvalidPositionError for another shape or type."""
+    found = np.empty(len(check_boards(boards)), np.int16)
+    own, total = _own(board[None]), _total(board[None])
+    for begin in range(0, len(boards), ROWS):
+        part = boards[begin : begin + ROWS]
+        on_points = np.abs(part - board).sum(axis=1, dtype=np.int16)
+        own_off = np.abs(_own(part) - own)
+        other_off = np.abs(_total(part) - _own(part) - total + own)
+        found[begin : begin + ROWS] = (on_points + own_off + other_off) // 2
+    return found
+
+
+def _own(boards: Boards) -> NDArray[np.int16]:
+    """int16[n]: checkers of the player on roll that are not off."""
+    found: NDArray[np.int16] = np.maximum(boards, 0).sum(axis=1, dtype=np.int16)
+    return found
+
+
+def _total(boards: Boards) -> NDArray[np.int16]:
+    """int16[n]: checkers of both sides that are not off."""
+    found: NDArray[np.int16] = np.abs(boards).sum(axis=1, dtype=np.int16)
+    return found
+
+
+def nearest_boards(boards: Boards, board: Boards, count: int, most: int) -> Iterator[tuple[int, int]]:
+    """Yield (row, moved checkers) of the nearest other positions among int8[n, 26] boards, the nearest first, each
+    position once, at most `count`, and none in which more than `most` checkers stand elsewhere."""
+    moved = moved_checkers(boards, board)
+    for distance in range(1, most + 1):
+        rows = np.flatnonzero(moved == distance)
+        keys = np.ascontiguousarray(boards[rows]).view(f"V{boards.shape[1]}").ravel()
+        _, first = np.unique(keys, return_index=True)
+        for row in rows[np.sort(first)][:count].tolist():
+            yield row, distance
+            count -= 1
+        if not count:
+            return

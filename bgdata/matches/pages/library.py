@@ -1,0 +1,127 @@
+"""The page of the imported matches: every match once, the ratings of players, and the report on one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from starlette.requests import Request
+
+from bgdata.errors import BgdataError, MissingTableError, cite
+from bgdata.game.xgid import parse_xgid
+from bgdata.matches.rows import FIGURES, PARTS, decisions_of, report_rows, trend_charts, worst_rows
+from bgdata.rows import table_cells, whole_rows
+from bgdata.web.answer import Page, address, position_path
+from bgdata.web.charts import chart_svg
+from bgdata.web.position_request import whole
+from bgdata.web.site import Row, Site
+
+PAGE = 50  # matches of a page
+MAX_PAGE = 99_999
+MAX_PLAYERS = 100
+ERRORS = 12  # worst errors of a report
+MATCHES = f"""
+select l.*, (select min(game) from games g where g.dataset = 'matches' and g.variant = l.variant and g.match = l.match)
+    as first_game
+from library l order by date desc nulls last, variant, match limit {PAGE + 1} offset $start
+"""
+PLAYERS = f"""
+select variant as analysis, player, matches, decisions, performance_rating, pr, luck_per_game
+from players order by matches desc, decisions desc, player, analysis limit {MAX_PLAYERS}
+"""
+ANALYSES = """
+select variant as analysis from players where player = player_named($player) order by decisions desc, variant
+"""
+TITLES = {"all": "", "field": "All players"}
+
+
+def matches(site: Site, request: Request) -> Page:
+    """The imported matches and the ratings of players, or with `player` the report on a player's decisions."""
+    number = whole(request.query_params, "page", 1, least=1, most=MAX_PAGE)
+    player = request.query_params.get("player", "").strip()
+    if player:
+        return report(site, player, request.query_params.get("analysis", "").strip())
+    is_there = bool(site.warehouse.variants("matches"))
+    rows = site.rows(MATCHES, {"start": PAGE * (number - 1)}) if is_there else []
+    players = site.keep("players of matches", lambda: site.rows(PLAYERS)) if has_analysis(site) else []
+    shown_ = {"matches": rows[:PAGE], "has_more": len(rows) > PAGE, "page": number, "players": players}
+    data = {"matches": whole_rows(rows[:PAGE]), "players": whole_rows(players), "report": [], "worst": []}
+    return Page("library.html", shown_, data)
+
+
+def has_analysis(site: Site) -> bool:
+    """Whether the warehouse has an analysis of matches."""
+    return bool(site.warehouse.variants("match_analysis"))
+
+
+def report(site: Site, player: str, analysis: str) -> Page:
+    """The report on a player by an analysis, by default the one with most decisions of the player. Raises
+    MissingTableError if there is none."""
+    analyses = [row["analysis"] for row in site.rows(ANALYSES, {"player": player})] if has_analysis(site) else []
+    if not analyses or analysis not in ("", *analyses):
+        by = f" in match_analysis/{cite(analysis)}" if analysis else ""
+        raise MissingTableError(f"no analysed decisions of {cite(player)}{by}; see the players at /matches")
+    chosen = analysis or analyses[0]
+    decisions = decisions_of([player], chosen)
+
+    def read() -> tuple[list[Row], list[Row]]:
+        figures = [dict(row) for row in report_rows(site.rows, decisions)]
+        return figures, [dict(row) for row in worst_rows(site.rows, decisions, ERRORS)]
+
+    figures, worst = site.keep(("report", player, chosen), read)
+    source = replayed_at(site, chosen)
+    by_part = {part: [row for row in figures if row["part"] == part] for part in (*PARTS, "field")}
+    shown_ = {
+        "player": player,
+        "analysis": chosen,
+        "others": [each for each in analyses if each != chosen],
+        "parts": [
+            (TITLES.get(part, f"By {part}"), table_cells(FIGURES, rows)) for part, rows in by_part.items() if rows
+        ],
+        "charts": [chart_svg(chart) for chart in trend_charts(by_part["match"])],
+        "worst": [error_row(row, source) for row in worst],
+        "quiz": address("/quiz", {"player": player, "analysis": chosen}),
+        "sql": address("/sql", {"q": f"from my_errors where variant = '{chosen}' limit 50"}),
+    }
+    data = {"matches": [], "players": [], "report": whole_rows(figures), "worst": whole_rows(map(error_columns, worst))}
+    return Page("report.html", shown_, data)
+
+
+ERROR_COLUMNS = (
+    *("match", "game", "turn", "subject", "error", "theme", "xgid", "made", "best", "loss"),
+    *("rollout_best", "rollout_loss", "rollout_standard_error"),
+)
+
+
+def error_columns(row: Mapping[str, Any]) -> Row:
+    """The columns of an error that the JSON has."""
+    return {name: row[name] for name in ERROR_COLUMNS}
+
+
+def replayed_at(site: Site, analysis: str) -> str:
+    """The address of the games of an analysis; empty if they were imported again since."""
+    warehouse = site.warehouse
+    try:
+        source = warehouse.made_from(warehouse.open_reference(f"match_analysis/{analysis}"))["source"]
+        kind, variant, version = source.folder.parts[-3:]
+        is_current = warehouse.open(kind, variant).folder.name == version
+    except BgdataError:
+        return ""
+    return f"/game/{kind}/{variant}" if is_current else ""
+
+
+def error_row(row: Row, games: str) -> Row:
+    """An error with the addresses of its position, of its turn among the games, and of the boards of what was made and
+    what is best."""
+    position, is_play = position_path(row["xgid"]), row["subject"] == "play"
+    picture = f"/board{position.removeprefix('/position')}"
+    plays: Sequence[str] = (row["made"], row["best"]) if is_play else ("",)
+    boards = [(play, address(picture, {"play": play})) for play in plays]
+    stakes = parse_xgid(str(row["xgid"])).match
+    here = address(f"{games}/{row['game']}", {"turn": row["turn"]}) + "#board" if games else ""
+    return row | {
+        "here": here,
+        "position": position,
+        "boards": boards,
+        "roll": str(stakes.roll or "") if is_play else "",
+    }

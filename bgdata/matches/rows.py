@@ -1,0 +1,129 @@
+"""Rows of the report on a player of analysed matches, and the charts of a player's course."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+from bgdata.matches.questions import RowsOf
+from bgdata.rows import COUNT, LOSS, Column, Quantity, Row
+from bgdata.store.names import sql_text
+from bgdata.training.rows import Chart, Line
+
+RATING, LUCK = Quantity(1), Quantity(3, sign="+")
+# parts of a report: what the rows of each are named by
+PARTS = {
+    "all": "'all'",
+    "match": "format('{:03d} against {}', match + 1, if(is_own, other_name, player_name))",
+    "opponent": "if(is_own, other_name, player_name)",
+    "decision": "subject",
+    "error": "coalesce(error, 'none')",
+    "theme": "coalesce(theme, 'over')",
+    "phase": "class",
+    "score": "coalesce(format('{}-away against {}-away', away, opponent_away), 'money')",
+}
+FIGURES = (
+    Column("name", heading=""),
+    Column("decisions", COUNT),
+    Column("loss", LOSS),
+    Column("performance_rating", RATING, heading="rating"),
+    Column("margin", RATING, heading="+/-"),
+    Column("pr", RATING, heading="PR"),
+    Column("luck", LUCK),
+    Column("field_rating", RATING, heading="others' rating"),
+)
+SURE = 1.96  # standard errors of an interval that holds in 95 of 100 cases
+AVERAGE = 5  # matches of a moving average
+
+
+def decisions_of(names: Sequence[str], analysis: str) -> str:
+    """The query of all decisions of an analysis, a variant of match_analysis, with a column `is_own` that marks those
+    of the player with these names."""
+    own = ", ".join(f"player_named({sql_text(name)})" for name in names)
+    return f"""
+        select * replace (player_named(player_name) as player_name, player_named(other_name) as other_name),
+            player_named(match_analysis.player_name) in ({own}) as is_own
+        from match_analysis where variant = {sql_text(analysis)}"""
+
+
+def report_rows(rows_of: RowsOf, decisions: str) -> list[Row]:
+    """The rows of all parts of the report, and of all players; empty if the player made no decision."""
+    found = [row for part in PARTS for row in part_rows(rows_of, decisions, part)]
+    return [*found, *field_rows(rows_of, decisions)] if found else []
+
+
+def worst_rows(rows_of: RowsOf, decisions: str, count: int) -> Sequence[Row]:
+    """The decisions of the player that lost most, at most `count`, with their rollouts where errors were rolled out."""
+    return rows_of(
+        f"""select d.*, rollout_best, rollout_loss, rollout_standard_error, rollout_level
+        from ({decisions} and loss > 0) d left join (select distinct on (xgid, subject, made) * from my_errors) e
+            using (xgid, subject, made)
+        where is_own order by d.loss desc, d.game, d.turn limit {count}"""
+    )
+
+
+def part_rows(rows_of: RowsOf, decisions: str, part: str) -> Sequence[Row]:
+    """The rows of a part of the report, those with the greatest losses first; matches in order. `margin` is half of the
+    95 % interval of the rating."""
+    order = "name" if part == "match" else "loss desc, name"
+    return rows_of(
+        f"""with summed as (
+            select {PARTS[part]} as name, is_own,
+                count(*) filter (where is_decision) as decisions,
+                sum(loss) as loss,
+                1000 * {SURE} * stddev_samp(loss) filter (where is_decision)
+                    / sqrt(count(*) filter (where is_decision)) as margin,
+                count(*) filter (where counts_for_pr) as pr_decisions,
+                sum(loss) filter (where counts_for_pr) as pr_loss,
+                coalesce(sum(luck), 0) as luck
+            from ({decisions}) group by all
+        )
+        select '{part}' as part, own.name, own.decisions, own.loss,
+            1000 * own.loss / nullif(own.decisions, 0) as performance_rating,
+            own.margin,
+            500 * own.pr_loss / nullif(own.pr_decisions, 0) as pr,
+            own.luck,
+            1000 * other.loss / nullif(other.decisions, 0) as field_rating
+        from summed own left join (from summed where not is_own) other using (name)
+        where own.is_own order by {order}""",
+    )
+
+
+def field_rows(rows_of: RowsOf, decisions: str) -> Sequence[Row]:
+    """A row for each player of the analysis, the best first."""
+    return rows_of(
+        f"""select 'field' as part, player_name as name,
+            count(*) filter (where is_decision) as decisions,
+            sum(loss) as loss,
+            1000 * sum(loss) / nullif(count(*) filter (where is_decision), 0) as performance_rating,
+            1000 * {SURE} * stddev_samp(loss) filter (where is_decision)
+                / sqrt(count(*) filter (where is_decision)) as margin,
+            500 * sum(loss) filter (where counts_for_pr) / nullif(count(*) filter (where counts_for_pr), 0) as pr,
+            coalesce(sum(luck), 0) as luck,
+            null::double as field_rating
+        from ({decisions}) group by player_name order by performance_rating nulls last, name"""
+    )
+
+
+def trend_charts(matches: Sequence[Row]) -> list[Chart]:
+    """Charts of the ratings of matches in order, with their intervals and a moving average, and of the sum of luck."""
+    if len(matches) < 2:
+        return []
+    places = list(range(1, len(matches) + 1))
+    ratings = [row["performance_rating"] or 0.0 for row in matches]
+    averages, errors = [], []
+    for place in places:
+        recent = matches[max(0, place - AVERAGE) : place]
+        count = sum(row["decisions"] for row in recent) or 1
+        averages.append(1000 * sum(row["loss"] for row in recent) / count)
+        spread = (row["decisions"] ** 2 * (row["margin"] or 0.0) ** 2 for row in recent)
+        errors.append(sqrt(sum(spread)) / count)
+    luck, sums = 0.0, []
+    for row in matches:
+        luck += row["luck"]
+        sums.append(luck)
+    title = f"rating, and mean of {AVERAGE} matches (95 %)"
+    return [
+        Chart(title, "match", places, (Line("", ratings), Line("", averages, errors)), from_zero=True),
+        Chart("sum of luck, points", "match", places, (Line("luck", sums),)),
+    ]

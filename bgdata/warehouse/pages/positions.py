@@ -1,0 +1,298 @@
+"""The browser of positions: by source, class, theme, score, cube, loss and player, and the positions like one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from starlette.requests import Request
+
+from bgdata.errors import UsageError, cite
+from bgdata.game.board_svg import format_board_svg
+from bgdata.game.classes import PositionClass, position_class
+from bgdata.game.nearest import nearest_boards
+from bgdata.game.position import Position
+from bgdata.game.themes import NO_THEME, Theme, position_themes
+from bgdata.rows import whole_rows
+from bgdata.store.names import sql_text
+from bgdata.store.table import Table
+from bgdata.web.answer import Page, address, position_path
+from bgdata.web.position_request import PositionRequest, whole
+from bgdata.web.site import Row, Site
+
+PAGE, MAX_PAGE = 24, 200  # positions of a page, and the last page, which bounds what a query reads
+SOURCES = {  # the sources of the view all_positions, in words
+    "matches": "analysed matches",
+    "decisions": "rolled-out decisions",
+    "references": "reference positions",
+    "openings": "the opening book",
+    "games": "games",
+}
+KINDS = {"matches": "match_analysis", "references": "reference_positions", "openings": "openings"}
+TABLES = {"games": "turns", "decisions": "benchmark_decisions"}  # of several kinds
+SORTS = {  # (words, order) of positions
+    "": ("as recorded", ""),
+    "loss": ("greatest loss", "loss desc nulls last"),
+    "luck": ("luckiest roll", "luck desc nulls last"),
+    "unlucky": ("unluckiest roll", "luck nulls last"),
+}
+PLACE = "dataset, variant, game, turn, subject, position_id, die1, die2"  # orders rows of the same value
+CLASSES = [each.name.lower() for each in PositionClass]
+CUBES = (1, 2, 4, 8, 16)
+NAMES = ("class", "theme", "roll", "score", "cube", "loss", "player", "sort")  # parameters besides source and page
+NEAREST, MOST_MOVED = 24, 8  # positions like one, and checkers that may stand elsewhere
+MAX_BOARDS = 3_000_000  # positions that are compared
+PLAYS = """
+select greatest(t.die1, t.die2) as die1, least(t.die1, t.die2) as die2, t.play, count(*) as games,
+       avg((g.winner = t.player)::integer) as win,
+       avg(if(g.winner = t.player, 1, -1) * g.points_won) as points,
+       stddev_samp(if(g.winner = t.player, 1, -1) * g.points_won) / sqrt(count(*)) as standard_error
+from turns t join games g using (dataset, variant, game)
+where t.position_id = $id and t.action = 'play' and t.play <> '' and g.winner is not null and {roll}
+group by all order by games desc, die1, die2, t.play limit 30
+"""
+
+
+def positions(site: Site, request: Request) -> Page:
+    """Positions of one source, filtered and sorted; or with `like` the plays that were made in one, with their results,
+    and the positions of games that are nearest to it by moved checkers."""
+    given = {name: request.query_params.get(name, "").strip() for name in (*NAMES, "source", "like")}
+    number = whole(request.query_params, "page", 1, least=1, most=MAX_PAGE)
+    sources = site.keep("position sources", lambda: sources_of(site))
+    if given["source"] and given["source"] not in SOURCES:
+        raise UsageError(f"expected a source of {', '.join(SOURCES)}, got {cite(given['source'])}")
+    conditions, order = conditions_of(given)
+    shown_: dict[str, Any] = {
+        "sources": [(name, SOURCES[name]) for name in sources],
+        "given": given,
+        "classes": CLASSES,
+        "themes": [each.label for each in Theme],
+        "cubes": CUBES,
+        "sorts": {name: words for name, (words, _) in SORTS.items()},
+        "page": number,
+    }
+    if given["like"]:
+        return like_page(site, given, sources, shown_)
+    source = given["source"] or next(iter(sources), "")
+    rows: list[Row] = []
+    if source in sources:
+        query = page_query(source, conditions, order, PAGE * (number - 1))
+        rows = site.keep(("positions", query), lambda: site.rows(query))
+    kept = with_themes(rows[:PAGE])
+    here = {name: value for name, value in given.items() if name != "like"} | {"source": source}
+    more = {
+        "source": source,
+        "cards": [card(row) for row in kept],
+        "previous": address("/positions", here | {"page": number - 1}) if number > 1 else "",
+        "next": address("/positions", here | {"page": number + 1}) if len(rows) > PAGE and number < MAX_PAGE else "",
+        "chips": [(name, words, address("/positions", {"source": name})) for name, words in shown_["sources"]],
+        "like": None,
+    }
+    return Page("positions.html", shown_ | more, answer(sources, kept, []))
+
+
+def answer(sources: Sequence[str], rows: Sequence[Row], plays: Sequence[Row]) -> Row:
+    """The JSON of the page."""
+    found = [{name: value for name, value in row.items() if name != "board"} for row in rows]
+    return {"sources": list(sources), "positions": whole_rows(with_all(found)), "plays": whole_rows(plays)}
+
+
+COLUMNS = (
+    *("source", "dataset", "variant", "game", "turn", "position_id", "class", "theme", "die1", "die2", "away"),
+    *("opponent_away", "cube_value", "cube_owner", "player", "subject", "made", "best", "loss", "luck", "moved"),
+)
+
+
+def with_all(rows: Sequence[Row]) -> list[Row]:
+    """The rows with all columns of the JSON; null where a row has none."""
+    return [{name: row.get(name) for name in COLUMNS} for row in rows]
+
+
+def sources_of(site: Site) -> list[str]:
+    """The sources that this warehouse has positions of."""
+    kinds = site.warehouse.kinds.values()
+    filled = {kind.name for kind in kinds if site.warehouse.variants(kind.name)}
+    tables = {shape.name for kind in kinds if kind.name in filled for shape in kind.tables}
+    return [name for name in SOURCES if KINDS.get(name) in filled or TABLES.get(name) in tables]
+
+
+def conditions_of(given: Mapping[str, str]) -> tuple[list[str], str]:
+    """The SQL conditions and the order of an address. Raises UsageError for an invalid value."""
+    found = []
+    for name, known in (("class", CLASSES), ("theme", [each.label for each in Theme])):
+        if given[name]:
+            found.append(f"{name} = {sql_text(one_of(name, given[name], known))}")
+    if given["roll"]:
+        roll = "".join(sorted(given["roll"].replace("-", "").replace(",", ""), reverse=True))
+        if len(roll) != 2 or not set(roll) <= set("123456"):
+            raise UsageError(f"expected a roll such as 31, got {cite(given['roll'])}")
+        found.append(f"greatest(die1, die2) = {roll[0]} and least(die1, die2) = {roll[1]}")
+    if given["score"]:
+        found.append(score_condition(given["score"]))
+    if given["cube"]:
+        found.append(f"cube_value = {one_of('cube', given['cube'], [*map(str, CUBES)])}")
+    if given["loss"]:
+        try:
+            least = float(given["loss"])
+            if not 0 <= least <= 9:
+                raise ValueError
+        except ValueError as error:
+            raise UsageError(f"expected points from 0 to 9 as loss, got {cite(given['loss'])}") from error
+        found.append(f"loss >= {least}")
+    if given["player"]:
+        found.append(f"player = {sql_text(given['player'])}")
+    return found, SORTS[one_of("sort", given["sort"], list(SORTS)) if given["sort"] else ""][1]
+
+
+def one_of(name: str, value: str, known: Sequence[str]) -> str:
+    """The value, if it is known. Raises UsageError if not."""
+    if value not in known:
+        raise UsageError(f"expected {', '.join(filter(None, known))} as {name}, got {cite(value)}")
+    return value
+
+
+def score_condition(text: str) -> str:
+    """The condition of a score: `money`, or points to go such as `3-5`. Raises UsageError for another text."""
+    if text == "money":
+        return "away is null"
+    own, dash, other = text.partition("-")
+    if not (dash and own.isascii() and other.isascii() and own.isdigit() and other.isdigit() and len(text) <= 5):
+        raise UsageError(f"expected money, or points to go such as 3-5, as score, got {cite(text)}")
+    return f"away = {int(own)} and opponent_away = {int(other)}"
+
+
+def page_query(source: str, conditions: Sequence[str], order: str, start: int) -> str:
+    """The query of a page, and of one row more. Games without an order come as their table has them, which needs no
+    sorting; themes are added later, because sorting would compute those of every row."""
+    which = " and ".join([f"source = {sql_text(source)}", *conditions])
+    by = "" if source == "games" and not order else f" order by {f'{order}, ' if order else ''}{PLACE}"
+    return f"select * exclude (theme) from all_positions where {which}{by} limit {PAGE + 1} offset {start}"
+
+
+def with_themes(rows: Sequence[Row]) -> list[Row]:
+    """The rows with the themes of their boards."""
+    if not rows:
+        return []
+    themes = position_themes(np.array([row["board"] for row in rows], np.int8)).tolist()
+    return [
+        row | {"theme": None if number == NO_THEME else Theme(number).label}
+        for row, number in zip(rows, themes, strict=True)
+    ]
+
+
+def card(row: Row) -> Row:
+    """A row as the page shows it: the addresses of its picture, its position, its game, and positions like it."""
+    dice = [row["die1"], row["die2"]] if row["die1"] else []
+    roll = "".join(map(str, sorted(dice, reverse=True)))
+    away = f"{row['away']}-{row['opponent_away']}" if row["away"] else ""
+    cube = {"cube": row["cube_value"], "owner": row["cube_owner"]} if (row["cube_value"] or 1) > 1 else {}
+    stakes = {"roll": roll, "away": away, **cube}
+    path = position_path(row["position_id"])
+    made = row["best"] if row["source"] == "openings" else row["made"]
+    is_play = bool(roll and made and row["subject"] == "play")
+    picture = {"roll": roll, "play": made} if is_play else {"roll": roll}
+    is_replayed = row["source"] == "games" and row["game"] is not None
+    game = address(f"/game/{row['dataset']}/{row['variant']}/{row['game']}", {"turn": row["turn"]}) + "#board"
+    return (
+        {"moved": None}
+        | row
+        | {
+            "roll": roll,
+            "score": f"{row['away']}-away, {row['opponent_away']}-away" if row["away"] else "",
+            "picture": address(f"/board{path.removeprefix('/position')}", picture),
+            "position": address(path, stakes),
+            "like": address("/positions", {"like": row["position_id"]}),
+            "replay": game if is_replayed else "",
+        }
+    )
+
+
+class Like(NamedTuple):
+    """A position of a corpus that is near another one."""
+
+    moved: int
+    table: Table
+    turn: int  # number of the turn in its corpus
+
+
+def like_page(site: Site, given: Mapping[str, str], sources: Sequence[str], shown_: Row) -> Page:
+    """The page of the plays made in a position, and of the positions of games like it."""
+    position = PositionRequest(given["like"], {}).position
+    roll = conditions_of(dict.fromkeys(NAMES, "") | {"roll": given["roll"]})[0]
+    plays: list[Row] = []
+    if "games" in sources:
+        query = PLAYS.format(roll=roll[0] if roll else "true")
+        key = ("plays made", position.id, tuple(roll))
+        plays = site.keep(key, lambda: site.rows(query, {"id": position.id}))
+    found = site.keep(("like", position.id), lambda: nearest(site, position))
+    rows = with_themes([like_row(each) for each in found])
+    more = {
+        "source": "",
+        "cards": [card(row) for row in rows],
+        "previous": "",
+        "next": "",
+        "chips": [(name, words, address("/positions", {"source": name})) for name, words in shown_["sources"]],
+        "like": {
+            "id": position.id,
+            "path": position_path(position),
+            "board": format_board_svg(position),
+            "plays": plays,
+            "roll": given["roll"],
+            "rolls": [
+                (f"{high}{low}", address("/positions", {"like": position.id, "roll": f"{high}{low}"}))
+                for high in range(1, 7)
+                for low in range(1, high + 1)
+            ],
+            "all": address("/positions", {"like": position.id}),
+        },
+    }
+    return Page("positions.html", shown_ | more, answer(sources, rows, plays))
+
+
+def nearest(site: Site, position: Position) -> list[Like]:
+    """The positions of the warehouse's games that are nearest to one, each once, the nearest first. Looks at the first
+    MAX_BOARDS positions, and at no corpus of several parts."""
+    found, left = list[Like](), MAX_BOARDS
+    board = np.array(position.board, np.int8)
+    for kind in site.warehouse.kinds.values():
+        if not any(shape.name == "turns" for shape in kind.tables):
+            continue
+        for table in site.warehouse.current(kind.name):
+            name = next((each for each in ("turn_boards", "boards") if table.has_array(each)), None)
+            if name is None or len(table.parts) != 1 or left <= 0:
+                continue
+            boards = np.asarray(table.array(name))[:left]
+            left -= len(boards)
+            near = nearest_boards(boards, board, NEAREST, MOST_MOVED)
+            found += [Like(moved, table, turn) for turn, moved in near]
+    chosen: dict[bytes, Like] = {}
+    for each in sorted(found, key=lambda like: like.moved):
+        chosen.setdefault(board_of(each).tobytes(), each)
+    return list(chosen.values())[:NEAREST]
+
+
+def board_of(like: Like) -> np.ndarray:
+    """int8[26]: the board of a position."""
+    name = "turn_boards" if like.table.has_array("turn_boards") else "boards"
+    return np.asarray(like.table.array(name)[like.turn], np.int8)
+
+
+def like_row(like: Like) -> Row:
+    """A position of a corpus with the columns of the view all_positions that its arrays have."""
+    first = np.asarray(like.table.array("first_turns"))
+    game = int(np.searchsorted(first, like.turn, side="right")) - 1
+    kind, variant = like.table.folder.parts[-3:-1]
+    position = Position(board_of(like).tolist())
+    known = {"source": "games", "dataset": kind, "variant": variant, "game": game, "turn": like.turn - int(first[game])}
+    unknown: Row = dict.fromkeys(COLUMNS)
+    return (
+        unknown
+        | known
+        | {
+            "position_id": position.id,
+            "board": list(position.board),
+            "class": position_class(position).name.lower(),
+            "moved": like.moved,
+        }
+    )

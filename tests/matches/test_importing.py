@@ -1,0 +1,259 @@
+"""Tests of the page that takes match files: what comes of them, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import bgdata
+from bgdata.matches.pages import importing
+from bgdata.matches.pages.import_process import LIBRARY, library_files
+from bgdata.web.app import create_app
+from bgdata.web.site import Limits
+from tests.subtests import each
+from tests.web.reading import open_client, read, wait_until
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
+TOKEN = "a-token-of-the-test"
+PAGE = f"/import/{TOKEN}"
+MATCH = """ 3 point match
+
+ Game 1
+ {anna} : 0                       ben : 0
+  1) 31: 8/5 6/5                 41: 24/23 13/9
+  2) 66: 24/18(2) 13/7(2)        32: 24/21 13/11
+  3)  Doubles => 2                Drops
+      Wins 1 point
+"""
+FOREIGN_FORM = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+def match_text(name: str = "anna", first: str = "8/5 6/5") -> bytes:
+    """A match file whose first player has this name."""
+    return MATCH.replace("{anna}", name).replace("8/5 6/5", first).encode()
+
+
+@pytest.fixture(scope="module")
+def shared_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with what the analysis of matches needs, to be written to."""
+    root = tmp_path_factory.mktemp("import") / "warehouse"
+    kinds = ("bearoff_one_sided", "bearoff_gammon", "bearoff_two_sided", "network", "match_equity")
+    for kind in kinds:
+        shutil.copytree(site_root / kind, root / kind)
+    return root
+
+
+@pytest.fixture
+def taking(shared_root: Path) -> Iterator[TestClient]:
+    """A client of a site that takes match files."""
+    app = create_app(bgdata.open_warehouse(shared_root), Limits(upload_bytes=1 << 20), token=TOKEN)
+    with open_client(app, follow_redirects=False) as client:
+        yield client
+
+
+def send(client: TestClient, *files: tuple[str, bytes], where: str = PAGE, **more: Any) -> Any:
+    """The answer to a form with files, each a name and its content."""
+    return client.post(where, files=[("file", (name, content)) for name, content in files], **more)
+
+
+def ended(client: TestClient) -> dict[str, Any]:
+    """The state of the last import once it has ended."""
+    wait_until(lambda: client.get(f"{PAGE}.json").json()["state"] != "working", 240)
+    found: dict[str, Any] = client.get(f"{PAGE}.json").json()
+    return found
+
+
+@pytest.mark.slow
+def test_files_become_a_library_with_reports(taking: TestClient, shared_root: Path) -> None:
+    """Names with HTML are escaped everywhere; a second import adds to the first, and known files are left out."""
+    answer = send(taking, ("first.mat", match_text(EVIL)), ("notes.txt", b"no match at all"))
+    assert (answer.status_code, answer.headers["location"]) == (303, PAGE)
+    state = ended(taking)
+    assert (state["state"], state["error"]) == ("done", "")
+    assert "notes.txt: left out: expected a match file, found none" in state["notes"]
+    assert "1 matches in the library" in state["notes"]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("club/second.mat", match_text("cora", "13/9"))
+        archive.writestr("club/readme", "nothing")
+    third = match_text("dora", "13/10 6/5")
+    send(taking, ("again.mat", match_text(EVIL)), ("club.zip", packed.getvalue()), ("first.mat", third))
+    state = ended(taking)
+    assert (state["state"], state["error"]) == ("done", "")
+    assert "again.mat: is in the library already" in state["notes"]
+    assert "1 of 3 games were judged before" in state["notes"]
+    assert sorted(path.name for path in library_files(bgdata.open_warehouse(shared_root))) == [
+        "club.zip", "first-2.mat", "first.mat",
+    ]  # fmt: skip
+    found = taking.get("/matches.json").json()
+    assert {row["player_0"] for row in found["matches"]} == {EVIL, "cora", "dora"}
+    assert {row["player"] for row in found["players"]} == {EVIL, "cora", "dora", "ben"}
+    page = read(taking, PAGE)
+    links = [link for link in page.links if link.startswith(("/matches?", "/quiz?"))]
+    assert len(links) >= 12
+    for where in (PAGE, "/matches", f"/game/matches/{LIBRARY}", *links):
+        text = taking.get(where.partition("#")[0]).text
+        assert "<img src=x" not in text, where
+    report = taking.get("/matches.json?player=ben").json()
+    (own,) = (row for row in found["players"] if row["player"] == "ben")
+    assert own["matches"] == 3
+    (whole,) = (row for row in report["report"] if row["part"] == "all")
+    assert [whole[name] for name in ("decisions", "performance_rating", "pr")] == [
+        own[name] for name in ("decisions", "performance_rating", "pr")
+    ]
+    assert len([row for row in report["report"] if row["part"] == "match"]) == 3
+    assert report["worst"][0]["loss"] == max(row["loss"] for row in report["worst"])
+    shown = read(taking, "/matches?player=ben")
+    assert "Decisions of ben" in shown.text
+    assert f"/game/matches/{LIBRARY}/0?turn=1#board" in shown.links
+    for link in shown.links:
+        if link.startswith(("/claims", "/match-equity", "#")):  # of what is not in this warehouse
+            continue
+        answer = taking.get(link.partition("#")[0])
+        assert answer.status_code in (200, 303), (link, answer.text)
+
+
+@pytest.mark.slow
+def test_hostile_archives_are_left_out(taking: TestClient, shared_root: Path) -> None:
+    """The library stays as it was."""
+    before = library_files(bgdata.open_warehouse(shared_root))
+    outside, bomb = io.BytesIO(), io.BytesIO()
+    with zipfile.ZipFile(outside, "w") as archive:
+        archive.writestr("../../outside.mat", match_text("eve"))
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb.mat", b"\0" * (1 << 27))
+    send(taking, ("outside.zip", outside.getvalue()), ("bomb.zip", bomb.getvalue()), ("torn.zip", b"PK\x03\x04torn"))
+    state = ended(taking)
+    assert (state["state"], state["error"]) == ("failed", "expected a new file with matches, found none in 3")
+    notes = " ".join(state["notes"])
+    assert "outside.zip: left out: expected names inside the archive" in notes
+    assert "bomb.zip: left out: expected at most" in notes
+    assert "torn.zip: left out: expected a whole zip archive" in notes
+    assert str(shared_root) not in notes
+    assert library_files(bgdata.open_warehouse(shared_root)) == before
+    assert not list(shared_root.rglob("*outside.mat"))
+    assert not list((shared_root / "raw").glob(".incoming-*"))
+
+
+@each(
+    "name",
+    ["../evil.mat", "a/b.mat", "..\\evil.mat", "/etc/cron.d/x", ".hidden", "C:evil.mat", "new\nline.mat", "x" * 201,
+     " blank.mat", ".."],
+)  # fmt: skip
+def test_names_that_are_no_plain_names_are_refused(name: str) -> None:
+    with pytest.raises(
+        bgdata.errors.UsageError, match=r"expected the plain name of a file, at most 200 bytes long, got"
+    ):
+        importing.checked_name(name)
+
+
+def test_path_as_a_name_is_refused_in_one_line(taking: TestClient, shared_root: Path) -> None:
+    answer = send(taking, ("../../evil<b>.mat", match_text()), headers={"accept": "application/json"})
+    assert answer.status_code == 400
+    assert answer.json()["error"] == (
+        "expected the plain name of a file, at most 200 bytes long, got '../../evil<b>.mat'"
+    )
+    assert list(shared_root.parent.glob("*.mat")) == []
+
+
+@each(
+    ("headers", "status", "words"),
+    [
+        ({"host": "evil.example"}, 421, "as the host"),
+        ({"origin": "https://evil.example"}, 403, "files from a page of this site"),
+        ({"origin": "null"}, 403, "files from a page of this site"),
+        (FOREIGN_FORM, 403, "files from a page of this site"),
+        ({"sec-fetch-site": "same-site", "origin": "http://localhost"}, 403, "got another site"),
+        ({"content-length": "x"}, 411, "content-length"),
+        ({"content-length": "9" * 30}, 413, "at most 1,048,576 bytes"),
+        ({"content-length": str((1 << 20) + 1)}, 413, "at most 1,048,576 bytes"),
+    ],
+)  # fmt: skip
+def test_requests_of_others_are_refused(taking: TestClient, headers: dict[str, str], status: int, words: str) -> None:
+    answer = send(taking, ("a.mat", match_text()), headers=headers)
+    assert (answer.status_code, words in answer.text) == (status, True), answer.text
+    assert "content-security-policy" in answer.headers
+
+
+def test_address_without_the_token_is_unknown(taking: TestClient) -> None:
+    for where in ("/import/wrong", f"/import/{TOKEN[:-1]}", f"/import/{TOKEN}x", "/import/%C3%A9"):
+        assert taking.get(where).status_code == 404
+        answer = send(taking, ("a.mat", match_text()), where=where)
+        assert answer.status_code == 404, where
+        assert "expected a page of this site" in answer.text
+    for where in ("/import", "/import/", f"{PAGE}/more"):
+        assert taking.get(where).status_code == 404
+    assert TOKEN not in taking.get("/").text + taking.get("/matches").text
+
+
+def test_other_pages_still_take_no_files(taking: TestClient) -> None:
+    for where in ("/", "/matches", "/importer"):
+        answer = send(taking, ("a.mat", match_text()), where=where)
+        assert (answer.status_code, "expected GET or HEAD" in answer.text) == (405, True)
+    assert taking.put(PAGE, content=b"x").status_code == 405
+
+
+def test_invalid_forms_are_refused(taking: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "MAX_FILES", 2)
+    monkeypatch.setattr(importing, "library_files", lambda _: [])
+    for form, words in (
+        ({"files": [("file", (f"{number}.mat", b"x")) for number in range(3)]}, "Too many files"),
+        ({"files": [("file", ("a.mat", b"x"))], "data": {"ply": "3"}}, "from 0 to 2 as ply"),
+        ({"files": [("file", ("a.mat", b"x")), ("file", ("A.mat", b"y"))]}, "one name twice"),
+        ({"data": {"ply": "0"}}, "expected a file, got none"),
+        ({"content": b"--x", "headers": {"content-type": "multipart/form-data; boundary=y"}}, "expected a form"),
+        ({"content": b"--x", "headers": {"content-type": "multipart/form-data"}}, "expected a form"),
+    ):
+        answer = taking.post(PAGE, **form)
+        assert (answer.status_code, words in answer.text) == (400, True), answer.text
+    assert taking.get(f"{PAGE}.json").json()["state"] == "idle"
+
+
+def test_second_import_is_refused_while_one_works(taking: TestClient) -> None:
+    importer = taking.app.state.importer  # type: ignore[attr-defined]
+    importer._lock.acquire()
+    try:
+        answer = send(taking, ("a.mat", match_text()))
+        assert (answer.status_code, "expected one import at a time" in answer.text) == (503, True)
+    finally:
+        importer._lock.release()
+
+
+def test_process_that_dies_is_a_failure(taking: TestClient, shared_root: Path) -> None:
+    """Nothing of it stays, and the next import may begin."""
+    importer = taking.app.state.importer  # type: ignore[attr-defined]
+    send(taking, ("late.mat", match_text("late")))
+    importer._process.kill()
+    state = ended(taking)
+    assert (state["state"], "found that its process was ended" in state["error"]) == ("failed", True)
+    assert "message" in taking.get(PAGE).text
+    assert importer._lock.acquire(timeout=30)
+    importer._lock.release()
+    assert not list((shared_root / "raw").glob(".incoming-*"))
+
+
+def test_site_without_import_has_no_such_address(client: TestClient) -> None:
+    assert client.get(PAGE).status_code == 404
+    assert client.get("/import").status_code == 404
+    assert send(client, ("a.mat", match_text())).status_code == 405
+
+
+def test_unknown_players_and_analyses_are_named(client: TestClient) -> None:
+    for query, words in (
+        ("player=nobody", "no analysed decisions of &#39;nobody&#39;"),
+        ("page=0", "from 1 to 99,999"),
+    ):
+        answer = client.get(f"/matches?{query}")
+        assert (answer.status_code in (400, 404), words in answer.text) == (True, True), answer.text
+    player = client.get("/matches.json").json()["players"][0]["player"]
+    answer = client.get("/matches.json", params={"player": player, "analysis": "none"})
+    assert (answer.status_code, "in match_analysis/'none'" in answer.json()["error"]) == (404, True)
