@@ -93,9 +93,9 @@ def values_looked_ahead(player: LookaheadPlayer, questions: Sequence[CubeQuestio
         values = values_ahead(look, tables, own, board, player.ply)[0]
         is_money = isinstance(stakes.score, Money)
         taken = 2 * values[0, OPPONENT] if is_money else values[1, OPPONENT]
-        worths = float(values[0, own.owner]), float(taken)
+        worths = [float(values[0, own.owner]), float(taken)]
         if not is_money:
-            worths = tuple(normalised_equity(worth, stakes, rules) for worth in worths)
+            worths = [normalised_equity(worth, stakes, rules) for worth in worths]
         found[row] = *worths, 1.0
     return found
 
@@ -229,7 +229,7 @@ def bgsage_analyzer(**settings: Any) -> Any:
 def bgsage_answer(analyzer: Any, question: CubeQuestion) -> Any:
     """What bgsage says of a cube decision."""
     (position, stakes), score = question, question.stakes.score
-    where = {"jacoby": False, "beaver": False}
+    where: dict[str, int] = {"jacoby": False, "beaver": False}
     if not isinstance(score, Money):
         where |= {"away1": score.away, "away2": score.opponent_away}
     return analyzer.cube_action(list(position.board), stakes.cube.value, BGSAGE_OWNERS[stakes.cube.owner], **where)

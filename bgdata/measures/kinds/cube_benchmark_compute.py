@@ -2,7 +2,7 @@
 
 A turn is a candidate if its position is a contact position (crashed ones included), not the first of its game, and the
 player on roll may turn the cube; in matches if both players need 2 to 9 points. It is close if, by the static chances
-of the network and the default cube model, doubling gains or costs at most `window` points of normalised equity against
+of the network and Janowski's model, doubling gains or costs at most `window` points of normalised equity against
 the best answer, or taking gains or costs at most as much against passing.
 
 Candidates are taken in the order of a hash of position and stakes. The first pass takes close ones of games that have
@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from bgdata.equity.cube import CubeRules, normalised_equity, worth_of_result
 from bgdata.equity.curves import OWNER_CODES
-from bgdata.equity.doubling import DEFAULT_STRATEGY, money_equities
+from bgdata.equity.doubling import CONSTANT_STRATEGY, money_equities
 from bgdata.equity.match_cube import MatchGame, match_equities
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import CheckSkippedError, InvalidParameterError, UnknownPlayerError
@@ -108,8 +108,8 @@ class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
         chosen = sample_arrays(build)
         xgids = text_column(chosen, "xgids").to_pylist()
         tables = {role: table for role, table in played_tables(build).items() if role not in (MONEY_GAMES, MATCHES)}
-        asked = {"xgids": " ".join(xgids), "seeds": " ".join(map(str, chosen["seeds"].tolist()))}
-        work = work_of(build, f"{__name__}:judge_decisions", tables, **asked)
+        seeds = " ".join(map(str, chosen["seeds"].tolist()))
+        work = work_of(build, f"{__name__}:judge_decisions", tables, xgids=" ".join(xgids), seeds=seeds)
         shards = list(compute_shards(build.job, "decisions", work, ranges(len(xgids), 1)))
         judged = {name: np.concatenate([shard[name] for shard in shards]) for name in shards[0]}
         for name, values in {**chosen, **judged, **judge_arrays(build)}.items():
@@ -202,9 +202,9 @@ class Judge:
         position, stakes = question
         starts = [*decision_starts(position, stakes).values()]
         found = roll_out_with_cube(starts, self.player.chooser, self.rules, limits, seed, parameters.how())
-        values = (self.normalised(float(value), stakes) for value in found.values)
-        errors = (float(error) / found.point for error in found.standard_errors)
-        return RolledOutCube((*values, 1.0), (*errors,), int(found.trials[0]))
+        no_double, taken = (self.normalised(float(value), stakes) for value in found.values)
+        first, second = (float(error) / found.point for error in found.standard_errors)
+        return RolledOutCube((no_double, taken, 1.0), (first, second), int(found.trials[0]))
 
     def normalised(self, value: float, stakes: Stakes) -> float:
         """A value in points per unit cube or mwc, in points of normalised equity."""
@@ -340,12 +340,12 @@ def is_near(chances: Array, stakes: Stakes, rules: CubeRules, window: float) -> 
     float32[5] chances."""
     owner, score, cube = OWNER_CODES[stakes.cube.owner], stakes.score, stakes.cube.value
     if isinstance(score, Money):
-        values = money_equities(DEFAULT_STRATEGY, chances, owner, False, False)
+        values = money_equities(CONSTANT_STRATEGY, chances, owner, False, False)
         no_double, taken, passed = values[0], values[1], values[3]
     else:
         assert rules.met is not None
         game = MatchGame(score.away, score.opponent_away, score.is_crawford)
-        values = match_equities(DEFAULT_STRATEGY, rules.met.cells, game, cube, owner, chances)
+        values = match_equities(CONSTANT_STRATEGY, rules.met.cells, game, cube, owner, chances)
         no_double, taken, passed = (normalised_equity(values[place], stakes, rules) for place in (0, 1, 3))
     return bool(min(abs(min(taken, passed) - no_double), abs(taken - passed)) <= window)
 

@@ -22,7 +22,8 @@ from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.table import Table
 
 AHEAD = "ahead:"  # prefix of a cube model: both sides may double on the way, as many rolls ahead as the ply
-MODELS = ("0.7", "jump:0.113", f"{LOCAL}0.113", f"{AHEAD}0.7")  # of players that are not programs; the defaults of each
+DEFAULT = "default"  # the model by which commands and players decide unless another one is chosen
+MODELS = (DEFAULT, "0.7", "jump:0.113", f"{LOCAL}0.113", f"{AHEAD}{DEFAULT}")  # of players that are not programs
 SMALLEST = VersionRef(CUBE_BENCHMARK.name, CUBE_BENCHMARK.slug(CUBE_BENCHMARK.smallest))
 
 
@@ -31,7 +32,7 @@ class CubeScoreParameters(Parameters):
     """Parameters of `cube_benchmark_scores`: a player, its ply and version, its cube model, the benchmark, and whether
     a network plays with its bearoff tables.
 
-    `cube` is a model such as 0.7, jump:0.113, local:0.113 or ahead:0.7, which both sides use on the way; it is empty
+    `cube` is a model such as default, 0.7, jump:0.113, local:0.113 or ahead:default, which both sides use on the way; it is empty
     for programs, which have models of their own. `met` is the match equity table of a player that is not a program, as
     in `match_analysis`."""
 
@@ -114,7 +115,9 @@ class CubeBenchmarkScores(Dataset[CubeScoreParameters]):
 
 
 def check_model(text: str) -> None:
-    """Raise InvalidParameterError unless a cube model is a number, jump:, local: or ahead: with a number."""
+    """Raise InvalidParameterError unless a cube model is one like those of MODELS."""
+    if text.removeprefix(AHEAD) == DEFAULT:
+        return
     side = side_of(text.removeprefix(AHEAD))
     is_plain = not (side.cubeful_plays or side.as_money or text.startswith("first:"))
     if not is_plain or (text.startswith(AHEAD) and side.is_local):

@@ -7,6 +7,7 @@ the best answer, and how it answers a double in the opponent's place. The error 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
@@ -28,7 +29,7 @@ from bgdata.kinds.column_values import chosen_texts, constant, text_column
 from bgdata.kinds.rechecking import check_arrays, check_rows
 from bgdata.measures.kinds.benchmark_scores_compute import ERROR_RATE, NORMAL_95
 from bgdata.measures.kinds.cube_benchmark_compute import question_of, score_text
-from bgdata.measures.kinds.cube_benchmark_scores import AHEAD, CubeScoreParameters
+from bgdata.measures.kinds.cube_benchmark_scores import AHEAD, DEFAULT, CubeScoreParameters
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.selfplay.kinds.cubeful_selfplay import side_of
 from bgdata.selfplay.kinds.shared.rollouts_compute import SAMPLE_ROWS, first_met
@@ -119,12 +120,15 @@ def player_values(context: Context[CubeScoreParameters], questions: list[CubeQue
     if chosen.player in PROGRAM_VALUES:
         return np.round(PROGRAM_VALUES[chosen.player](questions, chosen.ply)[:, :2], DECIMALS)
     ahead = player if isinstance(player, LookaheadPlayer) else LookaheadPlayer(as_evaluator(chosen.player, player))
-    side = side_of(chosen.cube.removeprefix(AHEAD))
-    rules = CubeRules(side.strategy, first_met(context.inputs["met"].arrays()))
+    model, is_local = chosen.cube.removeprefix(AHEAD), False
+    rules = CubeRules(met=first_met(context.inputs["met"].arrays()))
+    if model != DEFAULT:
+        side = side_of(model)
+        rules, is_local = replace(rules, strategy=side.strategy), side.is_local
     if chosen.cube.startswith(AHEAD):
         found = values_looked_ahead(ahead, questions, rules)
     else:
-        found = model_values(ahead, questions, rules, local=side.is_local)
+        found = model_values(ahead, questions, rules, local=is_local)
     return np.round(found[:, :2], DECIMALS)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.equity.cube import CubeRules, decide_cube, normalised_equity
+from bgdata.equity.cube import CubeRules, decide_cube, normalised_equity, normalised_point
+from bgdata.equity.doubling import CONSTANT_STRATEGY
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation import gnubg
 from bgdata.evaluation.cube_answers import (
@@ -72,7 +73,7 @@ def test_decisions_are_close_turns_of_different_games(small_root: Path) -> None:
     """Each is a turn of the games at which the player on roll may double, and is close by `decide_cube`."""
     warehouse = bgdata.open_warehouse(small_root)
     context = small_context(warehouse)
-    rules, player = CubeRules(met=first_met(context.inputs["met"].arrays())), open_roller(context)
+    player, rules = open_roller(context), CubeRules(CONSTANT_STRATEGY, first_met(context.inputs["met"].arrays()))
     rows = warehouse.rows(f"from cube_benchmark where variant = '{DATASET.slug(SMALL)}' order by decision")
     assert len(rows) == SMALL.decisions
     assert Counter(row["score"] == "money" for row in rows) == {True: 2, False: 2}
@@ -94,12 +95,7 @@ def test_decisions_are_close_turns_of_different_games(small_root: Path) -> None:
         chances = player.evaluate_many(np.array([found.position.board], np.int8)).chances[0].tolist()
         decision = decide_cube(chances, stakes, rules)
         assert decision.may_double
-        point = (
-            1.0
-            if isinstance(stakes.score, Money)
-            else (decision.double_pass - decision.no_double)
-            / (1 - normalised_equity(decision.no_double, stakes, rules))
-        )
+        point = 1.0 if isinstance(stakes.score, Money) else normalised_point(stakes, rules)
         assert min(abs(decision.double_gain), abs(decision.take_gain)) <= SMALL.window * point + 1e-6
         if isinstance(stakes.score, MatchScore):
             assert min(stakes.score.away, stakes.score.opponent_away) >= 2

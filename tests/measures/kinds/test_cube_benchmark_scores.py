@@ -94,8 +94,8 @@ def test_command_scores_each_cube_model(warehouse: Warehouse) -> None:
     lines = succeeds(warehouse.root, "benchmark", "network/tiny", "--on", "cube").splitlines()
     assert lines[0].split()[:3] == ["judge", "cube", "model"]
     assert len(lines) == len(MODELS)
-    models = {row["cube_model"] for row in warehouse.rows("select distinct cube_model from cube_benchmark_summary")}
-    assert models == set(MODELS)
+    shown = warehouse.rows("select distinct cube_model from cube_benchmark_summary")
+    assert {row["cube_model"] for row in shown} == set(MODELS)
 
 
 @needs_gnubg_tool("gnubg")
@@ -113,10 +113,13 @@ def test_gnubg_is_scored_by_its_own_model(warehouse: Warehouse) -> None:
     [
         ({"cube": ""}, "expected cube models such as"),
         ({"cube": "x"}, "expected cube models such as"),
-        ({"cube": "cubeful:0.7"}, "expected a cube model such as 0.7, jump:0.113, local:0.113, ahead:0.7, got cubeful"),
-        ({"cube": "money:0.7"}, "expected a cube model such as 0.7, .* got money:0.7"),
-        ({"cube": "first:0.7"}, "expected a cube model such as 0.7, .* got first:0.7"),
-        ({"cube": "ahead:local:0.1"}, "expected a cube model such as 0.7, .* got ahead:local:0.1"),
+        (
+            {"cube": "cubeful:0.7"},
+            "expected a cube model such as default, 0.7, jump:0.113, local:0.113, ahead:default, got cubeful",
+        ),
+        ({"cube": "money:0.7"}, "expected a cube model such as default, .* got money:0.7"),
+        ({"cube": "first:0.7"}, "expected a cube model such as default, .* got first:0.7"),
+        ({"cube": "ahead:local:0.1"}, "expected a cube model such as default, .* got ahead:local:0.1"),
         ({"player": "gnubg"}, "expected no cube model with gnubg, which has its own, got 0.7"),
         ({"player": "?"}, "expected the name of a player"),
         ({"met": "mine"}, "expected own or published as met, got 'mine'"),
