@@ -32,9 +32,9 @@ class CubeScoreParameters(Parameters):
     """Parameters of `cube_benchmark_scores`: a player, its ply and version, its cube model, the benchmark, and whether
     a network plays with its bearoff tables.
 
-    `cube` is a model such as default, 0.7, jump:0.113, local:0.113 or ahead:default, which both sides use on the way; it is empty
-    for programs, which have models of their own. `met` is the match equity table of a player that is not a program, as
-    in `match_analysis`."""
+    `cube` is a model such as default, 0.7, jump:0.113, local:0.113 or ahead:default, which both sides use on the way;
+    it is empty for programs, which have models of their own. `met` is the match equity table of a player that is not a
+    program, as in `match_analysis`."""
 
     player: str = "network"
     ply: int = 0
