@@ -120,7 +120,7 @@ def test_gnubg_is_scored_by_its_own_model(warehouse: Warehouse) -> None:
         ({"cube": "money:0.7"}, "expected a cube model such as default, .* got money:0.7"),
         ({"cube": "first:0.7"}, "expected a cube model such as default, .* got first:0.7"),
         ({"cube": "ahead:local:0.1"}, "expected a cube model such as default, .* got ahead:local:0.1"),
-        ({"player": "gnubg"}, "expected no cube model with gnubg, which has its own, got 0.7"),
+        ({"player": "gnubg"}, "expected no cube model with gnubg, which has its own, got default"),
         ({"player": "?"}, "expected the name of a player"),
         ({"met": "mine"}, "expected own or published as met, got 'mine'"),
         ({"benchmark": VersionRef("rollout_decisions", "x")}, "expected a version of cube_benchmark, got"),
