@@ -353,6 +353,7 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
                 assert shape != main or variant == str(manifest.rows)
     assert (found.pop("selfplay_summary"), found.pop("luck_by_game")) == ("1", "0")
     assert int(found.pop("opening_plays")) > 10
+    assert int(found.pop("all_positions")) > 10
     assert found.pop("opening_book") == "22"  # a first roll and its replies
     assert int(found.pop("cube_summary")) >= 1
     assert int(found.pop("cube_benchmark_summary")) > 3  # all decisions, themes and scores
