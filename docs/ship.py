@@ -46,7 +46,7 @@ from bgdata.evaluation.networks.player import (
     shipped_scores,
 )
 from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK_KINDS, SHIPPED
-from bgdata.measures.kinds import reference_positions, rollout_decisions
+from bgdata.measures.kinds import cube_benchmark, reference_positions, rollout_decisions
 from bgdata.openings.kinds import openings
 from bgdata.store.build import write_tables
 from bgdata.store.dataset import Computed, Dataset
@@ -63,6 +63,7 @@ LOCK = Path(__file__).parents[1] / "warehouse" / "warehouse.lock"
 FOLDERS = {  # folders of the package, by kind
     **dict.fromkeys(NETWORK_KINDS, SHIPPED),
     "rollout_decisions": rollout_decisions.PUBLISHED,
+    "cube_benchmark": cube_benchmark.PUBLISHED,
     "cube_studies": cube_studies.PUBLISHED,
     "openings": openings.PUBLISHED,
     "reference_positions": reference_positions.PUBLISHED,

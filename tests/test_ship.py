@@ -338,8 +338,8 @@ def test_kinds_outside_the_package_are_refused(warehouse: Warehouse, tmp_path: P
     known = " or ".join(
         f"{kind}/VARIANT"
         for kind in (
-            *("network", "supervised_network", "rollout_decisions", "cube_studies", "openings"),
-            "reference_positions",
+            *("network", "supervised_network", "rollout_decisions", "cube_benchmark", "cube_studies"),
+            *("openings", "reference_positions"),
         )
     )
     message = f"expected {known}, got {name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -159,7 +160,7 @@ def test_page_shows_the_best_play_of_each_roll(client: TestClient, site_root: Pa
     ("query", "words"),
     [
         ("roll=31", "31 to play: 8/5 6/5"),
-        ("", "Before the roll: no double"),
+        ("", "Before the roll: no double; if doubled: take"),
         ("cube=2&owner=opponent", "Before the roll: the opponent owns the cube"),
         ("cube=2&owner=on_roll", "Before the roll: no redouble"),
     ],
@@ -322,7 +323,9 @@ def test_every_part_of_an_identifier_is_used_by_the_page(client: TestClient, cha
 def test_position_has_pictures(client: TestClient) -> None:
     answer = client.get(f"/board/{START}?roll=31&play=8/5 6/5")
     assert answer.headers["content-type"] == "image/svg+xml"
-    assert answer.text == Position(START).svg("8/5 6/5", "31")
+    style = answer.text[answer.text.index("<style>") : answer.text.index("</style>") + len("</style>")]
+    assert answer.text.replace(style, "") == Position(START).svg("8/5 6/5", "31")
+    assert "prefers-color-scheme: dark" in style
 
 
 def test_occurrences_link_to_games_and_rows(client: TestClient) -> None:
@@ -356,6 +359,16 @@ def test_cube_map(client: TestClient, site_root: Path) -> None:
         found = json.loads(run(site_root, "cube", START, *away, "--met", "published-12", "--format", "json").stdout)
         assert row["mwc"] == pytest.approx(found[0]["equity"])
         assert row["action"] == (found[0]["best"][0] if found[0]["double_take"] is not None else "none")
+
+
+@each(("query", "marked"), [("away=3-4", ["3-4"]), ("away=1-2&crawford=1", ["1-2"]), ("away=1-2", []), ("", [])])
+def test_cube_map_marks_the_present_score(client: TestClient, query: str, marked: list[str]) -> None:
+    """After the Crawford game a score has no cell, and money has none."""
+    page = client.get(f"/cube-map/{START}?met=published-12&length=4&{query}").text
+    found = re.findall(r'<td class="[a-z_]+ here" aria-current="true"><a href="[^"]*away=(\d+-\d+)', page)
+    assert found == marked
+    back = read(client, f"/cube-map/{START}?met=published-12&length=4&{query}").text
+    assert "back to the position " + ("at " if query else "for money") in back
 
 
 @each("show", ["gain", "mwc", "window", "take"])
@@ -509,6 +522,29 @@ def test_invalid_addresses_name_the_expectation(client: TestClient, where: str, 
     assert message in read(client, where, 400).text
     path, mark, query = where.partition("?")
     assert message in client.get(f"{path}.json{mark}{query}").json()["error"]
+
+
+def test_too_many_checkers_are_named_beside_their_boxes(client: TestClient) -> None:
+    fields = fields_of(read(client, f"/position/{START}")) | {"p6": "6"}
+    answer = client.get("/position", params=fields)
+    assert answer.status_code == 400
+    message = "expected at most 15 checkers of the player on roll, got 16"
+    assert answer.text.count(message) == 1
+    assert answer.text.index("Checkers by point") < answer.text.index(message)
+    fields |= {"p6": "5", "p19": "-5", "p0": "1"}
+    message = "expected at most 15 checkers of the opponent, got 16"
+    assert message in client.get("/position", params=fields).text
+
+
+def test_wrong_xgid_says_only_what_is_wrong_with_it(client: TestClient) -> None:
+    """The board and the checkers of the form stay those of the position before."""
+    fields = fields_of(read(client, f"/position/{POSITION}"))
+    answer = client.get("/position", params=fields | {"q": XGID.replace("B-:", "B--:")})
+    assert answer.status_code == 400
+    assert "expected 26 characters as field 1 (position), got 27, in xgid" in answer.text
+    assert "gnubg id" not in answer.text
+    board = answer.text[answer.text.index("<svg") : answer.text.index("</svg>")]
+    assert f"Backgammon position {POSITION}" in board
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -34,7 +34,10 @@ from tests.subtests import each
 pytestmark = pytest.mark.catalog
 
 # inputs of the smallest network and the smallest matches with the cube
-INPUTS = {"bearoff_two_sided/6x6", "bearoff_one_sided/6x15", "bearoff_gammon/6x15", "match_equity/published-12"}
+INPUTS = {
+    "bearoff_two_sided/6x6", "bearoff_one_sided/6x15", "bearoff_gammon/6x15", "match_equity/published-12",
+    "cubeful_selfplay/tiny-money-cube-0-7-30-seed-1", "cubeful_selfplay/tiny-match-5-cube-0-7-6-seed-1",
+}  # fmt: skip
 
 
 def test_each_file_creates_the_view_of_its_name() -> None:
@@ -350,8 +353,10 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
                 assert shape != main or variant == str(manifest.rows)
     assert (found.pop("selfplay_summary"), found.pop("luck_by_game")) == ("1", "0")
     assert int(found.pop("opening_plays")) > 10
+    assert int(found.pop("all_positions")) > 10
     assert found.pop("opening_book") == "22"  # a first roll and its replies
     assert int(found.pop("cube_summary")) >= 1
+    assert int(found.pop("cube_benchmark_summary")) > 3  # all decisions, themes and scores
     assert found.pop("selfplay_labels_summary") == "3"  # classes
     assert [found.pop(f"{name}_summary") for name in ("benchmark", "game", "referee")] == ["1"] * 3
     labelled = sum(manifest.rows for manifest in manifests if is_labelled(bgdata.all_kinds()[manifest.dataset]))

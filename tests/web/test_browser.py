@@ -325,6 +325,63 @@ def test_numbers_typed_in_fields_count_after_enter(opened: Opener, host: str) ->
     assert page.locator("main input[name=q]").input_value() == "nonsense"
 
 
+def test_score_counts_at_once(opened: Opener) -> None:
+    """By pointer and by keyboard; money is for both sides, and the focus stays."""
+    page = opened(f"/position/{START}?setup=1&met=published-12")
+    assert not page.locator("noscript button").is_visible()
+    page.locator("select[name=own]").select_option("2")
+    page.wait_for_url("**away=2-2**")
+    page.locator("select[name=theirs]").focus()
+    page.keyboard.press("ArrowUp")
+    page.wait_for_url("**away=2-1**")
+    page.wait_for_function("() => document.activeElement.name === 'theirs'")
+    page.locator("input[name=crawford]").check()
+    page.wait_for_url("**away=2-1&crawford=1**")
+    page.locator("select[name=theirs]").select_option("")
+    page.wait_for_function("() => !location.search.includes('away')")
+    page.locator("select[name=cube]").select_option("4")
+    page.wait_for_url("**cube=4**")
+    page.locator("select[name=owner]").select_option("centered")
+    page.wait_for_function("() => !location.search.includes('cube=4')")
+    page.locator("h1", has_text="Before the roll: no double").wait_for()
+
+
+def test_score_has_a_button_without_javascript(opened: Opener, host: str) -> None:
+    page = opened(f"/position/{START}?setup=1", java_script_enabled=False)
+    page.locator("select[name=own]").select_option("3")
+    page.locator(".at-once button").click()
+    page.wait_for_url(f"{host}/position/{START}?away=3-3**")
+
+
+@pytest.mark.parametrize("away", ["", "&away=3-5"])
+def test_rolled_out_losses_are_in_view(opened: Opener, away: str) -> None:
+    """At 1280 pixels they are within the column, once there are standard errors."""
+    page = opened(f"/position/{POSITION}?roll=21&met=published-12{away}", viewport={"width": 1280, "height": 800})
+    page.get_by_role("button", name="Roll out").click()
+    page.locator("[data-lost]", has_text="±").first.wait_for()
+    cell, column = page.locator("[data-lost]").first.bounding_box(), page.locator(".wide", has=page.locator(".plays"))
+    within = column.bounding_box()
+    assert cell
+    assert within
+    assert cell["x"] + cell["width"] <= within["x"] + within["width"]
+    assert column.evaluate("each => each.scrollWidth - each.clientWidth") == 0
+
+
+def test_pictures_of_boards_follow_the_dark(opened: Opener) -> None:
+    """A picture has the color of the page around its board."""
+    page = opened("/positions", color_scheme="dark")
+    page.locator(".grid img").first.scroll_into_view_if_needed()
+    page.wait_for_function("() => document.querySelector('.grid img').complete")
+    color = page.evaluate("""() => {
+        const image = document.querySelector(".grid img"), canvas = document.createElement("canvas");
+        canvas.width = 66, canvas.height = 54;
+        const context = canvas.getContext("2d");
+        context.drawImage(image, 0, 0, 66, 54);
+        return [...context.getImageData(33, 0, 1, 1).data].slice(0, 3);
+    }""")
+    assert color == [25, 22, 19]
+
+
 @pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
 def test_board_stays_in_view_beside_its_plays(opened: Opener, size: tuple[int, int]) -> None:
     page = opened(f"/position/{START}?roll=31&plays=60", viewport={"width": size[0], "height": size[1]})
@@ -352,7 +409,7 @@ def test_pages_work_without_javascript(opened: Opener, host: str) -> None:
     page.locator("input[name=p24]").fill("1")
     page.locator("input[name=p23]").fill("1")
     page.locator("input[name=edit]").check()
-    page.locator("#editor button", has_text="Show").click()
+    page.locator("#editor button", has_text="Show").first.click()
     board = list(Position(START).board)
     board[24], board[23] = 1, 1
     wait_for_address(page, f"{host}/position/{Position(board).id}")

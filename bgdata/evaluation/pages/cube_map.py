@@ -68,6 +68,7 @@ def page(site: Site, request: Request) -> Page:
         "show": show,
         "shown": SHOWN,
         "met": met.name,
+        "score": asked.own_stakes.score if isinstance(asked.own_stakes.score, MatchScore) else None,
         "board": format_board_svg(asked.position, roll=asked.roll),
     }
     return Page("cube_map.html", shown_, whole_rows(rows))

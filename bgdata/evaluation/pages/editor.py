@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from bgdata.equity.pages import names_of
 from bgdata.errors import BgdataError, UsageError
+from bgdata.game.board import CHECKERS
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.position import START, Position
@@ -49,6 +50,8 @@ def target_of(fields: Mapping[str, str]) -> str:
         if is_edited and text != filled["q"]:
             raise UsageError("expected another notation or other checkers, got both; tick the box to use the checkers")
     if is_edited:
+        if message := why_too_many(counts):
+            raise UsageError(message)
         text = ",".join(count or "0" for count in counts)
     elif filled and text == filled.get("q"):  # the fields have the parts of this notation, perhaps edited
         text = parse_identifier(text)[0].id
@@ -68,6 +71,19 @@ def target_of(fields: Mapping[str, str]) -> str:
     if given.get("flip"):
         return asked.flip_address
     return address(position_path(asked.text.strip() if asked.match else asked.position), settings)
+
+
+def why_too_many(counts: Sequence[str]) -> str:
+    """Which side has too many checkers; empty if none. `counts` are of the points from 0 to 25, as they were typed."""
+    try:
+        bar, *own = [int(count or 0) for count in counts]
+    except ValueError:
+        return ""  # the position will say what is no number
+    theirs = abs(bar) - sum(min(count, 0) for count in own)
+    for name, found in (("the player on roll", sum(max(count, 0) for count in own)), ("the opponent", theirs)):
+        if found > CHECKERS:
+            return f"expected at most {CHECKERS} checkers of {name}, got {found}"
+    return ""
 
 
 def settings_of(fields: Mapping[str, str]) -> dict[str, str]:
@@ -99,6 +115,7 @@ def form_of(
         "filled": filled,
         "filled_text": urlencode(filled) if is_known else "",
         "counts": [str(count) for count in position.board],
+        "too_many": "",
         "is_setup": is_setup,
         "mets": mets,
     }
@@ -110,14 +127,17 @@ def refusal(site: Site, error: BgdataError, text: str, values: Mapping[str, str]
     status = status_of(error)
     if status not in (400, 404):
         raise error
+    message = site.public(error)
+    if text.strip().lower().startswith("xgid="):
+        message = message.partition("; as xgid: ")[2] or message  # no other notation was meant
     position, is_known = EMPTY, False
-    with suppress(BgdataError):
-        position, is_known = parse_identifier(text[:LONGEST])[0], True
+    for notation in (dict(parse_qsl(values.get("filled", ""))).get("q", ""), text[:LONGEST]):  # the last board, the new
+        with suppress(BgdataError):
+            position, is_known = parse_identifier(notation)[0], notation == text
     form = form_of(site, text, position, values, is_setup=True, is_known=is_known)
     typed = [values.get(f"p{point}", "").strip() for point in range(26)]
     if any(typed):
-        form["counts"] = typed
+        form |= {"counts": typed, "too_many": message if message == why_too_many(typed) else ""}
     is_empty = is_known and position == EMPTY
-    message = site.public(error)
     shown = {"message": message, "is_empty": is_empty, "board": format_board_svg(position), "status": status}
     return Page("refusal.html", shown | form, {"error": message}, status)

@@ -44,6 +44,10 @@ from bgdata.web.position_request import PositionRequest, stakes_query
 from bgdata.web.site import Row, Site
 
 STEPS = ((0.005, "best"), (0.02, "good"), (0.04, "doubtful"), (0.08, "mistake"), (9.0, "blunder"))  # points lost
+DARK = (  # of a picture beside text; the colors of site.css
+    "<style>@media (prefers-color-scheme: dark) { svg > rect:first-of-type { fill: #191613 } "
+    'svg > text[font-size="16"] { fill: #ece6dc } }</style>'
+)
 LUCKY = 0.6  # points: the strongest color of a roll
 
 
@@ -98,8 +102,11 @@ def headline(asked: PositionRequest, found: Mapping[str, Any]) -> str:
         return f"{asked.roll} to play: {ranked[0].play}"
     if standing is None:
         return "Before the roll"
-    words = best_words(standing, asked.own_stakes) if standing.may_double else standing.why_not
-    return f"Before the roll: {words}"
+    if not standing.may_double:
+        return f"Before the roll: {standing.why_not}"
+    answer = f"; if doubled: {'take' if standing.take_gain > 0 else 'pass'}"
+    is_doubled = any(action.name.startswith("DOUBLE") for action in standing.best)
+    return f"Before the roll: {best_words(standing, asked.own_stakes)}{'' if is_doubled else answer}"
 
 
 def verdict_of(verdict: Verdict | None, plays: Sequence[Play]) -> dict[str, object]:
@@ -244,4 +251,5 @@ def board(_: Site, request: Request) -> Response:
     """The picture of a position with a roll, and with a play as arrows."""
     asked = PositionRequest(request.path_params["text"].removesuffix(".svg"), request.query_params)
     text = format_board_svg(asked.position, roll=asked.roll, play=asked.play, stakes=asked.stakes)
+    text = text.replace(">", f">{DARK}", 1)
     return Response(text, media_type="image/svg+xml", headers={"cache-control": "public, max-age=3600"})

@@ -68,9 +68,13 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
     sequence of dice is played from both sides. --luck subtracts the luck of every roll from the results, as judged by
     the network that comes with bgdata.
 
+    --on cube scores doubles and answers on every cube benchmark (see `bgdata explain cube_benchmark`). A network is
+    scored once by each model of the cube.
+
     \b
       bgdata benchmark network
       bgdata benchmark pubeval --on contact --bm contact.bm
+      bgdata benchmark network --on cube --ply 2
       bgdata benchmark network --ply 1 --games 400 --against network
     """
     from bgdata.measures.steps.scores import opponent_of, series_parameters
@@ -80,6 +84,11 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
         if luck:
             raise UsageError("expected games (--games, --against) with --luck, got none")
         refuse_without("games (--games, --against)", "seed")
+        if CUBE in sets:
+            if len(sets) > 1 or files:
+                raise UsageError(f"expected --on {CUBE} alone, got other benchmarks too")
+            score_cube_actions(warehouse, player, ply, form)
+            return
         score_player(warehouse, player, ply, sets, files, form)
         return
     if sets or files:
@@ -150,6 +159,15 @@ def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables
     show_rows([row | found], form, chain(judgement_lines(parameters, found), worst_decisions(table)))
 
 
+CUBE = "cube"  # --on: all cube benchmarks
+CUBE_COLUMNS = (
+    Column("judge"),
+    Column("cube_model"),
+    Column("decisions", COUNT),
+    Column("error_rate", Quantity(2), error="standard_error"),
+    Column("double_error_rate", Quantity(2), "doubles", error="double_standard_error"),
+    Column("answer_error_rate", Quantity(2), "answers", error="answer_standard_error"),
+)
 RATE_COLUMNS = (
     Column("benchmark"),
     Column("decisions", COUNT),
@@ -195,6 +213,17 @@ def score_player(
             )
     rows.sort(key=lambda row: (row["benchmark"], row["version"]))
     show_rows(rows, form, table_lines(RATE_COLUMNS, rows))
+
+
+def score_cube_actions(warehouse: Warehouse, name: str, ply: int, form: str) -> None:
+    """Score the player on each cube benchmark, once by each cube model, and print one line for each. Raises
+    UnknownPlayerError if there is no such player, and MissingTableError if there is no cube benchmark."""
+    from bgdata.measures.steps.scores import full_name
+    from bgdata.measures.steps.sets import build_cube_scores, cube_score_row
+
+    with progress_bars() as progress:
+        rows = [cube_score_row(table) for table in build_cube_scores(warehouse, full_name(name), ply, progress)]
+    show_rows(rows, form, table_lines(CUBE_COLUMNS, rows))
 
 
 def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from math import gcd, sqrt
 from statistics import median
@@ -17,12 +17,16 @@ from bgdata.evaluation.chances import Evaluator
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import open_named_evaluator, open_named_player
-from bgdata.evaluation.players import NETWORK
+from bgdata.evaluation.players import NETWORK, PROGRAMS
 from bgdata.game.codec import Boards
 from bgdata.imports.kinds.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.kernel import thread_count
+from bgdata.kinds.column_values import text_column
 from bgdata.measures.kinds.benchmark_scores import DATASET as BENCHMARK_SCORES
 from bgdata.measures.kinds.benchmark_scores import ROLLED_OUT, ScoreParameters, check_benchmark
+from bgdata.measures.kinds.cube_benchmark import DATASET as CUBE_BENCHMARK
+from bgdata.measures.kinds.cube_benchmark_scores import AHEAD, MODELS, CubeScoreParameters
+from bgdata.measures.kinds.cube_benchmark_scores import DATASET as CUBE_SCORES
 from bgdata.measures.kinds.reference_positions import DATASET as REFERENCE
 from bgdata.measures.kinds.reference_scores import DATASET as REFERENCE_SCORES
 from bgdata.measures.kinds.reference_scores import ReferenceScoreParameters
@@ -92,6 +96,43 @@ def build_benchmark_scores(
     version = open_named_player(name, ply, warehouse).version
     recipes = [ScoreParameters.on(benchmark, name, ply, version) for benchmark in sets]
     return [warehouse.build(BENCHMARK_SCORES.name, recipe, progress=progress) for recipe in recipes]
+
+
+def build_cube_scores(warehouse: Warehouse, name: str, ply: int, progress: Progress) -> Iterator[Table]:
+    """A player's cube actions on the current version of every cube benchmark, by each cube model unless it is a
+    program, built if missing. Raises MissingTableError if there is no cube benchmark, and the errors of
+    `open_named_player` and `Warehouse.build`."""
+    version = open_named_player(name, ply, warehouse).version
+    benchmarks = list(warehouse.current(CUBE_BENCHMARK.name))
+    if not benchmarks:
+        raise MissingTableError(
+            f"expected a cube benchmark in {warehouse.root}, found none; try: bgdata build cube_benchmark "
+            "--set judge=network"
+        )
+    models = [""] if name in PROGRAMS else [model for model in MODELS if ply or not model.startswith(AHEAD)]
+    for benchmark in benchmarks:
+        for model in models:
+            recipe = CubeScoreParameters.on(benchmark, name, ply, model, version)
+            yield warehouse.build(CUBE_SCORES.name, recipe, progress=progress)
+
+
+def cube_score_row(table: Table) -> Row:
+    """The figures of a version of cube scores as a row."""
+    recipe, found = table.manifest.parameters, table.manifest.statistics
+    (judge,) = text_column(table.arrays(), "judge").to_pylist()
+    names = [f"{part}{name}" for part in ("", "double_", "answer_") for name in ("error_rate", "standard_error")]
+    return {
+        "player": recipe["player"],
+        "ply": recipe["ply"],
+        "cube_model": recipe["cube"],
+        "judge": judge,
+        "benchmark": recipe["benchmark"]["variant"],
+        "version": recipe["benchmark"]["version"],
+        "decisions": table.manifest.rows,
+        **{name: round(found[name], 3) for name in names},
+        "low": round(found["error_rate_low"], 3),
+        "high": round(found["error_rate_high"], 3),
+    }
 
 
 def compared_rows(warehouse: Warehouse, sets: Sequence[Table], wanted: Sequence[Player]) -> list[Row]:

@@ -180,6 +180,8 @@ def run_query(
 
 FILLED_BY = {  # commands that fill kinds for which `bgdata build KIND` is not the usual way
     "benchmark_scores": "benchmark PLAYER",
+    "cube_benchmark": "build cube_benchmark --set judge=network",
+    "cube_benchmark_scores": "benchmark PLAYER --on cube",
     "cubeful_scores": "ladder --for money",
     "cubeful_selfplay": "selfplay --cube-model MODEL",
     "engine_labels": "label SOURCE",

@@ -71,6 +71,7 @@ const pages = {
     copyNames();
     if (focused) document.querySelector(focused)?.focus({ preventScroll: true });
     if (!stays) scrollTo(0, 0);
+    if (!answer.ok) document.querySelector("main .message")?.scrollIntoView({ block: "nearest" });
     this.say(document.querySelector("h1").textContent);
   },
 
@@ -122,6 +123,7 @@ class Editor {
       event.preventDefault();
       this.send(event.submitter);
     });
+    this.form.querySelector(".at-once").addEventListener("change", (event) => this.choose(event.target));
     this.turn();
   }
 
@@ -223,9 +225,16 @@ class Editor {
     if (this.fields.roll.value) dice[which] = dice[which] % 6 + 1; else dice.fill(1);
     this.chooseRoll(dice.sort().reverse().join(""));
   }
+  // A field of score, cube or ply was chosen. Money is for both sides, and a turned cube has an owner.
+  choose(field) {
+    if (["own", "theirs"].includes(field.name) && !field.value) this.fields.own.value = this.fields.theirs.value = "";
+    const { cube, owner } = this.fields, isOwned = ["on_roll", "opponent"].includes(owner.value);
+    if ((Number(cube.value) > 1) !== isOwned && field === cube) owner.value = "";
+    if ((Number(cube.value) > 1) !== isOwned && field === owner) cube.value = "";
+    this.send();
+  }
   chooseScore(name) {
     this.fields[name].focus();
-    this.fields[name].addEventListener("change", () => this.send(), { once: true });
     try { this.fields[name].showPicker(); } catch { /* its focus is enough */ }
   }
 
@@ -321,6 +330,9 @@ class Editor {
 }
 Editor.cursor = 24;  // of the keyboard; it stays from one change to the next
 
+// A picture without its own colors for the dark, which a page has itself.
+function withoutStyle(picture) { return picture.replace(/<style>.*?<\/style>/s, ""); }
+
 // Arrows on the board: of the play under the pointer or with the focus, else of the play that was tapped.
 class Plays {
   constructor(table, board) {
@@ -353,7 +365,7 @@ class Plays {
     this.wanted = row;
     if (!row) return this.draw(this.kept);
     const address = row.dataset.board;
-    if (!this.pictures.has(address)) this.pictures.set(address, fetch(address).then((answer) => answer.ok ? answer.text() : this.kept));
+    if (!this.pictures.has(address)) this.pictures.set(address, fetch(address).then((answer) => answer.ok ? answer.text() : this.kept).then(withoutStyle));
     const picture = await this.pictures.get(address);
     if (this.wanted === row) this.draw(picture);
   }
@@ -406,7 +418,7 @@ class Rollout {
     const isMatch = rows[0].unit === "mwc";
     const number = (value) => isMatch ? `${(100 * value).toFixed(2)} %` : value.toFixed(4);
     const signed = (value) => isMatch ? number(value) : (value < 0 ? "−" : "+") + number(Math.abs(value));
-    const within = (row, error) => error === null || row.trials < 144 ? "" : ` ± ${number(error)}`;  // as in parts.html
+    const within = (row, error) => error === null || row.trials < 144 ? "" : ` ±\u00a0${number(error)}`;  // as in parts.html
     for (const row of rows) {
       const line = document.querySelector(`tr[data-choice="${row.choice}"]`);
       if (!line) continue;

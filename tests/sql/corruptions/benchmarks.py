@@ -77,6 +77,39 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
         changed("benchmark_scores", "loss = null", decision=0),
         changed("benchmark_scores", "rank = 0, loss = 0.01", decision=0),
     ],
+    "cube_benchmark__best_actions_follow_from_values": [
+        changed("cube_benchmark", change, decision=1)
+        for change in (
+            "no_double = -3",
+            "no_double = null",
+            "double_take = null",
+            "best_action = null",
+            "best_action = 'redouble'",
+        )
+    ],
+    "cube_benchmark__games_have_one_decision": [
+        Corruption("update cube_benchmark set game = 7 where score = 'money'", {"game": 7}),
+        Corruption("update cube_benchmark set game = 7 where score <> 'money'", {"game": 7}),
+    ],
+    "cube_benchmark__standard_errors_and_trials_are_possible": [
+        changed("cube_benchmark", change, decision=1)
+        for change in (
+            "no_double_standard_error = -0.1",
+            "double_take_standard_error = null",
+            "trials = 1",
+            "double_pass = 0.9",
+        )
+    ],
+    "cube_benchmark_scores__losses_are_of_one_action": [
+        changed("cube_benchmark_scores", change, decision=1)
+        for change in (
+            "double_loss = -0.01",
+            "answer_loss = null",
+            "is_doubled = not is_doubled",
+            "is_taken = not is_taken",
+            "double_take = null",
+        )
+    ],
     "referee_scores__losses_are_possible": [
         changed("referee_scores", change, decision=3)
         for change in (

@@ -1,0 +1,235 @@
+"""The values of cube actions by other programs and by our own player, in points of normalised equity.
+
+A value is that of the player on roll before the roll: -1 is a lost and 1 a won single game with the present cube, at
+any score. gnubg and bgsage use match equity tables of their own. Money play has neither the Jacoby rule nor beavers.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.equity.cube import CubeRules, normalised_equity
+from bgdata.equity.curves import MAX_VOLATILITY, OPPONENT
+from bgdata.errors import ExternalProgramError, UnknownPlayerError, needing
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.cube_lookahead import kernel_stakes, values_ahead
+from bgdata.evaluation.gnubg_scripts import ask_gnubg
+from bgdata.evaluation.lookahead import EvaluationCache
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.programs import check_program_ply
+from bgdata.evaluation.roll_values import local_volatility_by
+from bgdata.game.match import CubeOwner, Money, Stakes
+from bgdata.game.position import Position
+
+Values = NDArray[np.float64]
+NO_DOUBLE, DOUBLE_TAKE, DOUBLE_PASS = ACTIONS = range(3)  # columns of values
+BGSAGE_OWNERS = {CubeOwner.CENTERED: "centered", CubeOwner.ON_ROLL: "player", CubeOwner.OPPONENT: "opponent"}
+GNUBG_OWNERS = {CubeOwner.CENTERED: -1, CubeOwner.ON_ROLL: 1, CubeOwner.OPPONENT: 0}
+
+
+class CubeQuestion(NamedTuple):
+    """A position before the roll, and stakes at which the player on roll may double."""
+
+    position: Position
+    stakes: Stakes
+
+
+class RolledOutCube(NamedTuple):
+    """The values of no double, double and take, double and pass, the standard errors of the first two, and the number
+    of games of each."""
+
+    values: tuple[float, float, float]
+    standard_errors: tuple[float, float]
+    games: int
+
+
+class GameLimits(NamedTuple):
+    """Games of a rollout by another program: at least `least`, until both standard errors are at most `until` points,
+    at most `most`. Plays and cube actions in these games are chosen at `ply`."""
+
+    ply: int
+    least: int
+    until: float
+    most: int
+
+
+# ours
+
+
+def model_values(
+    player: LookaheadPlayer, questions: Sequence[CubeQuestion], rules: CubeRules, *, local: bool
+) -> Values:
+    """float64[n, 3]: values by the cube model of `rules` from the player's chances at its ply; if `local`, the jump
+    model with the volatility of each position. Raises the errors of `decide_cube`."""
+    found = np.empty((len(questions), len(ACTIONS)))
+    for row, (position, stakes) in enumerate(questions):
+        own = replace(rules, by_model=True)
+        if local:
+            size = min(local_volatility_by(player.evaluator, position), MAX_VOLATILITY)
+            own = replace(own, strategy=own.strategy._replace(local_volatility=size))
+        decision = player.decide_cube(position, stakes, own)
+        values = decision.equities.no_double, decision.equities.double_take, decision.equities.double_pass
+        is_match = not isinstance(stakes.score, Money)
+        found[row] = [normalised_equity(value, stakes, own) for value in values] if is_match else values
+    return found
+
+
+def values_looked_ahead(player: LookaheadPlayer, questions: Sequence[CubeQuestion], rules: CubeRules) -> Values:
+    """float64[n, 3]: values if both sides may double on the way, as many rolls ahead as the player's ply, and by the
+    cube model of `rules` after that. Raises the errors of `cube_lookahead.kernel_stakes`."""
+    look, tables = EvaluationCache(player.evaluator), getattr(player.evaluator, "tables", NO_TABLES)
+    found = np.empty((len(questions), len(ACTIONS)))
+    for row, (position, stakes) in enumerate(questions):
+        own, board = kernel_stakes(stakes, rules), np.array([position.board], np.int8)
+        values = values_ahead(look, tables, own, board, player.ply)[0]
+        is_money = isinstance(stakes.score, Money)
+        taken = 2 * values[0, OPPONENT] if is_money else values[1, OPPONENT]
+        worths = [float(values[0, own.owner]), float(taken)]
+        if not is_money:
+            worths = [normalised_equity(worth, stakes, rules) for worth in worths]
+        found[row] = *worths, 1.0
+    return found
+
+
+# gnubg
+
+PREPARED = """
+import gnubg, json
+for command in ["set player 0 human", "set player 1 human", "set automatic game off", "set automatic roll off",
+                "set automatic move off", "set automatic bearoff off", "set display off", "set beavers 0",
+                "new session", "set turn 1"]:
+    gnubg.command(command)
+questions = json.loads('QUESTIONS')
+"""
+EVALUATED = """
+context = gnubg.evalcontext(1, PLY, 1, 0, 0.0)
+for position, xgid, away, cube, owner in questions:
+    length = max(away)
+    info = gnubg.cubeinfo(cube, owner, 1, length, (length - away[1], length - away[0]), 0)
+    info["jacoby"], info["beavers"] = 0, 0
+    tell(json.dumps(gnubg.cfevaluate(gnubg.positionfromid(position), info, context)[1:4]))
+"""
+ROLLED_OUT = """
+for command in ["set rollout seed SEED", "set rollout trials MOST", "set rollout cubeful on",
+                "set rollout varredn on", "set rollout quasirandom on", "set rollout truncation enable off",
+                "set rollout chequerplay plies PLY", "set rollout cubedecision plies PLY",
+                "set rollout limit enable LIMITED", "set rollout limit minimumgames LEAST",
+                "set rollout limit maxerror UNTIL"]:
+    gnubg.command(command)
+for position, xgid, *_ in questions:
+    for command in ["set xgid " + xgid, "set jacoby off", "double", "previous", "analyse move",
+                    "analyse rollout cube"]:
+        gnubg.command(command)
+    found = gnubg.match(1, 1, 0, 1)["games"][0]["game"][-1]
+    answer, info = found["analysis"], gnubg.cubeinfo()
+    def points(value):
+        return gnubg.mwc2eq(value, info) if info["matchto"] else value
+    def error(name):
+        value, size = answer[name + "-cubeful-eq"], answer[name + "-cubeful-eq-std"]
+        return points(value + size) - points(value)
+    values = [points(answer[name + "-cubeful-eq"]) for name in ("nd", "dt")]
+    tell(json.dumps([gnubg.positionid(), answer["type"], *values, error("nd"), error("dt"), answer["trials"]]))
+"""
+
+
+def gnubg_values(questions: Sequence[CubeQuestion], ply: int) -> Values:
+    """float64[n, 3]: gnubg's values at a ply. Raises UnknownPlayerError if gnubg is not installed or does not look as
+    far ahead, and ExternalProgramError if it does not answer as expected."""
+    check_program_ply("gnubg", ply)
+    told = asked_of_gnubg(EVALUATED.replace("PLY", str(ply)), questions)
+    return np.array(told, np.float64).reshape(-1, len(ACTIONS))
+
+
+def roll_out_by_gnubg(question: CubeQuestion, limits: GameLimits, seed: int) -> RolledOutCube:
+    """Roll out with the cube by gnubg: to the end, with variance reduction and stratified first rolls. Raises the
+    errors of `gnubg_values`."""
+    check_program_ply("gnubg", limits.ply)
+    words = {
+        "SEED": seed, "MOST": limits.most, "PLY": limits.ply, "LIMITED": "on" if limits.until < 1 else "off",
+        "LEAST": limits.least, "UNTIL": limits.until,
+    }  # fmt: skip
+    script = ROLLED_OUT
+    for name, word in words.items():
+        script = script.replace(name, str(word))
+    ((board, kind, *figures, games),) = asked_of_gnubg(script, [question])
+    if kind != "rollout" or Position(board) != question.position:
+        raise ExternalProgramError(f"expected a rollout of {question.position.id} by gnubg, got {kind} of {board}")
+    return RolledOutCube((figures[0], figures[1], 1.0), (figures[2], figures[3]), games)
+
+
+def asked_of_gnubg(script: str, questions: Sequence[CubeQuestion]) -> list[Any]:
+    """The answers of a script to each question. Raises the errors of `ask_gnubg`."""
+    from bgdata.game.identifiers import format_xgid
+    from bgdata.game.match_state import MatchState
+
+    rows = []
+    for position, stakes in questions:
+        score = stakes.score
+        away = (0, 0) if isinstance(score, Money) else (score.away, score.opponent_away)
+        xgid = format_xgid(position, MatchState.from_stakes(stakes)).partition("=")[2]
+        rows.append((position.id, xgid, away, stakes.cube.value, GNUBG_OWNERS[stakes.cube.owner]))
+    with tempfile.TemporaryDirectory(prefix="gnubg-") as folder:
+        told = ask_gnubg(PREPARED.replace("QUESTIONS", json.dumps(rows)) + script, Path(folder))
+    if len(told) != len(rows):
+        raise ExternalProgramError(f"expected {len(rows)} answers of gnubg, got {len(told)}")
+    return [json.loads(answer) for answer in told]
+
+
+# bgsage
+
+
+def bgsage_values(questions: Sequence[CubeQuestion], ply: int) -> Values:
+    """float64[n, 3]: bgsage's values at a ply, which counts from 0 here. Raises UnknownPlayerError if bgsage is not
+    installed or does not look as far ahead."""
+    check_program_ply("bgsage", ply)
+    analyzer = bgsage_analyzer(eval_level=f"{ply + 1}ply")
+    answers = [bgsage_answer(analyzer, question) for question in questions]
+    rows = [(answer.equity_nd, answer.equity_dt, 1.0) for answer in answers]
+    return np.array(rows, np.float64).reshape(-1, len(ACTIONS))
+
+
+def roll_out_by_bgsage(question: CubeQuestion, limits: GameLimits, seed: int) -> RolledOutCube:
+    """Roll out with the cube by bgsage, to the end, in rounds of `limits.least` games with a seed each. Raises the
+    errors of `bgsage_values`."""
+    check_program_ply("bgsage", limits.ply)
+    analyzer = bgsage_analyzer(
+        eval_level="rollout", n_trials=limits.least, truncation_depth=0, decision_ply=limits.ply + 1, parallel_threads=1
+    )
+    rounds = list[tuple[float, float, float, float]]()
+    while not rounds or (len(rounds) * limits.least < limits.most and max(errors_of(rounds)) > limits.until):
+        analyzer.set_seed((seed + len(rounds)) % (1 << 31))
+        found = bgsage_answer(analyzer, question)
+        rounds.append((found.equity_nd, found.equity_dt, found.equity_nd_se, found.equity_dt_se))
+    no_double, taken = (float(value) for value in np.mean(rounds, axis=0)[:2])
+    return RolledOutCube((no_double, taken, 1.0), errors_of(rounds), len(rounds) * limits.least)
+
+
+def errors_of(rounds: Sequence[tuple[float, float, float, float]]) -> tuple[float, float]:
+    """The standard errors of the means of independent rounds of (two values, two standard errors)."""
+    first, second = (float(size) for size in np.sqrt(np.square(np.array(rounds)[:, 2:]).sum(axis=0)) / len(rounds))
+    return first, second
+
+
+def bgsage_analyzer(**settings: Any) -> Any:
+    """An analyzer of bgsage. Raises UnknownPlayerError if bgsage is not installed."""
+    with needing("oracles", "in this environment", UnknownPlayerError):
+        bgsage: Any = import_module("bgsage")
+    return bgsage.BgBotAnalyzer(**settings)
+
+
+def bgsage_answer(analyzer: Any, question: CubeQuestion) -> Any:
+    """What bgsage says of a cube decision."""
+    (position, stakes), score = question, question.stakes.score
+    where: dict[str, int] = {"jacoby": False, "beaver": False}
+    if not isinstance(score, Money):
+        where |= {"away1": score.away, "away2": score.opponent_away}
+    return analyzer.cube_action(list(position.board), stakes.cube.value, BGSAGE_OWNERS[stakes.cube.owner], **where)

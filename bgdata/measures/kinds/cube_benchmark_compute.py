@@ -1,0 +1,374 @@
+"""Chooses close cube decisions of self-play, and has a judge roll them out.
+
+A turn is a candidate if its position is a contact position (crashed ones included), not the first of its game, and the
+player on roll may turn the cube; in matches if both players need 2 to 9 points. It is close if, by the static chances
+of the network and Janowski's model, doubling gains or costs at most `window` points of normalised equity against
+the best answer, or taking gains or costs at most as much against passing.
+
+Candidates are taken in the order of a hash of position and stakes. The first pass takes close ones of games that have
+none yet until the share of their theme is full (equal shares for all themes that are not races); the second takes any
+close ones that games without a decision have. Money games give one half, matches the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.equity.cube import CubeRules, normalised_equity, worth_of_result
+from bgdata.equity.curves import OWNER_CODES
+from bgdata.equity.doubling import CONSTANT_STRATEGY, money_equities
+from bgdata.equity.match_cube import MatchGame, match_equities
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.errors import CheckSkippedError, InvalidParameterError, UnknownPlayerError
+from bgdata.evaluation.cube_answers import (
+    CubeQuestion,
+    GameLimits,
+    RolledOutCube,
+    roll_out_by_bgsage,
+    roll_out_by_gnubg,
+)
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.player import open_player_of_version
+from bgdata.evaluation.players import NETWORK
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.classes import PositionClass
+from bgdata.game.identifiers import format_xgid
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
+from bgdata.game.match_state import MatchState
+from bgdata.game.position import Position
+from bgdata.game.random import mix_bits
+from bgdata.game.themes import Theme, position_themes
+from bgdata.game.xgid import parse_xgid
+from bgdata.kinds.column_values import (
+    chosen_texts,
+    class_column,
+    constant,
+    numbers_or_null,
+    position_columns,
+    text_arrays,
+    text_column,
+)
+from bgdata.kinds.rechecking import cheapest_rows, check_arrays, check_rows
+from bgdata.measures.kinds.cube_benchmark import (
+    ACTIONS,
+    LEAST_AWAY,
+    MATCHES,
+    MONEY_GAMES,
+    MOST_AWAY,
+    CubeBenchmarkParameters,
+)
+from bgdata.measures.kinds.reference_positions import THEMES
+from bgdata.selfplay.cubeful_rollout import decision_starts, roll_out_with_cube
+from bgdata.selfplay.kinds.shared.games import ACTIONS as TURN_ACTIONS
+from bgdata.selfplay.kinds.shared.games_compute import OWNERS, board_hashes, file_classes, turn_places
+from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, network_text, open_roller, played_tables
+from bgdata.store.arrays import Array
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
+from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
+from bgdata.store.table import Table
+from bgdata.store.worker_inputs import Settings
+
+DECIMALS = 7  # of values: sums differ in the last digits between processors
+CHUNK = 1 << 12  # turns that are evaluated at a time
+REPLAYED_GAMES = 1000  # games that verify rolls out in all; at least one decision, which may take a minute
+RACES = (Theme.RACE, Theme.BEAR_OFF)
+PROGRAM_JUDGES = {"gnubg": roll_out_by_gnubg, "bgsage": roll_out_by_bgsage}
+
+
+class Candidates(NamedTuple):
+    """Turns of games before which the cube may be turned."""
+
+    boards: Array  # int8[n, 26] of the player on roll
+    away: Array  # int32[n, 2] points that the player on roll and the opponent need; 0 in money play
+    cubes: Array  # int32[n, (value, place in OWNERS)]
+    games: Array  # int32[n]
+    turns: Array  # int32[n]
+    hashes: Array  # uint64[n] ascending
+    themes: Array  # int8[n]
+
+    def rows(self, chosen: Array | slice) -> Candidates:
+        """The turns whose numbers are `chosen`, in the given order."""
+        return Candidates(*(values[chosen] for values in self))
+
+    def stakes(self, row: int) -> Stakes:
+        """The stakes of a turn, for the player on roll."""
+        (away, opponent_away), (value, owner) = self.away[row].tolist(), self.cubes[row].tolist()
+        score = MatchScore(away, opponent_away) if away else Money(is_jacoby=False)
+        return Stakes(score, Cube(value, CubeOwner(OWNERS[owner])))
+
+
+class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
+    """Computation of `cube_benchmark`."""
+
+    def compute(self, build: Build[CubeBenchmarkParameters]) -> None:
+        chosen = sample_arrays(build)
+        xgids = text_column(chosen, "xgids").to_pylist()
+        tables = {role: table for role, table in played_tables(build).items() if role not in (MONEY_GAMES, MATCHES)}
+        seeds = " ".join(map(str, chosen["seeds"].tolist()))
+        work = work_of(build, f"{__name__}:judge_decisions", tables, xgids=" ".join(xgids), seeds=seeds)
+        shards = list(compute_shards(build.job, "decisions", work, ranges(len(xgids), 1)))
+        judged = {name: np.concatenate([shard[name] for shard in shards]) for name in shards[0]}
+        for name, values in {**chosen, **judged, **judge_arrays(build)}.items():
+            build.job.save(name, values)
+
+    def batches(self, computed: Computed[CubeBenchmarkParameters]) -> Iterator[pa.RecordBatch]:
+        arrays = computed.arrays
+        xgids = text_column(arrays, "xgids")
+        stakes = [parse_xgid(text).match.stakes for text in xgids.to_pylist()]
+        values, errors, trials = (np.asarray(arrays[name]) for name in ("values", "standard_errors", "trials"))
+        windows, ply = np.asarray(arrays["windows"]), computed.parameters.play_ply
+        named = {"no_double": values[:, 0], "double_take": values[:, 1], "double_pass": np.ones(len(values))}
+        mwc = {name: windows[:, 0] + (value + 1) / 2 * np.diff(windows, axis=1)[:, 0] for name, value in named.items()}
+        (judge,) = text_column(arrays, "judge").to_pylist()
+        yield pa.record_batch(
+            {
+                "decision": np.arange(len(values), dtype=np.int32),
+                "xgid": xgids,
+                **position_columns(np.asarray(arrays["boards"])),
+                "class": class_column(np.asarray(arrays["classes"])),
+                "theme": chosen_texts(pa.array(THEMES), np.asarray(arrays["themes"]).astype(np.int32)),
+                "score": pa.array([score_text(each) for each in stakes]),
+                "cube_value": pa.array([each.cube.value for each in stakes], pa.int32()),
+                "cube_owner": pa.array([str(each.cube.owner) for each in stakes]),
+                **named,
+                "no_double_standard_error": np.ascontiguousarray(errors[:, 0]),
+                "double_take_standard_error": np.ascontiguousarray(errors[:, 1]),
+                **{f"mwc_{name}": numbers_or_null(value) for name, value in mwc.items()},
+                "best_action": chosen_texts(pa.array(ACTIONS), best_actions(values)),
+                "trials": trials,
+                "judge": constant(judge, "VARCHAR", len(values)),
+                "level": pa.array([f"rollout, {ply}-ply, {count:,} games" for count in trials.tolist()]),
+                "game": np.asarray(arrays["games"]),
+                "turn": np.asarray(arrays["turns"]),
+            }
+        )
+
+    def statistics(self, computed: Computed[CubeBenchmarkParameters]) -> Mapping[str, float]:
+        errors, best = np.asarray(computed.arrays["standard_errors"]), best_actions(computed.arrays["values"])
+        shares = {
+            f"{name.replace(', ', '_').replace(' ', '_')}_share": best == number for number, name in enumerate(ACTIONS)
+        }
+        return {
+            "mean_standard_error": float(errors.mean()),
+            "largest_standard_error": float(errors.max()),
+            "games": float(np.asarray(computed.arrays["trials"]).sum()),
+            **{name: float(rows.mean()) for name, rows in shares.items()},
+        }
+
+    def check_sample(self, recheck: Recheck[CubeBenchmarkParameters]) -> str:
+        """Choose the decisions again, and roll out some with few games again if this version of the judge is
+        installed."""
+        table = recheck.table
+        chosen = sample_arrays(recheck)
+        check_arrays(table, {**chosen, **judge_arrays(recheck)})
+        try:
+            judge = Judge.open(recheck)
+        except (UnknownPlayerError, InvalidParameterError) as error:
+            raise CheckSkippedError(
+                f"the decisions are those of the games, but nobody can judge them: {error}"
+            ) from error
+        xgids, trials = text_column(chosen, "xgids").to_pylist(), np.asarray(table.array("trials"))
+        games = {row: int(trials[row]) for row in recheck.generator.permutation(len(xgids))[: recheck.rows].tolist()}
+        rows = np.sort(np.array(cheapest_rows(games, REPLAYED_GAMES), np.int64))
+        check_rows(table, rows, judge.arrays([xgids[row] for row in rows], chosen["seeds"][rows].tolist()))
+        return sample_text(len(rows), len(xgids), "decisions")
+
+
+class Judge:
+    """The judge of a recipe."""
+
+    def __init__(self, parameters: CubeBenchmarkParameters, player: NetworkPlayer, met: MatchEquity) -> None:
+        self.parameters, self.player, self.rules = parameters, player, CubeRules(met=met)
+
+    @classmethod
+    def open(cls, context: Context[CubeBenchmarkParameters]) -> Judge:
+        """Open the judge. Raises UnknownPlayerError if it is not installed, InvalidParameterError if it has another
+        version, and MissingTableError if the network is missing."""
+        parameters = context.parameters
+        if parameters.judge != NETWORK:
+            open_player_of_version(parameters.judge, parameters.play_ply, parameters.judge_version)
+        return cls(parameters, open_roller(context), first_met(context.inputs["met"].arrays()))
+
+    def roll_out(self, question: CubeQuestion, seed: int) -> RolledOutCube:
+        """Roll out a decision with dice of its own seed. Raises the errors of the judge."""
+        parameters, limits = self.parameters, self.parameters.limits()
+        if parameters.judge != NETWORK:
+            own = GameLimits(parameters.play_ply, limits.trials, limits.until, limits.most)
+            return PROGRAM_JUDGES[parameters.judge](question, own, seed)
+        position, stakes = question
+        starts = [*decision_starts(position, stakes).values()]
+        found = roll_out_with_cube(starts, self.player.chooser, self.rules, limits, seed, parameters.how())
+        no_double, taken = (self.normalised(float(value), stakes) for value in found.values)
+        first, second = (float(error) / found.point for error in found.standard_errors)
+        return RolledOutCube((no_double, taken, 1.0), (first, second), int(found.trials[0]))
+
+    def normalised(self, value: float, stakes: Stakes) -> float:
+        """A value in points per unit cube or mwc, in points of normalised equity."""
+        return value if isinstance(stakes.score, Money) else normalised_equity(value, stakes, self.rules)
+
+    def arrays(self, xgids: Sequence[str], seeds: Sequence[int]) -> dict[str, Array]:
+        """The arrays of the decisions with these XGIDs and seeds."""
+        found = [self.roll_out(question_of(xgid), seed) for xgid, seed in zip(xgids, seeds, strict=True)]
+        return {
+            "values": np.round(np.array([each.values[:2] for each in found], np.float64), DECIMALS),
+            "standard_errors": np.round(np.array([each.standard_errors for each in found], np.float64), DECIMALS),
+            "trials": np.array([each.games for each in found], np.int64),
+        }
+
+
+def question_of(xgid: str) -> CubeQuestion:
+    """The position and the stakes of an XGID."""
+    found = parse_xgid(xgid)
+    return CubeQuestion(found.position, found.match.stakes)
+
+
+def judge_decisions(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """The arrays of decisions `begin` to before `end`."""
+    judge, part = opened_once(open_judge, settings), slice(begin, end)
+    seeds = [int(seed) for seed in str(settings["seeds"]).split()[part]]
+    return judge.arrays(str(settings["xgids"]).split()[part], seeds)
+
+
+def open_judge(settings: Settings) -> Judge:
+    """Open what `judge_decisions` needs, from its settings."""
+    return Judge.open(context_of(settings, CubeBenchmarkParameters))
+
+
+def judge_arrays(context: Context[CubeBenchmarkParameters]) -> dict[str, Array]:
+    """The arrays that name the judge, and the network of the games."""
+    parameters, network = context.parameters, network_text(context.parameters, context.inputs)
+    judge = f"{parameters.judge} {parameters.judge_version}"
+    if parameters.judge == NETWORK:
+        judge = network.tobytes().decode()
+    return {**text_arrays("judge", [judge]), "network": network}
+
+
+def sample_arrays(context: Context[CubeBenchmarkParameters]) -> dict[str, Array]:
+    """The arrays of the decisions, without the judge's. Raises InvalidParameterError if there are too few."""
+    parameters, rules = context.parameters, CubeRules(met=first_met(context.inputs["met"].arrays()))
+    player = open_roller(context)
+    halves = [close_candidates(context.inputs[role], parameters, player, rules) for role in (MONEY_GAMES, MATCHES)]
+    wanted = parameters.decisions // 2
+    for role, half in zip((MONEY_GAMES, MATCHES), halves, strict=True):
+        if len(half.games) < wanted:
+            raise InvalidParameterError(
+                f"expected {wanted:,} close cube decisions in {context.inputs[role].name}, found {len(half.games):,}; "
+                "try more games, or a larger window"
+            )
+    both = Candidates(*map(np.concatenate, zip(*halves, strict=True)))
+    both = both.rows(np.argsort(both.hashes, kind="stable"))
+    stakes = [both.stakes(row) for row in range(len(both.games))]
+    boards = np.ascontiguousarray(both.boards)
+    xgids = [
+        format_xgid(Position(board), MatchState.from_stakes(each))
+        for board, each in zip(boards.tolist(), stakes, strict=True)
+    ]
+    return {
+        **text_arrays("xgids", xgids),
+        "seeds": (both.hashes >> np.uint64(1)).astype(np.int64),
+        "boards": boards,
+        "classes": position_classes(boards).astype(np.uint8),
+        "themes": both.themes.astype(np.uint8),
+        "games": both.games,
+        "turns": both.turns,
+        "windows": np.array([single_games(each, rules) for each in stakes]),
+    }
+
+
+def close_candidates(
+    corpus: Table, parameters: CubeBenchmarkParameters, player: NetworkPlayer, rules: CubeRules
+) -> Candidates:
+    """Half of the decisions, from one table of games, ascending by hash; all that there are if they are too few."""
+    found, wanted = candidates_of(corpus, parameters), parameters.decisions // 2
+    share = -(-wanted // (len(Theme) - len(RACES)))
+    taken, counts, close = dict[int, int](), np.zeros(len(Theme), np.int64), list[int]()
+    for begin in range(0, len(found.games), CHUNK):
+        rows = found.rows(slice(begin, begin + CHUNK))
+        chances = player.evaluate_many(np.ascontiguousarray(rows.boards)).chances
+        is_close = [is_near(chances[row], rows.stakes(row), rules, parameters.window) for row in range(len(rows.games))]
+        close += (begin + np.flatnonzero(is_close)).tolist()
+    for has_share in (True, False):
+        for row in close:
+            game, theme = int(found.games[row]), int(found.themes[row])
+            if len(taken) < wanted and game not in taken and not (has_share and counts[theme] >= share):
+                taken[game] = row
+                counts[theme] += 1
+    return found.rows(np.array(sorted(taken.values()), np.int64))
+
+
+def candidates_of(corpus: Table, parameters: CubeBenchmarkParameters) -> Candidates:
+    """The turns of a table of games before which the cube may be turned, contact positions all, each position with
+    these stakes once, ascending by hash."""
+    records, first_turns = np.asarray(corpus.array("turns")), np.asarray(corpus.array("first_turns"))
+    games, turns = turn_places(first_turns, slice(0, len(records)))
+    _, action, on_roll, _, _, value, owner = records.T
+    score = np.asarray(corpus.array("games"))[games]
+    length, won = score[:, 2:3], score[:, 3:5]
+    away = np.where(length > 0, length - won, 0)
+    away = np.where(on_roll[:, None] == 0, away, away[:, ::-1])
+    classes = file_classes(np.asarray(corpus.array("turn_classes")))
+    is_contact = np.isin(classes, (PositionClass.CONTACT, PositionClass.CRASHED))
+    acts = [TURN_ACTIONS.index(name) for name in ("play", "roll", "double")]
+    may_double = np.isin(action, acts) & (turns > 0) & (owner != OWNERS.index("opponent")) & is_contact
+    if length.any():
+        may_double &= (away >= LEAST_AWAY).all(axis=1) & (away <= MOST_AWAY).all(axis=1) & (away[:, 0] > value)
+    rows = np.flatnonzero(may_double)
+    boards, cubes = np.asarray(corpus.array("turn_boards"))[rows], np.stack([value, owner], axis=1)[rows]
+    hashes, first = np.unique(stakes_hashes(boards, away[rows], cubes, parameters.sample_seed), return_index=True)
+    rows, boards = rows[first], np.ascontiguousarray(boards[first])
+    themes = position_themes(boards)
+    found = Candidates(
+        boards, away[rows].astype(np.int32), cubes[first].astype(np.int32), games[rows].astype(np.int32),
+        turns[rows].astype(np.int32), hashes, themes,
+    )  # fmt: skip
+    return found.rows(np.flatnonzero(~np.isin(themes, RACES)))
+
+
+def stakes_hashes(boards: Array, away: Array, cubes: Array, seed: int) -> Array:
+    """uint64[n]: hashes of int8[n, 26] boards, int[n, 2] points to go, int[n, 2] cubes and the seed."""
+    numbers = np.concatenate([away, cubes], axis=1).astype(np.uint64) @ np.array([1, 32, 1024, 1 << 44], np.uint64)
+    with np.errstate(over="ignore"):
+        return np.asarray(mix_bits(board_hashes(boards) + mix_bits(numbers) + mix_bits(np.full(1, seed, np.uint64))))
+
+
+def is_near(chances: Array, stakes: Stakes, rules: CubeRules, window: float) -> bool:
+    """Whether doubling gains or costs at most `window` points of normalised equity, or taking does, by the model from
+    float32[5] chances."""
+    owner, score, cube = OWNER_CODES[stakes.cube.owner], stakes.score, stakes.cube.value
+    if isinstance(score, Money):
+        values = money_equities(CONSTANT_STRATEGY, chances, owner, False, False)
+        no_double, taken, passed = values[0], values[1], values[3]
+    else:
+        assert rules.met is not None
+        game = MatchGame(score.away, score.opponent_away, score.is_crawford)
+        values = match_equities(CONSTANT_STRATEGY, rules.met.cells, game, cube, owner, chances)
+        no_double, taken, passed = (normalised_equity(values[place], stakes, rules) for place in (0, 1, 3))
+    return bool(min(abs(min(taken, passed) - no_double), abs(taken - passed)) <= window)
+
+
+def single_games(stakes: Stakes, rules: CubeRules) -> tuple[float, float]:
+    """The mwc of a lost and a won single game with this cube; NaN in money play."""
+    if isinstance(stakes.score, Money):
+        return np.nan, np.nan
+    value = stakes.cube.value
+    return worth_of_result(-value, stakes, rules), worth_of_result(value, stakes, rules)
+
+
+def score_text(stakes: Stakes) -> str:
+    """`money`, or the points that both players need, such as 3-5."""
+    score = stakes.score
+    return "money" if isinstance(score, Money) else f"{score.away}-{score.opponent_away}"
+
+
+def best_actions(values: Array) -> Array:
+    """int32[n]: numbers of ACTIONS from float64[n, (no double, double and take)] values."""
+    no_double, taken = np.asarray(values).T
+    doubled = np.where(taken < 1.0, 1, 2)
+    return np.where(np.minimum(taken, 1.0) >= no_double, doubled, np.where(taken < 1.0, 0, 3)).astype(np.int32)
+
+
+COMPUTATION = CubeBenchmarkComputation

@@ -1,0 +1,150 @@
+"""Tests of the kind `cube_benchmark_scores`, its summary, and `bgdata benchmark --on cube`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.kinds.column_values import text_column
+from bgdata.measures.kinds.cube_benchmark import DATASET as BENCHMARK
+from bgdata.measures.kinds.cube_benchmark_compute import question_of
+from bgdata.measures.kinds.cube_benchmark_scores import DATASET, MODELS, CubeScoreParameters
+from bgdata.measures.kinds.cube_benchmark_scores_compute import action_losses, player_actions
+from bgdata.store.parameters import VersionRef
+from bgdata.warehouse import Warehouse
+from tests.command_line import error_of, run, succeeds
+from tests.contract.kinds import Corrupted
+from tests.oracles import needs_gnubg_tool
+from tests.rechecking import check_sample, inputs_of
+from tests.subtests import each
+
+SMALL = DATASET.smallest
+SET = BENCHMARK.slug(BENCHMARK.smallest)
+
+
+def test_losses_are_against_the_better_action() -> None:
+    """A double is worth its best answer; an answer is judged whether or not the double is right."""
+    judged = np.array([[0.5, 0.7]] * 4 + [[0.9, 1.3]] * 4 + [[1.1, 1.3]] * 2)
+    doubled = np.array([True, True, False, False] * 2 + [True, False])
+    taken = np.array([True, False] * 5)
+    assert action_losses(judged, doubled, taken) == pytest.approx(
+        np.array([[0, 0], [0, 0.3], [0.2, 0], [0.2, 0.3], [0, 0.3], [0, 0], [0.1, 0.3], [0.1, 0], [0.1, 0.3], [0, 0]])
+    )
+
+
+def test_actions_follow_from_values() -> None:
+    """Equal values: the player doubles, and passes."""
+    doubled, taken = player_actions(np.array([[0.5, 0.4], [0.5, 0.6], [0.8, 1.2], [1.1, 1.2], [0.4, 0.4], [1.0, 1.0]]))
+    assert doubled.tolist() == [False, True, True, False, True, True]
+    assert taken.tolist() == [True, True, False, False, True, False]
+
+
+def test_scores_are_those_of_the_rows(small_root: Path) -> None:
+    """The statistics and the summary are the means of the losses, by theme and score too."""
+    warehouse = bgdata.open_warehouse(small_root)
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    judged = warehouse.open(BENCHMARK.name, SET)
+    rows = warehouse.rows(f"from cube_benchmark_scores where variant = '{table.manifest.variant}' order by decision")
+    assert [row["xgid"] for row in rows] == text_column(judged.arrays(), "xgids").to_pylist()
+    losses = np.array([[row["double_loss"], row["answer_loss"]] for row in rows])
+    actions = (np.array([row[name] for row in rows]) for name in ("is_doubled", "is_taken"))
+    assert losses == pytest.approx(action_losses(np.asarray(judged.array("values")), *actions))
+    found = table.manifest.statistics
+    assert found["error_rate"] == pytest.approx(1000 * losses.mean())
+    assert found["double_error_rate"] == pytest.approx(1000 * losses[:, 0].mean())
+    assert found["standard_error"] == pytest.approx(1000 * losses.mean(axis=1).std(ddof=1) / 2)
+    summary = warehouse.rows(f"from cube_benchmark_summary where benchmark = 'cube_benchmark/{SET}'")
+    (whole,) = [row for row in summary if row["part"] == "all"]
+    for name in ("error_rate", "standard_error", "double_error_rate", "answer_error_rate", "answer_standard_error"):
+        assert whole[name] == pytest.approx(found[name])
+    for part in ("theme", "score"):
+        own = [row for row in summary if row["part"] == part]
+        assert len({row["part_name"] for row in own}) == len(own) > 1
+        assert sum(row["decisions"] * row["error_rate"] for row in own) == pytest.approx(4 * whole["error_rate"])
+
+
+def test_changed_scores_are_found(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    table, inputs = warehouse.open(DATASET.name, DATASET.slug(SMALL)), inputs_of(warehouse, DATASET, SMALL)
+    assert check_sample(DATASET, table, inputs, 10, np.random.default_rng(0)) == "all 4 decisions"
+    for name in ("values", "losses", "themes"):
+        corrupted = Corrupted(table, name, np.asarray(table.array(name)) + 1)
+        with pytest.raises(CheckFailedError, match=r"losses|themes|values"):
+            check_sample(DATASET, corrupted, inputs, 10, np.random.default_rng(0))
+
+
+def test_command_scores_each_cube_model(warehouse: Warehouse) -> None:
+    """One row for each model: at 0-ply not the one that looks ahead with the cube."""
+    for ply, models in ((0, MODELS[:-1]), (1, MODELS)):
+        options = ("network/tiny", "--on", "cube", "--ply", str(ply), "--format", "json")
+        rows = json.loads(succeeds(warehouse.root, "benchmark", *options))
+        assert [row["cube_model"] for row in rows] == list(models)
+        for row in rows:
+            assert (row["player"], row["ply"], row["decisions"]) == ("network/tiny", ply, 4)
+            assert row["judge"].startswith("network/tiny/")
+            assert row["low"] <= row["error_rate"] <= row["high"]
+    lines = succeeds(warehouse.root, "benchmark", "network/tiny", "--on", "cube").splitlines()
+    assert lines[0].split()[:3] == ["judge", "cube", "model"]
+    assert len(lines) == len(MODELS)
+    shown = warehouse.rows("select distinct cube_model from cube_benchmark_summary")
+    assert {row["cube_model"] for row in shown} == set(MODELS)
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg_is_scored_by_its_own_model(warehouse: Warehouse) -> None:
+    (row,) = json.loads(succeeds(warehouse.root, "benchmark", "gnubg", "--on", "cube", "--format", "json"))
+    assert (row["player"], row["cube_model"], row["decisions"]) == ("gnubg", "", 4)
+    table = warehouse.open(DATASET.name, f"gnubg-0ply-on-{SET}")
+    questions = [question_of(text) for text in text_column(table.arrays(), "xgids").to_pylist()]
+    assert len(questions) == len(table.array("values"))
+    assert check_sample(DATASET, table, {"benchmark": warehouse.open(BENCHMARK.name, SET)}, 4, np.random.default_rng(0))
+
+
+@each(
+    ("change", "message"),
+    [
+        ({"cube": ""}, "expected cube models such as"),
+        ({"cube": "x"}, "expected cube models such as"),
+        (
+            {"cube": "cubeful:0.7"},
+            "expected a cube model such as default, 0.7, jump:0.113, local:0.113, ahead:default, got cubeful",
+        ),
+        ({"cube": "money:0.7"}, "expected a cube model such as default, .* got money:0.7"),
+        ({"cube": "first:0.7"}, "expected a cube model such as default, .* got first:0.7"),
+        ({"cube": "ahead:local:0.1"}, "expected a cube model such as default, .* got ahead:local:0.1"),
+        ({"player": "gnubg"}, "expected no cube model with gnubg, which has its own, got default"),
+        ({"player": "?"}, "expected the name of a player"),
+        ({"met": "mine"}, "expected own or published as met, got 'mine'"),
+        ({"benchmark": VersionRef("rollout_decisions", "x")}, "expected a version of cube_benchmark, got"),
+        ({"benchmark": VersionRef("cube_benchmark", "x")}, "expected a version, such as cube_benchmark/x/r1-0123abcd"),
+    ],
+)
+def test_wrong_parameters_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        DATASET.check_parameters(replace(SMALL, **change))
+
+
+def test_parameters_of_a_version_name_its_table(small_root: Path) -> None:
+    table = bgdata.open_warehouse(small_root).open(BENCHMARK.name, SET)
+    found = CubeScoreParameters.on(table, "network", 1, "0.7", "v")
+    assert (str(found.benchmark), found.met) == (table.name, "published")
+
+
+def test_command_refuses_other_sets_and_players(warehouse: Warehouse) -> None:
+    def error(*arguments: str, code: int = 2) -> str:
+        return error_of(run(warehouse.root, "benchmark", *arguments, "--on", "cube"), code)
+
+    assert error("pubeval") == "expected a player that evaluates positions, got pubeval, which only chooses plays"
+    assert error("network/tiny", "--on", "contact") == "expected --on cube alone, got other benchmarks too"
+    shutil.rmtree(warehouse.root / BENCHMARK.name)
+    found = error("network/tiny", code=1)
+    assert found.startswith("expected a cube benchmark in ")
+    assert found.endswith("found none; try: bgdata build cube_benchmark --set judge=network")
