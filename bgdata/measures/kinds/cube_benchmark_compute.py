@@ -202,11 +202,11 @@ class Judge:
         position, stakes = question
         starts = [*decision_starts(position, stakes).values()]
         found = roll_out_with_cube(starts, self.player.chooser, self.rules, limits, seed, parameters.how())
-        no_double, taken = (self.normalised(float(value), stakes) for value in found.values)
+        no_double, taken = (self.normalise(float(value), stakes) for value in found.values)
         first, second = (float(error) / found.point for error in found.standard_errors)
         return RolledOutCube((no_double, taken, 1.0), (first, second), int(found.trials[0]))
 
-    def normalised(self, value: float, stakes: Stakes) -> float:
+    def normalise(self, value: float, stakes: Stakes) -> float:
         """A value in points per unit cube or mwc, in points of normalised equity."""
         return value if isinstance(stakes.score, Money) else normalised_equity(value, stakes, self.rules)
 
