@@ -21,8 +21,6 @@ from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, toy_warehouse
 from tests.subtests import each
 
-pytestmark = pytest.mark.catalog
-
 TEN = Count(10)
 
 
@@ -83,6 +81,7 @@ def test_invalid_folder_names_are_ignored(toys: Warehouse, name: str) -> None:
         "create table squares as select 7 as square",
     ],
 )
+@pytest.mark.catalog
 def test_catalog_of_another_user_is_never_queried(toys: Warehouse, tmp_path: Path, hostile: str) -> None:
     toys.build("squares", TEN)
     secret = tmp_path / "secret"
@@ -258,6 +257,7 @@ def test_no_temporary_folder_is_left(toys: Warehouse, tmp_path: Path, monkeypatc
         ("insert into manifests values ('r1-00000000', true, '{}')", "the manifests"),
     ],
 )
+@pytest.mark.catalog
 def test_verify_finds_changes_of_the_catalog(toys: Warehouse, sql: str, what: str) -> None:
     toys.build("squares", TEN)
     write_catalog(toys)
@@ -269,6 +269,7 @@ def test_verify_finds_changes_of_the_catalog(toys: Warehouse, sql: str, what: st
     assert f"expected {what} as" in finding.problem
 
 
+@pytest.mark.catalog
 def test_verify_finds_damaged_catalogs_and_locks(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     toys.lock.write_text("junk")
@@ -278,6 +279,7 @@ def test_verify_finds_damaged_catalogs_and_locks(toys: Warehouse) -> None:
     assert "expected a " in catalog.problem
 
 
+@pytest.mark.catalog
 def test_missing_catalog_and_lock_are_skipped(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     toys.catalog.unlink()

@@ -32,11 +32,10 @@ from tests.store import processes
 from tests.store.toy import Count, Notes, Squares, SquareSums, toy_warehouse, whole_versions
 from tests.subtests import each
 
-pytestmark = pytest.mark.catalog
-
 TEN = Count(10)
 
 
+@pytest.mark.catalog
 def test_build_makes_a_version_and_its_inputs(toys: Warehouse) -> None:
     notes = Notes()
     table = toys.build("square_sums", TEN, progress=notes)

@@ -25,7 +25,6 @@ from tests.store import processes
 from tests.store.sharing import PartedSquares
 from tests.store.toy import Count, Notes, overwrite, problems, toy_warehouse, whole_versions
 
-pytestmark = pytest.mark.catalog
 KILLED = -signal.SIGKILL
 TEN = Count(10)
 

@@ -22,8 +22,6 @@ from bgdata.warehouse.commands.build import COMPUTED, SIZED, sizes_of
 from tests.command_line import error_of, run, succeeds
 from tests.subtests import each
 
-pytestmark = pytest.mark.catalog
-
 
 def test_list_shows_versions(small_root: Path, tmp_path: Path) -> None:
     shown = succeeds(small_root, "list")

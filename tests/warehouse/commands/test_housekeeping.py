@@ -21,8 +21,6 @@ from tests.command_line import error_of, run, succeeds
 from tests.kept import own
 from tests.subtests import each
 
-pytestmark = pytest.mark.catalog
-
 TINY = [
     *("train", "td", "small", "--games", "40", "--round-games", "20", "--row-games", "20", "--test-games", "4"),
     *("--hidden", "4", "--crashed-hidden", "4", "--race-hidden", "4", "--no-tables"),
@@ -57,6 +55,7 @@ def test_last_built_version_is_current(two_networks: tuple[Warehouse, Table, Tab
     assert second.name in evaluating_version(warehouse.root, "--network", f"small/{second.folder.name}")
 
 
+@pytest.mark.catalog
 def test_used_version_is_current_everywhere(two_networks: tuple[Warehouse, Table, Table]) -> None:
     """Players, `list`, SQL and the catalog agree."""
     warehouse, first, second = two_networks
