@@ -81,6 +81,11 @@ class Question:
         return place.position, place.match.stakes, place.match.roll if self.subject == PLAY else None
 
     @property
+    def names(self) -> tuple[str, str]:
+        """What a board of `view` calls the player below and the other one."""
+        return ("you", "opponent, doubles") if self.subject == ANSWER else ("on roll", "opponent")
+
+    @property
     def theme(self) -> str:
         """The theme of the position."""
         from bgdata.game.themes import NO_THEME, Theme, theme_of

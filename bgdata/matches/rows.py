@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
+from bgdata.game.board_svg import WIDTH, format_board_svg
 from bgdata.matches.questions import RowsOf
+from bgdata.matches.quiz import ANSWER, Question
 from bgdata.rows import COUNT, LOSS, Column, Quantity, Row
 from bgdata.store.names import sql_text
 from bgdata.training.rows import Chart, Line
@@ -38,10 +40,12 @@ AVERAGE = 5  # matches of a moving average
 
 def decisions_of(names: Sequence[str], analysis: str) -> str:
     """The query of all decisions of an analysis, a variant of match_analysis, with a column `is_own` that marks those
-    of the player with these names."""
+    of the player with these names. `away` is what the player who decides needs, so for answers it is the taker's."""
     own = ", ".join(f"player_named({sql_text(name)})" for name in names)
     return f"""
-        select * replace (player_named(player_name) as player_name, player_named(other_name) as other_name),
+        select * replace (player_named(player_name) as player_name, player_named(other_name) as other_name,
+                if(subject = 'answer', opponent_away, away) as away,
+                if(subject = 'answer', away, opponent_away) as opponent_away),
             player_named(match_analysis.player_name) in ({own}) as is_own
         from match_analysis where variant = {sql_text(analysis)}"""
 
@@ -60,6 +64,16 @@ def worst_rows(rows_of: RowsOf, decisions: str, count: int) -> Sequence[Row]:
             using (xgid, subject, made)
         where is_own order by d.loss desc, d.game, d.turn limit {count}"""
     )
+
+
+def answer_board(row: Row, prefix: str, width: int = WIDTH) -> str:
+    """The picture of an error whose subject is an answer, as the player who was doubled sees it; empty for others.
+    `prefix` is of its identifiers."""
+    if row["subject"] != ANSWER:
+        return ""
+    position, stakes, _ = Question(str(row["xgid"]), ANSWER, 0.0, "").view
+    names = str(row["player_name"]), f"{row['other_name']}, doubles"
+    return format_board_svg(position, stakes=stakes, names=names, prefix=prefix, width=width)
 
 
 def part_rows(rows_of: RowsOf, decisions: str, part: str) -> Sequence[Row]:

@@ -224,6 +224,7 @@ MATCHES = {
     "player": text("Whose decisions are reported"),
     "analysis": text("Variant of match_analysis; without it the one with the most decisions of the player"),
     "page": integer(f"Pages of {library.PAGE} matches", 1, library.MAX_PAGE, 1),
+    "since": text("Only matches of this date and later: 2026-01-31"),
 }
 TRAINING = {
     "objective": text("What is at stake", enum=[*trainer.OBJECTIVES], default="money"),

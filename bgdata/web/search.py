@@ -25,10 +25,17 @@ from bgdata.web.position_request import LONGEST, stakes_query
 from bgdata.web.site import Site
 
 PLAYERS = "select distinct player_name as name from scores"
+MATCH_PLAYERS = """
+with known as (select distinct player as name from players)
+select name from known union select alias from (
+    select unnest(map_keys(coalesce(getvariable('player_aliases')::map(varchar, varchar), map {}))) as alias
+) where player_named(alias) in (from known)
+"""  # and their aliases
 VIEWS = "select view_name as name from duckdb_views() where not internal"
 ROWS = 20  # rows of a view in search results
 MAX_CHARACTERS = 4000  # of a text in which positions are searched
 OFFERS = 12  # of each kind
+OPENING = re.compile(r"\s*\bopenings?\b\s*", re.IGNORECASE)  # said with a roll
 OWN = re.compile(
     r"(?:position|where|probe|cube-map|choices|rollout|table|game|match-equity|claims|players|openings|quiz|matches|positions|race|rows|sql)(?:/|$)"
 )
@@ -97,6 +104,8 @@ def named_address(site: Site, text: str) -> str:
     with suppress(BgdataError):  # without a register
         if any(is_named(row["claim"], row["part"], text) for row in register_of(site)[1]):
             return address("/claims", {"name": text})
+    if found := next((name for name in match_players(site) if name.casefold() == text.casefold()), ""):
+        return address("/matches", {"player": found})
     for name in site.warehouse.kinds:
         if text in site.warehouse.variants(name):
             return f"/table/{name}/{quote(text)}"
@@ -147,7 +156,7 @@ def ogid_places(text: str) -> Iterator[Place]:
 
 def offers(site: Site, text: str) -> Iterator[Place]:
     """Everything whose name contains a string: rolls, tables, views, players, claims and pages."""
-    if roll := ROLL.fullmatch(text):
+    if roll := ROLL.fullmatch(OPENING.sub("", text)):
         dice = "".join(sorted(roll.groups(), reverse=True))
         yield Place("position", f"{dice} from the start", address(position_path(START), {"roll": dice}))
         if dice[0] != dice[1]:
@@ -167,6 +176,8 @@ def offers(site: Site, text: str) -> Iterator[Place]:
     yield from islice(variants, OFFERS)
     views = (name for name in sorted(known_names(site, VIEWS)) if word in name.lower())
     yield from islice((Place("view", name, view_address(name)) for name in views), OFFERS)
+    people = (name for name in sorted(match_players(site)) if word in name.lower())
+    yield from islice((Place("player", name, address("/matches", {"player": name})) for name in people), OFFERS)
     players = (name for name in sorted(known_names(site, PLAYERS)) if word in name.lower())
     yield from islice((Place("player", name, address("/players", {"player": name})) for name in players), OFFERS)
     with suppress(BgdataError):
@@ -176,6 +187,11 @@ def offers(site: Site, text: str) -> Iterator[Place]:
             if word in f"{row['claim']} {row['subject']} {row['source']}".lower()
         )
         yield from islice(claims, OFFERS)
+
+
+def match_players(site: Site) -> set[str]:
+    """The players of analysed matches, by all their names."""
+    return known_names(site, MATCH_PLAYERS) if site.warehouse.variants("match_analysis") else set()
 
 
 def known_names(site: Site, query: str) -> set[str]:

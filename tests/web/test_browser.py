@@ -356,7 +356,7 @@ def test_score_has_a_button_without_javascript(opened: Opener, host: str) -> Non
 @pytest.mark.parametrize("away", ["", "&away=3-5"])
 def test_rolled_out_losses_are_in_view(opened: Opener, away: str) -> None:
     """At 1280 pixels they are within the column, once there are standard errors."""
-    page = opened(f"/position/{POSITION}?roll=21&met=published-12{away}", viewport={"width": 1280, "height": 800})
+    page = opened(f"/position/{START}?roll=31&met=published-12{away}", viewport={"width": 1280, "height": 800})
     page.get_by_role("button", name="Roll out").click()
     page.locator("[data-lost]", has_text="±").first.wait_for()
     cell, column = page.locator("[data-lost]").first.bounding_box(), page.locator(".wide", has=page.locator(".plays"))

@@ -198,6 +198,28 @@ def test_search_finds_views_players_and_any_notation(client: TestClient) -> None
         assert client.get(f"{where}.json").json()["eval"][0]["position_id"] == START, name
 
 
+def test_search_leads_to_the_report_of_a_player_of_matches(client: TestClient) -> None:
+    """In any case of letters; a part of the name offers it."""
+    player = client.get("/matches.json").json()["players"][0]["player"]
+    assert search_target(client, player.upper()) == f"/matches?player={quote(player)}"
+    rows = client.get("/search.json", params={"q": player[:-1]}).json()
+    assert {"kind": "player", "name": player, "address": f"/matches?player={quote(player)}"} in rows
+
+
+def test_search_knows_players_of_matches_by_alias(site_root: Path, client: TestClient, tmp_path: Path) -> None:
+    player = client.get("/matches.json").json()["players"][0]["player"]
+    root = tmp_path / "warehouse"
+    root.mkdir()
+    for folder in site_root.iterdir():
+        if folder.is_dir():
+            (root / folder.name).symlink_to(folder)
+    (root / "players.toml").write_text(f'"{player}" = ["root mean square"]\n')
+    with open_client(create_app(bgdata.open_warehouse(root)), follow_redirects=False) as named:
+        where = search_target(named, "root mean square")
+        assert where == "/matches?player=root+mean+square"
+        assert named.get(where).status_code == 200
+
+
 def search_target(client: TestClient, text: str) -> str:
     """The address that a search redirects to."""
     answer = client.get("/search", params={"q": text})
@@ -276,6 +298,8 @@ def test_search_reads_opengammon_ids(client: TestClient) -> None:
     [
         ("31", {f"/position/{START}?roll=31", "/openings?roll=31"}),
         ("13", {f"/position/{START}?roll=31", "/openings?roll=31"}),
+        ("31 opening", {"/openings?roll=31"}),
+        ("Opening 3-1", {"/openings?roll=31"}),
         ("44", {f"/position/{START}?roll=44"}),
         ("bearoff", {"/table/bearoff_two_sided", "/table/bearoff_one_sided"}),
         ("Gammon", {"/table/bearoff_gammon"}),

@@ -9,7 +9,7 @@ from bgdata.cli.output import grid, page_head, section
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.plays import judge_play
 from bgdata.game.xgid import parse_xgid
-from bgdata.matches.rows import FIGURES, PARTS, trend_charts
+from bgdata.matches.rows import FIGURES, PARTS, answer_board, trend_charts
 from bgdata.rows import LOSS, Column, Row, table_cells, table_lines
 from bgdata.web.charts import chart_svg
 
@@ -77,7 +77,7 @@ def error_parts(row: Row, name: str) -> Iterator[str]:
     for which in ("made", "best") if is_play else ("made",):
         play = judge_play(str(row[which]), found.position, roll).play if is_play else None
         yield f"<div><p>{which}: {escape(str(row[which]))}</p>" if is_play else "<div>"
-        yield format_board_svg(
+        yield answer_board(row, f"{name}-", BOARD_WIDTH) or format_board_svg(
             found.position, roll=roll if is_play else None, play=play, stakes=stakes, width=BOARD_WIDTH,
             prefix=f"{name}-{which}-",
         )  # fmt: skip

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from bgdata.errors import BgdataError, MissingTableError, cite
 from bgdata.game.xgid import parse_xgid
-from bgdata.matches.rows import FIGURES, PARTS, decisions_of, report_rows, trend_charts, worst_rows
+from bgdata.matches.rows import FIGURES, PARTS, answer_board, decisions_of, report_rows, trend_charts, worst_rows
 from bgdata.rows import table_cells, whole_rows
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.charts import chart_svg
@@ -20,10 +20,19 @@ PAGE = 50  # matches of a page
 MAX_PAGE = 99_999
 MAX_PLAYERS = 100
 ERRORS = 12  # worst errors of a report
+# of a match the score after its last game, of a money session the points won
+SCORE = """if(any_value(match_length) > 0, arg_max(score_{side} + if(winner = {side}, points_won, 0), game_number),
+    coalesce(sum(points_won) filter (winner = {side}), 0))::integer"""
 MATCHES = f"""
-select l.*, (select min(game) from games g where g.dataset = 'matches' and g.variant = l.variant and g.match = l.match)
-    as first_game
-from library l order by date desc nulls last, variant, match limit {PAGE + 1} offset $start
+with page as (
+    from library where date >= $since or $since = ''
+    order by date desc nulls last, variant, match limit {PAGE + 1} offset $start
+), played as (
+    select variant, match, min(game) as first_game,
+        {", ".join(f"{SCORE.format(side=side)} as score_{side}" for side in (0, 1))}
+    from games where dataset = 'matches' and (variant, match) in (select (variant, match) from page) group by all
+)
+from page left join played using (variant, match) order by date desc nulls last, variant, match
 """
 PLAYERS = f"""
 select variant as analysis, player, matches, decisions, performance_rating, pr, luck_per_game
@@ -42,9 +51,11 @@ def matches(site: Site, request: Request) -> Page:
     if player:
         return report(site, player, request.query_params.get("analysis", "").strip())
     is_there = bool(site.warehouse.variants("matches"))
-    rows = site.rows(MATCHES, {"start": PAGE * (number - 1)}) if is_there else []
+    since = request.query_params.get("since", "").strip()
+    rows = site.rows(MATCHES, {"start": PAGE * (number - 1), "since": since}) if is_there else []
     players = site.keep("players of matches", lambda: site.rows(PLAYERS)) if has_analysis(site) else []
     shown_ = {"matches": rows[:PAGE], "has_more": len(rows) > PAGE, "page": number, "players": players}
+    shown_ |= {"since": since, "is_any": is_there}
     data = {"matches": whole_rows(rows[:PAGE]), "players": whole_rows(players), "report": [], "worst": []}
     return Page("library.html", shown_, data)
 
@@ -79,7 +90,10 @@ def report(site: Site, player: str, analysis: str) -> Page:
             (TITLES.get(part, f"By {part}"), table_cells(FIGURES, rows)) for part, rows in by_part.items() if rows
         ],
         "charts": [chart_svg(chart) for chart in trend_charts(by_part["match"])],
-        "worst": [error_row(row, source) for row in worst],
+        "worst": [
+            error_row(row, source) | {"drawn": answer_board(row, f"error-{number}-")}
+            for number, row in enumerate(worst)
+        ],
         "quiz": address("/quiz", {"player": player, "analysis": chosen}),
         "sql": address("/sql", {"q": f"from my_errors where variant = '{chosen}' limit 50"}),
     }

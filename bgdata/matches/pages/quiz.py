@@ -156,7 +156,7 @@ def boards_of(question: Question, answer: Answer | None) -> list[tuple[str, str]
     and, if it was another, of the one chosen."""
     position, stakes, roll = question.view
     if answer is None or roll is None:
-        return [("", format_board_svg(position, roll=roll, stakes=stakes))]
+        return [("", format_board_svg(position, roll=roll, stakes=stakes, names=question.names))]
     best = question.answers[0]
     titles = {best.text: "Best"} if answer.text == best.text else {best.text: "Best", answer.text: "Yours"}
     return [

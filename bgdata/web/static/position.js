@@ -418,7 +418,7 @@ class Rollout {
     const isMatch = rows[0].unit === "mwc";
     const number = (value) => isMatch ? `${(100 * value).toFixed(2)} %` : value.toFixed(4);
     const signed = (value) => isMatch ? number(value) : (value < 0 ? "−" : "+") + number(Math.abs(value));
-    const within = (row, error) => error === null || row.trials < 144 ? "" : ` ±\u00a0${number(error)}`;  // as in parts.html
+    const within = (row, error) => error === null || row.trials < 144 ? "" : `\n± ${number(error)}`;  // as in parts.html
     for (const row of rows) {
       const line = document.querySelector(`tr[data-choice="${row.choice}"]`);
       if (!line) continue;

@@ -1,0 +1,84 @@
+"""Tests of the pages of imported matches and of reports on players: results, dates, and the side of who decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+import bgdata
+from bgdata.game.board_svg import format_board_svg
+from bgdata.game.xgid import parse_xgid
+from bgdata.matches.commands.report import error_parts
+from bgdata.matches.pages.quiz import boards_of
+from bgdata.matches.quiz import Question
+from bgdata.matches.rows import PARTS, answer_board, decisions_of
+from tests.web.reading import read
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
+XGID = "XGID=bEBC-BB----A---c-c-bc---b-:0:0:1:D:1:2:0:5:10"  # who doubles is 4-away, who answers 3-away
+TAKE = {
+    "xgid": XGID, "subject": "answer", "player_name": "ben", "other_name": "<b>anna", "match": 0, "game_number": 1,
+    "turn_number": 50, "loss": 3.8, "made": "take", "best": "pass", "error": "wrong take", "theme": "blitz",
+    "rollout_loss": None,
+}  # fmt: skip
+
+
+def test_answers_to_doubles_are_drawn_from_the_side_that_answers() -> None:
+    found = parse_xgid(XGID)
+    drawn = answer_board(TAKE, "first-")
+    assert "ben, 3-away, 133 pips" in drawn
+    assert "&lt;b&gt;anna, doubles, 4-away, 51 pips" in drawn
+    names = ("ben", "<b>anna, doubles")
+    assert drawn == format_board_svg(
+        found.position.flip(), stakes=found.match.stakes.flip(), names=names, prefix="first-"
+    )
+    assert answer_board({**TAKE, "subject": "double"}, "") == ""
+    assert "ben, 3-away" in "".join(error_parts(TAKE, "error-1"))
+    ((_, asked),) = boards_of(Question(XGID, "answer", 3.8, ""), None)
+    assert "you, 3-away, 133 pips" in asked
+    assert "opponent, doubles, 4-away, 51 pips" in asked
+    ((_, asked),) = boards_of(Question(XGID.replace(":D:", ":00:"), "double", 3.8, ""), None)
+    assert "on roll, 4-away, 51 pips" in asked
+
+
+def test_report_counts_decisions_at_the_score_of_who_decides() -> None:
+    """The table has the score of the player on roll, who for an answer is the doubler."""
+    with duckdb.connect() as connection:
+        connection.execute("create macro player_named(name) as name")
+        connection.execute("""create table match_analysis as
+            select 'mine' as variant, 'ben' as player_name, 'anna' as other_name, * from (values
+                ('play', 4, 3), ('double', 5, 2), ('answer', 4, 3), ('answer', null, null)
+            ) _(subject, away, opponent_away)""")
+        rows = connection.sql(f"select subject, {PARTS['score']} from ({decisions_of(['ben'], 'mine')})").fetchall()
+    assert rows == [
+        ("play", "4-away against 3-away"), ("double", "5-away against 2-away"), ("answer", "3-away against 4-away"),
+        ("answer", "money"),
+    ]  # fmt: skip
+
+
+def test_matches_show_their_results(client: TestClient, site_root: Path) -> None:
+    """The score of a match after its last game, or the points that were won for money."""
+    warehouse = bgdata.open_warehouse(site_root)
+    rows = client.get("/matches.json").json()["matches"]
+    assert rows
+    shown = read(client, "/matches").text
+    for row in rows:
+        where = "from games where dataset = 'matches' and variant = $variant and match = $match order by game_number"
+        games = warehouse.rows(where, {"variant": row["variant"], "match": row["match"]})
+        points = [sum(game["points_won"] or 0 for game in games if game["winner"] == side) for side in (0, 1)]
+        if row["match_length"] and games:
+            points = [games[0][f"score_{side}"] + points[side] for side in (0, 1)]
+        assert [row["score_0"], row["score_1"]] == (points if games else [None, None])
+        assert not games or f"{points[0]} : {points[1]}" in shown
+
+
+def test_matches_are_listed_since_a_date(client: TestClient) -> None:
+    rows = client.get("/matches.json").json()["matches"]
+    found = client.get("/matches.json", params={"since": "2000"}).json()["matches"]
+    assert found == [row for row in rows if row["date"] and row["date"] >= "2000"] != rows
+    assert "No match since then." in read(client, "/matches?since=9999-01-01").text
+    assert "<b>" not in client.get("/matches", params={"since": '"><b>'}).text
