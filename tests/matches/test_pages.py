@@ -65,8 +65,8 @@ def test_turns_without_a_readable_play_have_no_loss(small_root: Path) -> None:
 
 
 def game_with_cube(warehouse: bgdata.Warehouse) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """(game, turns) of the first game with a double in the cubeful corpus."""
-    where = "where dataset = 'cubeful_selfplay'"
+    """(game, turns) of the first game with a double in the corpus of matches to 3 points."""
+    where = "where dataset = 'cubeful_selfplay' and variant like 'tiny-match-3-%'"
     (first,) = warehouse.rows(f"select min(game) as game from turns {where} and action = 'double'")
     (game,) = warehouse.rows(f"from games {where} and game = $game", first)
     turns = warehouse.rows(f"from turns {where} and game = $game order by turn", first)

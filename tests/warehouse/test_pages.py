@@ -413,7 +413,7 @@ MISSED = """ Game 1
 """
 # Ann doubles too soon, which costs less if gammons count only after a double
 DOUBLED = MISSED.replace("2) 55", "2)  Doubles => 2                    Takes\n  3) 55").replace("3) 42", "4) 42")
-# the Crawford game is not marked; after it, Bob should double at once
+# the Crawford game is not marked; after it, by the model, waiting with the double costs Bob almost nothing
 BOB_WINS = MISSED.replace("Ann : 0", "Ann : 2").replace("      Wins 2 points", f"{'Wins 1 point':>50}")
 CRAWFORD = f""" 3 point match
 
@@ -506,13 +506,14 @@ def test_games_without_the_cube_have_no_missed_doubles(known: tuple[TestClient, 
     known_client, _ = known
     games = [known_client.get(f"/game/matches/crawford/{number}.json").json() for number in range(3)]
     missed = [[row["turn"] for row in game["errors"] if row["is_cube"]] for game in games]
-    assert missed == [[3], [], [2, 4]]
+    assert missed == [[3], [], []]
+    assert games[2]["best_cube_actions"][2].startswith("double")
     assert games[1]["best_cube_actions"] == [None] * 5
     assert [game["game"]["is_crawford"] for game in games] == [None] * 3  # JSON has the recorded values
     page = read(known_client, "/game/matches/crawford/1").text
     assert "the Crawford game" in page
     assert "missed doubles" not in page
-    assert [row["game"] for row in known_client.get("/game/matches/crawford.json?order=missed").json()] == [0, 2]
+    assert [row["game"] for row in known_client.get("/game/matches/crawford.json?order=missed").json()] == [0]
     assert known_client.get("/game/matches/money/0.json").json()["cube_losses"] == [None] * 5
     assert known_client.get("/game/matches/money.json?order=missed").json() == []
     assert client.get("/game/selfplay/pubeval-20-seed-3.json?order=missed").json() == []

@@ -163,11 +163,11 @@ def score_condition(text: str) -> str:
 
 
 def page_query(source: str, conditions: Sequence[str], order: str, start: int) -> str:
-    """The query of a page, and of one row more. Games without an order come as their table has them, which needs no
-    sorting; themes are added later, because sorting would compute those of every row."""
+    """The query of a page, and of one row more. Themes are added later, because sorting would compute those of every
+    row."""
     which = " and ".join([f"source = {sql_text(source)}", *conditions])
-    by = "" if source == "games" and not order else f" order by {f'{order}, ' if order else ''}{PLACE}"
-    return f"select * exclude (theme) from all_positions where {which}{by} limit {PAGE + 1} offset {start}"
+    by = f"{order}, {PLACE}" if order else PLACE
+    return f"select * exclude (theme) from all_positions where {which} order by {by} limit {PAGE + 1} offset {start}"
 
 
 def with_themes(rows: Sequence[Row]) -> list[Row]:

@@ -1,12 +1,14 @@
 -- Positions of games, analysed matches, benchmarks, references and the opening book in the same columns. A condition
--- `source = '...'` reads only the tables of that source.
+-- `source = '...'` reads only the tables of that source. No `if(...)`, as in bearoff.sql.
 create view all_positions as
 select 'games' as source, t.dataset, t.variant, t.game, t.turn, t.position_id, t.board, t.class, theme(t.board) as theme,
        t.die1, t.die2,
-       if(g.match_length > 0, g.match_length - if(t.on_roll = 0, g.score_0, g.score_1), null)::integer as away,
-       if(g.match_length > 0, g.match_length - if(t.on_roll = 0, g.score_1, g.score_0), null)::integer as opponent_away,
+       case when g.match_length > 0 then g.match_length - case t.on_roll when 0 then g.score_0 else g.score_1 end
+       end::integer as away,
+       case when g.match_length > 0 then g.match_length - case t.on_roll when 0 then g.score_1 else g.score_0 end
+       end::integer as opponent_away,
        t.cube_value::integer as cube_value, t.cube_owner,
-       if(t.player = 0, g.player_0, g.player_1) as player,
+       case t.player when 0 then g.player_0 else g.player_1 end as player,
        t.action as subject, coalesce(nullif(t.play, ''), t.action) as made, null::varchar as best,
        null::double as loss, t.luck
 from turns t join games g using (dataset, variant, game)
@@ -26,7 +28,7 @@ from reference_positions
 union all
 select 'openings', 'openings', variant, null, null, position_id, board(position_id), 'contact', 'opening',
        left(coalesce(reply_roll, first_roll), 1)::tinyint, right(coalesce(reply_roll, first_roll), 1)::tinyint,
-       if(objective = 'money', null, 1), if(objective = 'money', null, 1), 1, 'centered', null, 'play', null, play,
+       case when objective <> 'money' then 1 end, case when objective <> 'money' then 1 end, 1, 'centered', null, 'play', null, play,
        second_loss, null
 from opening_book;
 comment on view all_positions is
