@@ -112,7 +112,7 @@ def reader_warehouse(page: str, built: Path, root: Path) -> None:
             link(built, whole)
         for table in provide(whole, more):
             link(table.folder, root / table.name)
-    if "\n$ bgdata verify\n" in page:  # it checks the catalog, but does not write it
+    if "\n$ bgdata verify\n" in pages()[page]:  # it checks the catalog, but does not write it
         write_catalog(bgdata.open_warehouse(root))
 
 
