@@ -62,6 +62,11 @@ class GameLimits(NamedTuple):
     most: int
 
 
+def in_points(value: float, stakes: Stakes, rules: CubeRules) -> float:
+    """A value in points per unit cube (money) or mwc, in points of normalised equity."""
+    return value if isinstance(stakes.score, Money) else normalised_equity(value, stakes, rules)
+
+
 # ours
 
 
@@ -78,8 +83,7 @@ def model_values(
             own = replace(own, strategy=own.strategy._replace(local_volatility=size))
         decision = player.decide_cube(position, stakes, own)
         values = decision.equities.no_double, decision.equities.double_take, decision.equities.double_pass
-        is_match = not isinstance(stakes.score, Money)
-        found[row] = [normalised_equity(value, stakes, own) for value in values] if is_match else values
+        found[row] = [in_points(value, stakes, own) for value in values]
     return found
 
 
@@ -91,12 +95,9 @@ def values_looked_ahead(player: LookaheadPlayer, questions: Sequence[CubeQuestio
     for row, (position, stakes) in enumerate(questions):
         own, board = kernel_stakes(stakes, rules), np.array([position.board], np.int8)
         values = values_ahead(look, tables, own, board, player.ply)[0]
-        is_money = isinstance(stakes.score, Money)
-        taken = 2 * values[0, OPPONENT] if is_money else values[1, OPPONENT]
-        worths = [float(values[0, own.owner]), float(taken)]
-        if not is_money:
-            worths = [normalised_equity(worth, stakes, rules) for worth in worths]
-        found[row] = *worths, 1.0
+        taken = 2 * values[0, OPPONENT] if isinstance(stakes.score, Money) else values[1, OPPONENT]
+        worths = float(values[0, own.owner]), float(taken)
+        found[row] = *(in_points(worth, stakes, rules) for worth in worths), 1.0
     return found
 
 

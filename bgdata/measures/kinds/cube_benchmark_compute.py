@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from bgdata.equity.cube import CubeRules, normalised_equity, worth_of_result
+from bgdata.equity.cube import CubeRules, worth_of_result
 from bgdata.equity.curves import OWNER_CODES
 from bgdata.equity.doubling import CONSTANT_STRATEGY, money_equities
 from bgdata.equity.match_cube import MatchGame, match_equities
@@ -28,6 +28,7 @@ from bgdata.evaluation.cube_answers import (
     CubeQuestion,
     GameLimits,
     RolledOutCube,
+    in_points,
     roll_out_by_bgsage,
     roll_out_by_gnubg,
 )
@@ -202,13 +203,9 @@ class Judge:
         position, stakes = question
         starts = [*decision_starts(position, stakes).values()]
         found = roll_out_with_cube(starts, self.player.chooser, self.rules, limits, seed, parameters.how())
-        no_double, taken = (self.normalise(float(value), stakes) for value in found.values)
+        no_double, taken = (in_points(float(value), stakes, self.rules) for value in found.values)
         first, second = (float(error) / found.point for error in found.standard_errors)
         return RolledOutCube((no_double, taken, 1.0), (first, second), int(found.trials[0]))
-
-    def normalise(self, value: float, stakes: Stakes) -> float:
-        """A value in points per unit cube or mwc, in points of normalised equity."""
-        return value if isinstance(stakes.score, Money) else normalised_equity(value, stakes, self.rules)
 
     def arrays(self, xgids: Sequence[str], seeds: Sequence[int]) -> dict[str, Array]:
         """The arrays of the decisions with these XGIDs and seeds."""
@@ -286,18 +283,28 @@ def close_candidates(
     found, wanted = candidates_of(corpus, parameters), parameters.decisions // 2
     share = -(-wanted // (len(Theme) - len(RACES)))
     taken, counts, close = dict[int, int](), np.zeros(len(Theme), np.int64), list[int]()
+    for row in close_rows(found, player, rules, parameters.window):  # evaluates no more than is needed
+        close.append(row)
+        game, theme = int(found.games[row]), int(found.themes[row])
+        if game not in taken and counts[theme] < share:
+            taken[game] = row
+            counts[theme] += 1
+        if len(taken) == wanted:
+            break
+    for row in close:  # shares that are not full
+        if len(taken) < wanted:
+            taken.setdefault(int(found.games[row]), row)
+    return found.rows(np.array(sorted(taken.values()), np.int64))
+
+
+def close_rows(found: Candidates, player: NetworkPlayer, rules: CubeRules, window: float) -> Iterator[int]:
+    """The numbers of the close candidates, ascending."""
     for begin in range(0, len(found.games), CHUNK):
         rows = found.rows(slice(begin, begin + CHUNK))
         chances = player.evaluate_many(np.ascontiguousarray(rows.boards)).chances
-        is_close = [is_near(chances[row], rows.stakes(row), rules, parameters.window) for row in range(len(rows.games))]
-        close += (begin + np.flatnonzero(is_close)).tolist()
-    for has_share in (True, False):
-        for row in close:
-            game, theme = int(found.games[row]), int(found.themes[row])
-            if len(taken) < wanted and game not in taken and not (has_share and counts[theme] >= share):
-                taken[game] = row
-                counts[theme] += 1
-    return found.rows(np.array(sorted(taken.values()), np.int64))
+        for row in range(len(rows.games)):
+            if is_near(chances[row], rows.stakes(row), rules, window):
+                yield begin + row
 
 
 def candidates_of(corpus: Table, parameters: CubeBenchmarkParameters) -> Candidates:
@@ -341,12 +348,11 @@ def is_near(chances: Array, stakes: Stakes, rules: CubeRules, window: float) -> 
     owner, score, cube = OWNER_CODES[stakes.cube.owner], stakes.score, stakes.cube.value
     if isinstance(score, Money):
         values = money_equities(CONSTANT_STRATEGY, chances, owner, False, False)
-        no_double, taken, passed = values[0], values[1], values[3]
     else:
         assert rules.met is not None
         game = MatchGame(score.away, score.opponent_away, score.is_crawford)
         values = match_equities(CONSTANT_STRATEGY, rules.met.cells, game, cube, owner, chances)
-        no_double, taken, passed = (normalised_equity(values[place], stakes, rules) for place in (0, 1, 3))
+    no_double, taken, passed = (in_points(values[place], stakes, rules) for place in (0, 1, 3))
     return bool(min(abs(min(taken, passed) - no_double), abs(taken - passed)) <= window)
 
 

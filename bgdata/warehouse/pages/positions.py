@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from starlette.requests import Request
 
-from bgdata.errors import UsageError, cite
+from bgdata.errors import InvalidRollError, UsageError, cite
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.classes import PositionClass, position_class
+from bgdata.game.codec import Boards
+from bgdata.game.dice import parse_roll
 from bgdata.game.nearest import nearest_boards
 from bgdata.game.position import Position
 from bgdata.game.themes import NO_THEME, Theme, position_themes
@@ -124,10 +126,7 @@ def conditions_of(given: Mapping[str, str]) -> tuple[list[str], str]:
         if given[name]:
             found.append(f"{name} = {sql_text(one_of(name, given[name], known))}")
     if given["roll"]:
-        roll = "".join(sorted(given["roll"].replace("-", "").replace(",", ""), reverse=True))
-        if len(roll) != 2 or not set(roll) <= set("123456"):
-            raise UsageError(f"expected a roll such as 31, got {cite(given['roll'])}")
-        found.append(f"greatest(die1, die2) = {roll[0]} and least(die1, die2) = {roll[1]}")
+        found.append(roll_condition(given["roll"]))
     if given["score"]:
         found.append(score_condition(given["score"]))
     if given["cube"]:
@@ -150,6 +149,15 @@ def one_of(name: str, value: str, known: Sequence[str]) -> str:
     if value not in known:
         raise UsageError(f"expected {', '.join(filter(None, known))} as {name}, got {cite(value)}")
     return value
+
+
+def roll_condition(text: str) -> str:
+    """The condition of a roll. Raises UsageError if it is not one."""
+    try:
+        roll = parse_roll(text)
+    except InvalidRollError:
+        raise UsageError(f"expected a roll such as 31, got {cite(text)}") from None
+    return f"greatest(die1, die2) = {roll.high} and least(die1, die2) = {roll.low}"
 
 
 def score_condition(text: str) -> str:
@@ -219,11 +227,11 @@ class Like(NamedTuple):
 def like_page(site: Site, given: Mapping[str, str], sources: Sequence[str], shown_: Row) -> Page:
     """The page of the plays made in a position, and of the positions of games like it."""
     position = PositionRequest(given["like"], {}).position
-    roll = conditions_of(dict.fromkeys(NAMES, "") | {"roll": given["roll"]})[0]
+    roll = roll_condition(given["roll"]) if given["roll"] else "true"
     plays: list[Row] = []
     if "games" in sources:
-        query = PLAYS.format(roll=roll[0] if roll else "true")
-        key = ("plays made", position.id, tuple(roll))
+        query = PLAYS.format(roll=roll)
+        key = ("plays made", position.id, roll)
         plays = site.keep(key, lambda: site.rows(query, {"id": position.id}))
     found = site.keep(("like", position.id), lambda: nearest(site, position))
     rows = with_themes([like_row(each) for each in found])
@@ -259,23 +267,22 @@ def nearest(site: Site, position: Position) -> list[Like]:
         if not any(shape.name == "turns" for shape in kind.tables):
             continue
         for table in site.warehouse.current(kind.name):
-            name = next((each for each in ("turn_boards", "boards") if table.has_array(each)), None)
-            if name is None or len(table.parts) != 1 or left <= 0:
+            if len(table.parts) != 1 or left <= 0:
                 continue
-            boards = np.asarray(table.array(name))[:left]
+            boards = turn_boards(table)[:left]
             left -= len(boards)
             near = nearest_boards(boards, board, NEAREST, MOST_MOVED)
             found += [Like(moved, table, turn) for turn, moved in near]
     chosen: dict[bytes, Like] = {}
     for each in sorted(found, key=lambda like: like.moved):
-        chosen.setdefault(board_of(each).tobytes(), each)
+        chosen.setdefault(turn_boards(each.table)[each.turn].tobytes(), each)
     return list(chosen.values())[:NEAREST]
 
 
-def board_of(like: Like) -> np.ndarray:
-    """int8[26]: the board of a position."""
-    name = "turn_boards" if like.table.has_array("turn_boards") else "boards"
-    return np.asarray(like.table.array(name)[like.turn], np.int8)
+def turn_boards(table: Table) -> Boards:
+    """int8[n, 26]: the boards of the turns of a corpus, which kinds name differently; none without any."""
+    name = next((each for each in ("turn_boards", "boards") if table.has_array(each)), "")
+    return np.asarray(table.array(name)) if name else np.zeros((0, 26), np.int8)
 
 
 def like_row(like: Like) -> Row:
@@ -283,7 +290,7 @@ def like_row(like: Like) -> Row:
     first = np.asarray(like.table.array("first_turns"))
     game = int(np.searchsorted(first, like.turn, side="right")) - 1
     kind, variant = like.table.folder.parts[-3:-1]
-    position = Position(board_of(like).tolist())
+    position = Position(turn_boards(like.table)[like.turn].tolist())
     known = {"source": "games", "dataset": kind, "variant": variant, "game": game, "turn": like.turn - int(first[game])}
     unknown: Row = dict.fromkeys(COLUMNS)
     return (
