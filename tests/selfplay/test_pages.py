@@ -81,7 +81,9 @@ def test_closed_streams_free_their_place(site_root: Path) -> None:
     first = estimate_events(site, round_rows(site, asked))
     assert next(first).startswith("data: ")
     (refused,) = estimate_events(site, round_rows(site, asked))
-    assert refused.startswith('event: refused\ndata: {"error": "expected at most 1 rollouts that are watched at once')
+    reason = json.loads(refused.removeprefix("event: refused\ndata: "))
+    assert reason["error"].startswith("expected at most 1 rollouts that are watched at once")
+    assert reason["is_busy"]
     first.close()
     assert next(estimate_events(site, round_rows(site, asked))).startswith("data: ")
 
@@ -98,9 +100,8 @@ def test_stream_is_charged_to_its_client(site_root: Path) -> None:
     next(watched)
     assert site.budget.seconds_left("a") < left
     site.budget.spend("a", site.budget.seconds_left("a") - 5.0)  # reserved for other pages
-    assert list(watched) == [
-        'event: refused\ndata: {"error": "expected fewer questions at once; try again in a few seconds"}\n\n'
-    ]
+    error = "expected fewer questions at once; try again in a few seconds"
+    assert list(watched) == [f'event: refused\ndata: {{"error": "{error}", "is_busy": true}}\n\n']
     with site.charge("a"):
         pass
     assert next(estimate_events(site, round_rows(site, PositionRequest(POSITION, {}), "b"))).startswith("data: ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from tests.command_line import POSITION, position_id
 from tests.web.reading import serving
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the machine")]
@@ -235,6 +236,25 @@ def test_rollout_of_plays_is_stopped_and_kept(opened: Opener) -> None:
     page.wait_for_function(
         "() => document.querySelector('[data-rollout]').textContent.includes('360 games each')", timeout=180_000
     )
+
+
+def test_rollout_waits_for_a_busy_server(opened: Opener) -> None:
+    """As after a reload, while the server still computes for the page before it. Other refusals are final."""
+    page = opened(f"/position/{START}?cube=1")
+    refusals = [{"error": "others are at work", "is_busy": True}, {"error": "too long", "is_busy": False}]
+
+    def refuse(route: Route) -> None:
+        body = f"event: refused\ndata: {json.dumps(refusals.pop(0))}\n\n"
+        route.fulfill(content_type="text/event-stream", body=body)
+
+    page.route("**/choices-stream/**", refuse)
+    page.get_by_role("button", name="Roll out", exact=True).click()
+    said = page.locator("[data-rollout] [role=status]")
+    said.get_by_text("others are at work").wait_for()
+    page.get_by_role("button", name="Stop").wait_for()
+    said.get_by_text("too long").wait_for()
+    page.get_by_role("button", name="Go on rolling out").wait_for()
+    assert refusals == []
 
 
 def test_play_shows_arrows_and_links_to_the_next_position(opened: Opener, host: str) -> None:

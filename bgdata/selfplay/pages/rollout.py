@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from bgdata.errors import BgdataError, UsageError
+from bgdata.errors import BgdataError, TooBusyError, UsageError
 from bgdata.evaluation.chances import CHANCES
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
@@ -138,17 +138,18 @@ def event(name: str, data: object) -> str:
 
 
 def estimate_events(site: Site, rows: Iterator[Mapping[str, object]]) -> Generator[str]:
-    """The events of a stream: one for each row, then `done`, or `refused` with the reason."""
+    """The events of a stream: one for each row, then `done`, or `refused` with the reason and whether it
+    may be granted later."""
     if not site.streams.acquire(blocking=False):
         message = f"expected at most {site.limits.streams} rollouts that are watched at once; try again in a minute"
-        yield event("refused", {"error": message})
+        yield event("refused", {"error": message, "is_busy": True})
         return
     try:
         for row in rows:
             yield event("", plain(row))
         yield event("done", {})
     except BgdataError as error:
-        yield event("refused", {"error": site.public(error)})
+        yield event("refused", {"error": site.public(error), "is_busy": isinstance(error, TooBusyError)})
     finally:
         site.streams.release()
 

@@ -382,36 +382,29 @@ class Rollout {
     this.bar = bar;
     this.button = bar.querySelector("button");
     this.said = bar.querySelector("[role=status]");
-    this.source = null;
+    this.stream = null;
     bar.querySelector("a").hidden = true;
     this.button.hidden = false;
-    this.button.addEventListener("click", () => this.source ? this.stop() : this.run());
+    this.button.addEventListener("click", () => this.stream ? this.stop() : this.run());
     if (sessionStorage.getItem("rollout") === bar.dataset.rollout) this.run();
   }
   run() {
     sessionStorage.setItem("rollout", this.bar.dataset.rollout);
     this.button.textContent = "Stop";
-    this.said.textContent = "rolling out…";
-    this.source = new EventSource(this.bar.dataset.rollout);
-    this.source.addEventListener("message", (event) => this.show(JSON.parse(event.data).rows));
-    this.source.addEventListener("done", () => this.stop());
-    this.source.addEventListener("refused", (event) => this.stop(JSON.parse(event.data).error));
-    this.source.addEventListener("error", () => {  // also where the page is being left
-      this.close();
-      this.button.textContent = "Go on rolling out";
-      whyRefused(this.bar.dataset.rollout).then((why) => { this.said.textContent = why; });
-    });
+    const say = (text) => { this.said.textContent = text; };
+    say("rolling out…");
+    const end = () => this.stop();
+    this.stream = new RolloutStream(this.bar.dataset.rollout, { show: ({ rows }) => this.show(rows), say, end });
   }
   // Without a click, as when the page is left, it goes on when the page is back.
   close() {
-    this.source?.close();
-    this.source = null;
+    this.stream?.close();
+    this.stream = null;
   }
-  stop(why = "") {
+  stop() {
     this.close();
     sessionStorage.removeItem("rollout");
     this.button.textContent = "Go on rolling out";
-    if (why) this.said.textContent = why;
   }
   show(rows) {
     for (const cell of document.querySelectorAll(".rolled")) cell.hidden = false;

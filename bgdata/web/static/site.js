@@ -61,34 +61,63 @@ async function whyRefused(address) {
   const leaving = new AbortController();
   try {
     const answer = await fetch(address, { headers: { accept: "application/json" }, signal: leaving.signal });
-    if (!answer.ok) return (await answer.json()).error;
+    if (!answer.ok) return { error: (await answer.json()).error, is_busy: [429, 503].includes(answer.status) };
     leaving.abort();
   } catch { /* nobody answers */ }
-  return "the connection was lost; reload this page to go on";
+  return { error: "the connection was lost; reload this page to go on", is_busy: true };
+}
+
+const AGAIN_SECONDS = 3, ATTEMPTS = 20;  // while the server is busy or away
+
+// The estimates of a rollout, until its last game, a refusal or `close`. A busy server is asked again: after a reload,
+// the round of games that was begun before it may not have ended.
+class RolloutStream {
+  constructor(address, { show, say, end }) {
+    Object.assign(this, { address, show, say, end, attempts: 0, isClosed: false });
+    this.begin();
+  }
+  begin() {
+    this.source = new EventSource(this.address);
+    this.source.addEventListener("message", (event) => { this.attempts = 0; this.show(JSON.parse(event.data)); });
+    this.source.addEventListener("done", () => { this.close(); this.end(); });
+    this.source.addEventListener("refused", (event) => this.refuse(JSON.parse(event.data)));
+    this.source.addEventListener("error", () => {  // also where the page is being left
+      this.source.close();
+      whyRefused(this.address).then((why) => this.refuse(why));
+    });
+  }
+  refuse({ error, is_busy }) {
+    this.source.close();
+    if (this.isClosed) return;
+    this.say(error);
+    if (is_busy && this.attempts++ < ATTEMPTS) setTimeout(() => this.isClosed || this.begin(), 1000 * AGAIN_SECONDS);
+    else this.end();
+  }
+  close() {
+    this.isClosed = true;
+    this.source.close();
+  }
 }
 
 // A rollout that goes on for as long as its page is open.
 function watchRollout() {
   const place = document.querySelector("[data-stream]");
   if (!place) return;
-  const source = new EventSource(place.dataset.stream);
   const forms = {
     signed: (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(4),
     error: (value) => value.toFixed(4),
     percent: (value) => (100 * value).toFixed(2) + " %",
     count: (value) => value.toLocaleString("en"),
   };
-  source.addEventListener("message", (event) => {
-    const row = JSON.parse(event.data);
+  const said = place.querySelector("[data-refused]");
+  const show = (row) => {
+    said.hidden = true;
     for (const [form, text] of Object.entries(forms))
       for (const field of place.querySelectorAll(`[data-${form}]`)) field.textContent = text(row[field.dataset[form]]);
-  });
-  const said = place.querySelector("[data-refused]");
+  };
   const say = (text) => { said.textContent = text; said.hidden = false; };
-  source.addEventListener("done", () => source.close());
-  source.addEventListener("refused", (event) => { source.close(); say(JSON.parse(event.data).error); });
-  source.addEventListener("error", () => { source.close(); whyRefused(place.dataset.stream).then(say); });
-  addEventListener("pagehide", () => source.close());
+  const stream = new RolloutStream(place.dataset.stream, { show, say, end: () => {} });
+  addEventListener("pagehide", () => stream.close());
 }
 
 // Files that are dropped on the form are sent as if they were chosen; the progress of an import goes on by itself.
