@@ -52,7 +52,7 @@ def _point_score(weights: list[int], count: int) -> int:
 
 @kernel(borrows=True)
 def choose_pubeval(tables: ScoreTables, board: Boards, after: Boards, n: int) -> int:
-    """The row of after[0:n, slot] with the highest score; ties go to the first. board[slot] before the play selects the
+    """The row of after[0:n] with the highest score; ties go to the first. `board` before the play selects the
     weights. A play that bears off the last checker is best."""
     kind = int(is_race(board))
     best, highest, can_finish = 0, -(1 << 62), is_nearly_off(board)
@@ -67,7 +67,7 @@ def choose_pubeval(tables: ScoreTables, board: Boards, after: Boards, n: int) ->
 
 @kernel(borrows=True)
 def score(tables: ScoreTables, kind: int, boards: Boards, row: int) -> int:
-    """Sum of tables[kind, slot, count & 31] over boards[row, slot]. The argument is a row instead of a slice, because
+    """Sum of tables[kind, slot, count & 31] over boards[row]. The argument is a row instead of a slice, because
     counting references to a slice would take longer than the sum."""
     total = np.int32(0)
     for slot in range(26):
@@ -77,7 +77,7 @@ def score(tables: ScoreTables, kind: int, boards: Boards, row: int) -> int:
 
 @kernel(borrows=True)
 def is_race(board: Boards) -> bool:
-    """Whether the sides of board[slot] have passed each other, so that no more hits are possible."""
+    """Whether the sides of `board` have passed each other, so that no more hits are possible."""
     ours = 25
     while ours > 0 and board[ours] <= 0:
         ours -= 1
@@ -89,7 +89,7 @@ def is_race(board: Boards) -> bool:
 
 @kernel(borrows=True)
 def is_nearly_off(board: Boards) -> bool:
-    """Whether one roll may bear off all our checkers of board[slot]: at most four are left."""
+    """Whether one roll may bear off all our checkers of `board`: at most four are left."""
     count = 0
     for slot in range(1, 26):
         count += max(int(board[slot]), 0)
@@ -98,7 +98,7 @@ def is_nearly_off(board: Boards) -> bool:
 
 @kernel(borrows=True)
 def is_off(boards: Boards, row: int) -> bool:
-    """Whether boards[row, slot] has none of our checkers."""
+    """Whether boards[row] has none of our checkers."""
     highest = 0
     for slot in range(1, 26):
         highest = max(highest, int(boards[row, slot]))

@@ -146,7 +146,7 @@ def fill_roll_values(
     stakes: CubeStakes | None = None,
     played: int = -1,
 ) -> None:
-    """Fill scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for board[slot] before the roll,
+    """Fill scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for `board` before the roll,
     from all plays or the likely ones. The best play is the one that `answers.choose_by_chances` chooses for these
     stakes. If `played` is the index of a roll, also fill scratch.played[slot] and scratch.after_played[0:5] with the
     best of all its plays."""
@@ -178,7 +178,7 @@ def fill_roll_values(
 
 @kernel(borrows=True)
 def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, played: int) -> int:
-    """Fill scratch.plays[0:n, slot] with the positions to evaluate from board[slot], and scratch.rows and scratch.ends
+    """Fill scratch.plays[0:n] with the positions to evaluate from `board`, and scratch.rows and scratch.ends
     with their rows for each roll; returns n."""
     for bucket in range(BUCKETS):
         scratch.buckets[bucket] = 0
@@ -204,7 +204,7 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
 
 @kernel(borrows=True)
 def row_of(board: Boards, found: Found, n: int) -> tuple[int, int]:
-    """The row of board[slot] in found.plays[0:n, slot], and the number of rows now. The board is added if it is
+    """The row of `board` in found.plays[0:n], and the number of rows now. The board is added if it is
     missing; if there are many rows, it is added without searching."""
     its_hash = board_hash(board)
     bucket = int(np.int64(its_hash % np.uint64(BUCKETS)))
@@ -223,7 +223,7 @@ def row_of(board: Boards, found: Found, n: int) -> tuple[int, int]:
 
 @kernel(borrows=True)
 def is_same(board: Boards, other: Boards) -> bool:
-    """Whether board[slot] and other[slot] are equal."""
+    """Whether `board` and other[slot] are equal."""
     difference = 0
     for slot in range(26):
         difference |= board[slot] ^ other[slot]
@@ -240,7 +240,7 @@ def pick_likely(
     scores: NDArray[np.int64],
     picked: NDArray[np.int64],
 ) -> int:
-    """Fill picked[0:k] with plays among after[0:n, slot] and return k: all of them if likely.most is 0 or at least n,
+    """Fill picked[0:k] with plays among after[0:n] and return k: all of them if likely.most is 0 or at least n,
     otherwise those with the highest scores for contact (kind 0) or a race (1), the highest first; ties go to the first.
     A play that ends the game has the highest score."""
     most = likely.most
@@ -314,7 +314,7 @@ def evaluations_ahead(
 def fill_evaluations_ahead(
     begin: int, end: int, sight: Sight, ply: int, boards: Boards, chances: Chances, sources: NDArray[np.int8]
 ) -> None:
-    """Fill chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
+    """Fill chances[row] and sources[row] for boards[row], for the rows begin:end."""
     scratch = new_tree_scratch(sight.networks, ply)
     for row in range(begin, end):
         sources[row] = fill_chances_at(sight, ply, boards[row], scratch, chances[row])
@@ -322,7 +322,7 @@ def fill_evaluations_ahead(
 
 @kernel(borrows=True)
 def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> int:
-    """Fill chances[0:5] for board[slot] at a ply of 0 or more; returns the `AnswerSource` number of the static
+    """Fill chances[0:5] for `board` at a ply of 0 or more; returns the `AnswerSource` number of the static
     answer."""
     source = fill_chances(sight.networks, sight.tables, board, scratch.rolls.evaluation, chances)
     if ply > 0 and source > LAST_FINAL:
@@ -332,7 +332,7 @@ def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch,
 
 @kernel(borrows=True)
 def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> None:
-    """Fill chances[0:5] for board[slot], whose static answer is not final: depth first, without recursion."""
+    """Fill chances[0:5] for `board`, whose static answer is not final: depth first, without recursion."""
     enter(sight, board, 0, ply, scratch)
     depth = 0
     while True:
@@ -354,7 +354,7 @@ def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chan
 
 @kernel(borrows=True)
 def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratch) -> None:
-    """Fill scratch.replies[depth, roll, slot] from board[slot] and reset the finished rolls; at the last depth fill
+    """Fill scratch.replies[depth, roll, slot] from `board` and reset the finished rolls; at the last depth fill
     scratch.totals[depth, 0:5] for all rolls."""
     rolls, total = scratch.rolls, scratch.totals[depth]
     fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls)
@@ -424,7 +424,7 @@ def new_volatility_scratch(networks: Networks) -> VolatilityScratch:
 def local_volatility(
     networks: Networks, tables: BearoffArrays, likely: LikelyPlays, board: Boards, scratch: VolatilityScratch
 ) -> float:
-    """The local volatility of board[slot] before the roll, by networks, from all plays or the likely ones."""
+    """The local volatility of `board` before the roll, by networks, from all plays or the likely ones."""
     n, first, second, reply, wins = len(CHANCES), scratch.first, scratch.second, scratch.reply, scratch.wins
     fill_roll_values(networks, tables, likely, board, first)
     mean = 0.0

@@ -152,7 +152,7 @@ _SQUARED = np.array(
 
 @kernel(borrows=True)
 def fill_many_contact_inputs(boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
-    """Fill inputs[row, 0:64], in the order of CONTACT_INPUTS, for boards[0:n, slot] of the player about to roll, at
+    """Fill inputs[row, 0:64], in the order of CONTACT_INPUTS, for boards[0:n] of the player about to roll, at
     most SIDES / 2 rows. `numbers` is scratch: `shots.fill_roll_counts` counts the rolls of all sides together."""
     for row in range(n):
         board = boards[row]
@@ -200,7 +200,7 @@ def fill_side(
 
 @kernel(borrows=True)
 def count_at(board: Boards, side: int, slot: int) -> int:
-    """Checkers of a side (1: on roll, -1: opponent) on board[slot], 1 to 24."""
+    """Checkers of a side (1: on roll, -1: opponent) on `board`, 1 to 24."""
     return max(side * int(board[slot]), 0)
 
 

@@ -57,7 +57,7 @@ RACE_INPUTS = _SIDE + tuple(NamedInput(f"opponent_{name}", f"opponent: {meaning}
 
 @kernel(borrows=True)
 def fill_race_inputs(board: Boards, inputs: Inputs) -> None:
-    """Fill inputs[0:60], in the order of RACE_INPUTS, from board[slot] of the player about to roll."""
+    """Fill inputs[0:60], in the order of RACE_INPUTS, from `board` of the player about to roll."""
     ours, theirs = fill_race_side(board, 1, inputs, 0), fill_race_side(board, -1, inputs, RACE_SIDE_INPUTS)
     for side in range(2):
         pips, others = (ours, theirs) if side == 0 else (theirs, ours)
@@ -148,7 +148,7 @@ def encode(input_set: InputSet, boards: Boards) -> Inputs:
 
 @kernel(parallel=True)
 def fill_encoded(input_set: int, boards: Boards, inputs: Inputs) -> None:
-    """Fill inputs[row, input] from boards[row, slot]."""
+    """Fill inputs[row, input] from boards[row]."""
     for block in prange((len(boards) + MAX_BOARDS - 1) // MAX_BOARDS):
         begin, end = block * MAX_BOARDS, min((block + 1) * MAX_BOARDS, len(boards))
         numbers = np.zeros(ROLL_NUMBERS, np.int32)
@@ -157,7 +157,7 @@ def fill_encoded(input_set: int, boards: Boards, inputs: Inputs) -> None:
 
 @kernel(borrows=True)
 def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
-    """Fill inputs[row, 0:k] with all inputs of boards[0:n, slot], at most MAX_BOARDS rows. `numbers` is scratch,
+    """Fill inputs[row, 0:k] with all inputs of boards[0:n], at most MAX_BOARDS rows. `numbers` is scratch,
     int32[ROLL_NUMBERS]."""
     for row in range(n):
         fill_without_contact(input_set, boards[row], inputs[row])
@@ -174,7 +174,7 @@ def first_compared_input(input_set: int) -> int:
 
 @kernel(borrows=True)
 def fill_without_contact(input_set: int, board: Boards, inputs: Inputs) -> None:
-    """Fill inputs[0:n] with the inputs of board[slot] except those of contact."""
+    """Fill inputs[0:n] with the inputs of `board` except those of contact."""
     copy_points(OF_COUNT, board, inputs)
     extras = inputs[POINT_INPUTS:]
     ours, theirs = int(board[25]), int(board[0])

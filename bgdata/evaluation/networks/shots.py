@@ -65,7 +65,7 @@ def lowest(points: int) -> int:
 
 @kernel()
 def side_sets(board: Boards) -> tuple[SideSets, SideSets]:
-    """The sets of the player on roll, and the sets of the opponent, of board[slot]."""
+    """The sets of the player on roll, and the sets of the opponent, of `board`."""
     ours, our_made, theirs, their_made = 0, 0, 0, 0
     ours_ahead, ours_made_ahead, theirs_own, their_made_own = 0, 0, 0, 0
     for point in range(1, 25):
