@@ -220,7 +220,7 @@ class Dataset(ABC, Generic[P]):
 
     @property
     def basic(self) -> list[P]:
-        """The parameters of the variants that `bgdata build` builds."""
+        """The parameters of the variants that `bgdata build` builds without `--all`."""
         return [parameters for parameters in self.defaults if parameters not in self.more]
 
     @property
