@@ -163,7 +163,7 @@ def fill_ids_of_keys(keys: Bytes, ids: Bytes) -> None:
 
 @kernel()
 def fill_boards_of_keys(keys: Bytes, boards: Boards, flaws: Bytes) -> None:
-    """Fill boards[row, slot] from keys[row, byte], and flaws[row]. Rows with a flaw are skipped. Boards must be zero
+    """Fill boards[row] from keys[row, byte], and flaws[row]. Rows with a flaw are skipped. Boards must be zero
     before."""
     for row in range(len(keys)):
         if flaws[row] == 0:
@@ -174,7 +174,7 @@ def fill_boards_of_keys(keys: Bytes, boards: Boards, flaws: Bytes) -> None:
 
 @kernel()
 def _decode(key: Bytes, board: Boards) -> int:
-    """Fill board[slot], which must be zero before, from key[byte]. Returns its flaw."""
+    """Fill `board`, which must be zero before, from key[byte]. Returns its flaw."""
     zeros, theirs, ours, shared = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for place in range(80):
         bit = (np.int64(key[place >> 3]) >> (place & 7)) & 1
@@ -201,7 +201,7 @@ def _decode(key: Bytes, board: Boards) -> int:
 
 @kernel()
 def flaw_of(board: Boards) -> int:
-    """The flaw of board[slot], 0 if it is legal: the kernel form of `position.board_flaw`."""
+    """The flaw of `board`, 0 if it is legal: the kernel form of `position.board_flaw`."""
     if board[0] < 0 or board[25] < 0:
         return _NEGATIVE_BAR
     ours, theirs = np.int64(board[25]), np.int64(board[0])
@@ -226,7 +226,7 @@ def fill_board_flaws(boards: Boards, flaws: Bytes) -> None:
 
 @kernel()
 def fill_keys_of_boards(boards: Boards, keys: Bytes) -> None:
-    """Fill keys[row, byte] from legal boards[row, slot]."""
+    """Fill keys[row, byte] from legal boards[row]."""
     for row in range(len(boards)):
         board = boards[row]
         keys[row] = 0
@@ -248,7 +248,7 @@ def fill_flipped(boards: Boards, flipped: Boards) -> None:
 
 @kernel(borrows=True)
 def flip_into(board: Boards, flipped: Boards) -> None:
-    """Fill flipped[slot] with board[slot] from the other player's point of view."""
+    """Fill flipped[slot] with `board` from the other player's point of view."""
     flipped[0] = board[25]
     flipped[25] = board[0]
     for point in range(1, 25):
@@ -257,7 +257,7 @@ def flip_into(board: Boards, flipped: Boards) -> None:
 
 @kernel()
 def fill_pip_counts(boards: Boards, pips: NDArray[np.int16]) -> None:
-    """Fill pips[row, side] from boards[row, slot]: the player on roll, then the opponent."""
+    """Fill pips[row, side] from boards[row]: the player on roll, then the opponent."""
     for row in range(len(boards)):
         ours, theirs = 25 * np.int64(boards[row, 25]), 25 * np.int64(boards[row, 0])
         for point in range(1, 25):

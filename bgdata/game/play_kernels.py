@@ -76,7 +76,7 @@ def check_rolls(rolls: NDArray[np.integer], count: int) -> NDArray[np.int8]:
 
 @kernel(parallel=True)
 def fill_play_counts(boards: Boards, dice: NDArray[np.int8], counts: NDArray[np.int64]) -> None:
-    """Fill counts[row] with the number of plays of boards[row, slot] and the roll dice[row, 0:2]."""
+    """Fill counts[row] with the number of plays of boards[row] and the roll dice[row, 0:2]."""
     block = 64  # rows that share one scratch array
     for part in prange((len(boards) + block - 1) // block):
         notes = np.empty(MAX_NOTES, np.int64)
@@ -87,7 +87,7 @@ def fill_play_counts(boards: Boards, dice: NDArray[np.int8], counts: NDArray[np.
 
 @kernel(parallel=True)
 def fill_batch(boards: Boards, dice: NDArray[np.int8], offsets: NDArray[np.int64], after_play: Boards) -> None:
-    """Fill after_play[offsets[row]:offsets[row + 1], slot] with the plays of boards[row, slot] and dice[row, 0:2]."""
+    """Fill after_play[offsets[row]:offsets[row + 1], slot] with the plays of boards[row] and dice[row, 0:2]."""
     block = 64
     for part in prange((len(boards) + block - 1) // block):
         notes = np.empty(MAX_NOTES, np.int64)
@@ -97,7 +97,7 @@ def fill_batch(boards: Boards, dice: NDArray[np.int8], offsets: NDArray[np.int64
 
 @kernel(borrows=True)
 def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: Notes) -> int:
-    """Fill after[0:n, slot] with every distinct board after playing a roll from board[slot] and return n, at least 1:
+    """Fill after[0:n] with every distinct board after playing a roll from `board` and return n, at least 1:
     the board itself if no checker can move or the game is over. Boards beyond the end of `after` are only counted;
     MAX_PLAYS rows are always enough. They are from the point of view of the player who moved, in the order of
     `plays.legal_plays`. notes[0:MAX_NOTES] is scratch. The board must be legal; the dice may be in any order."""
@@ -159,7 +159,7 @@ def highest(points: int) -> int:
 
 @kernel(borrows=True)
 def fill_play(board: Boards, start: int, end: int, later_start: int, later_end: int, after: Boards, row: int) -> None:
-    """Fill after[row, slot], if the row exists, with board[slot] after two checker moves. A start of 0 is no move; an
+    """Fill after[row], if the row exists, with `board` after two checker moves. A start of 0 is no move; an
     end below 1 is off."""
     if row < len(after):
         for slot in range(_SLOTS):
@@ -170,7 +170,7 @@ def fill_play(board: Boards, start: int, end: int, later_start: int, later_end: 
 
 @kernel(borrows=True)
 def move_checker(after: Boards, row: int, start: int, end: int) -> None:
-    """Make one checker move on after[row, slot], in place."""
+    """Make one checker move on after[row], in place."""
     if start > 0:
         after[row, start] -= 1
         if end > 0:
@@ -181,7 +181,7 @@ def move_checker(after: Boards, row: int, start: int, end: int) -> None:
 
 @kernel(borrows=True)
 def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: Boards, notes: Notes) -> int:
-    """Fill after[0:n, slot] with the boards after as many moves by `die` as possible, up to 4; returns n. Fill notes
+    """Fill after[0:n] with the boards after as many moves by `die` as possible, up to 4; returns n. Fill notes
     with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold after the moves.
     The starts follow from bit 26, five bits each."""
     notes[0] = ours
@@ -227,7 +227,7 @@ def start_of(note: int, move: int) -> int:
 
 @kernel(borrows=True)
 def fill_singles(board: Boards, ours: int, landings: int, die: int, after: Boards) -> int:
-    """Fill after[0:n, slot] with the boards after one checker move by `die`; returns n."""
+    """Fill after[0:n] with the boards after one checker move by `die`; returns n."""
     n = 0
     starts = movable(ours, landings, die)
     while starts:
@@ -338,7 +338,7 @@ def checker_moves_of(boards: Boards, rolls: NDArray[np.integer], after_play: Boa
 
 @kernel(parallel=True)
 def fill_moves(boards: Boards, rolls: NDArray[np.int8], after_play: Boards, moves: Moves) -> None:
-    """Fill moves[row, move, 0:3], which must be -1 before, from boards[row, slot], rolls[row, 0:2] and after_play[row,
+    """Fill moves[row, move, 0:3], which must be -1 before, from boards[row], rolls[row, 0:2] and after_play[row,
     slot]."""
     block = 64
     for part in prange((len(boards) + block - 1) // block):
@@ -374,7 +374,7 @@ def same_board(board: Boards, other: Boards) -> bool:
 
 @kernel(borrows=True)
 def fill_moved(board: Boards, start: int, die: int, into: Boards) -> int:
-    """Fill into[slot] with board[slot] after one checker move. Returns its end: 0 for off, -1 if the move is
+    """Fill into[slot] with `board` after one checker move. Returns its end: 0 for off, -1 if the move is
     blocked."""
     end = max(start - die, 0)
     if board[start] <= 0 or (end > 0 and board[end] < -1):

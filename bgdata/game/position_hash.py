@@ -36,7 +36,7 @@ def position_hashes(boards: Boards) -> Hashes:
 
 @kernel(borrows=True)
 def board_hash(board: Boards) -> np.uint64:
-    """A hash of board[slot]; the flipped board has another hash."""
+    """A hash of `board`; the flipped board has another hash."""
     total = np.uint64(0)
     for slot in range(26):
         total += np.uint64(np.int64(board[slot])) * WEIGHTS[slot]
@@ -45,7 +45,7 @@ def board_hash(board: Boards) -> np.uint64:
 
 @kernel()
 def fill_position_hashes(boards: Boards, hashes: Hashes) -> None:
-    """Fill hashes[row] from boards[row, slot]."""
+    """Fill hashes[row] from boards[row]."""
     for row in range(len(boards)):
         own, flipped = np.uint64(0), np.uint64(0)
         for slot in range(26):
