@@ -152,8 +152,8 @@ class Folder(OpenPlace):
         return found
 
     def _files(self, folder: Path, depth: int) -> Iterator[Path]:
-        """The regular files below a folder, at most `depth` levels down, in folders whose names are valid in a
-        warehouse."""
+        """The regular files below a folder. Only folders whose names are valid in a warehouse are entered: the name of
+        a kind, a variant or a version, by level. `depth` is the level of `folder`, 0 for the root."""
         for path in folder.iterdir() if folder.is_dir() else ():
             if path.is_file() and not path.is_symlink():
                 yield path

@@ -33,7 +33,7 @@ class Progress:
 
 
 class Silence(Progress):
-    """Ignores all reports, and says so where `Progress` is only the default."""
+    """Ignores all reports: for callers that want no progress."""
 
 
 class TerminalBars(Progress):

@@ -66,7 +66,7 @@ def side_of(text: str) -> CubeSide:
 
 
 def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
-    """How both sides handle the cube, from one word for both or two words separated by a comma (see `side_of`). Raises
+    """How both sides handle the cube, from one word for both or two words separated by a space (see `side_of`). Raises
     InvalidParameterError if a word is invalid."""
     words = text.split()
     if not 1 <= len(words) <= 2 or text != " ".join(words):
