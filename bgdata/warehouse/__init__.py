@@ -172,13 +172,15 @@ class Warehouse(Versions):
 
         The same arguments and versions give the same batches on any machine.
 
-        kind: a kind of dataset with chances (all its variants), a variant `kind/variant`, or a version; or a mapping of such
-            names to weights: every batch then has rows of each in these proportions.
-        split: train, validation or test: eight, one and one tenths of the games, or of the positions if there are no games.
-        features: a set of network inputs to add to the boards, float32, such as tesauro-196 or contact; contact@1 asks for
-            that revision of the set.
-        strata: classes of position of which every batch has equally many rows, or the share of each: {"contact": 2, "race": 1}.
-        guard: leave out of train and validation every position that is in a benchmark of this warehouse, seen from either side.
+        kind: a kind of dataset with chances (all its variants), a variant `kind/variant`, or a version; or a mapping of
+            such names to weights: every batch then has rows of each in these proportions.
+        split: train, validation or test: eight, one and one tenths of the games, or of the positions without games.
+        features: a set of network inputs to add to the boards, float32, such as tesauro-196 or contact; contact@1 asks
+            for that revision of the set.
+        strata: classes of position, of which every batch has equally many rows; or the share of each, such as
+            {"contact": 2, "race": 1}.
+        guard: leave out of train and validation every position that a benchmark of this warehouse has, for either side
+            on roll.
         epochs: the number of passes over the data; None repeats without end.
         state: the result of `Feed.state_after`, to continue after a batch as if there had been no interruption.
         from_parquet: read the columns from Parquet instead of the mapped arrays: the same batches, more slowly.
