@@ -31,7 +31,7 @@ from bgdata.web.site import Row, Site
 WITHIN, MOST_PLAYS = 0.16, 5  # points behind the best static play, and number of plays
 WARM = "CgAAEAEAAAAAAA"  # a short game
 FIRST_ROUND = 36  # games of each choice before the others get more
-FIRST_SECONDS = 0.25  # of games for a page that nobody has asked for before
+FIRST_SECONDS = 0.15  # of games for a page that nobody has asked for before
 
 
 def page(site: Site, request: Request) -> Page:
