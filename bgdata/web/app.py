@@ -25,6 +25,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bgdata.errors import BgdataError
+from bgdata.game.position import START
 from bgdata.store.storage import is_shortage_of_memory
 from bgdata.warehouse import Warehouse
 from bgdata.web.answer import FOLDER, TEMPLATES, UNTOUCHED, Endpoint, client_of, respond, respond_error, status_of
@@ -131,9 +132,10 @@ def other_addresses(site: Site, *, is_warm: bool, importer: Importer | None = No
 
 
 def warm_up_queries(site: Site) -> None:
-    """Open the connection for queries, so that the first page with rows is as quick as others."""
+    """Open the connection for queries and load its functions of positions, so that the first page with rows is as
+    quick as others."""
     with suppress(BgdataError):  # pages will report it
-        site.rows("select 1")
+        site.rows("select theme(board($id))", {"id": START.id})
 
 
 class Rest:
