@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import BgdataError, CorruptFileError, StorageError, UsageError
+from bgdata.errors import BgdataError, CorruptFileError, InvalidParameterError, StorageError, UsageError, cite
 from bgdata.formats.unpacking import cause, read_content
 from bgdata.process import when_cut_off
 
@@ -105,6 +105,26 @@ def plain_text(data: bytes) -> bytes:
     if data.startswith(UTF16_MARKS):
         data = data.decode("utf-16", errors="replace").encode(errors="replace")
     return data if b"\n" in data else data.replace(b"\r", b"\n")
+
+
+def as_utf8(data: bytes, encoding: str) -> bytes:
+    """A text in an encoding as UTF-8, with U+FFFD for bytes that it does not define. Texts in UTF-8, or in UTF-16 with
+    a byte order mark, stay as they are; all texts do if `encoding` is empty."""
+    if not encoding or is_utf8(data) or data.startswith(UTF16_MARKS):
+        return data
+    return data.decode(encoding, errors="replace").encode(errors="replace")
+
+
+def encoding_name(text: str) -> str:
+    """Python's name of an encoding that extends ASCII: `cp1250` for `windows-1250`. Raises InvalidParameterError for
+    any other string."""
+    ascii_text = "Game 1 : 0"
+    try:
+        if ascii_text.encode().decode(text) == ascii_text:
+            return codecs.lookup(text).name
+    except (LookupError, ValueError):  # among them UnicodeError
+        pass
+    raise InvalidParameterError(f"expected an encoding of text, such as cp1250, cp1251 or cp1253, got {cite(text)}")
 
 
 def check_is_text(data: bytes, name: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bgdata.formats.gammonview import form_of, parse_document
 from bgdata.formats.gnubg_export import is_html_export, is_text_export, parse_gnubg_html, parse_gnubg_text
-from bgdata.formats.lines import plain_text, read_bytes
+from bgdata.formats.lines import as_utf8, plain_text, read_bytes
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import MatchFile
 from bgdata.formats.sgf import parse_sgf
@@ -50,14 +50,15 @@ def read_matches(path: Path) -> MatchFile:
     return parse_matches(path.name, read_bytes(path))
 
 
-def parse_matches(name: str, content: bytes) -> MatchFile:
+def parse_matches(name: str, content: bytes, encoding: str = "") -> MatchFile:
     """The matches in the content of a file, as written. Text that does not begin with the mark of a format is .sgf if
-    `name` says so and it has a game tree, else.mat. Raises CorruptFileError if a binary file is damaged, and
-    MissingExtraError if the package that reads it is not installed."""
+    `name` says so and it has a game tree, else .mat; `encoding` is that of text as in `as_utf8`. Raises
+    CorruptFileError if a binary file is damaged, and MissingExtraError if the package that reads it is not
+    installed."""
     form = match_form(content)
     if form not in (None, *READERS):
         return parse_document(content, name)
-    text = plain_text(content)
+    text = plain_text(as_utf8(content, encoding))
     if form is None and _CALLED_SGF.search(name) and _TREE.search(text):
         form = SGF
     found = READERS[form or MAT](text)

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import IO, BinaryIO
 from zipfile import BadZipFile, ZipFile
 
@@ -75,9 +76,14 @@ def unpack(path: str | os.PathLike[str], take: Callable[[bytes], object]) -> Fil
             if source.packing:
                 content.update(piece)
             take(piece)
-        date = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC).date().isoformat()
+        date = _date_of(file)
     found = source.sha256.hexdigest()
     return FileFacts(source.count, found, content.hexdigest() if source.packing else found, date)
+
+
+def _date_of(file: BinaryIO) -> str:
+    """The day on which an open file was modified, in UTC."""
+    return datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC).date().isoformat()
 
 
 @contextmanager
@@ -136,10 +142,7 @@ def _pieces(source: _Source) -> Iterator[bytes]:
     for piece in _streams(source, data, packing) if packing else plain:
         if len(head) < HEAD_BYTES:
             head = (head + piece)[:HEAD_BYTES]
-            found = packing_of(head) if packing else None
-            for place, mark, name in _ARCHIVES:
-                found = name if head[place : place + len(mark)] == mark else found
-            if found:
+            if found := _archive_form(head) or (packing_of(head) if packing else None):
                 raise CorruptFileError(
                     f"expected text in {source.path}, plain or packed once with gzip or bzip2, "
                     f"found {found}{f' in {packing}' if packing else ''}; unpack it first"
@@ -176,6 +179,11 @@ def packing_of(head: bytes) -> str | None:
     if head.startswith(b"\x1f\x8b\x08"):
         return _GZIP
     return _BZIP2 if head.startswith(b"BZh") and head[4:10] in _BZIP2_BLOCKS else None
+
+
+def _archive_form(head: bytes) -> str | None:
+    """The form of an archive that begins with these bytes, or of a compression that is not read; or None."""
+    return next((name for place, mark, name in _ARCHIVES if head[place : place + len(mark)] == mark), None)
 
 
 def _limit_pieces(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
@@ -230,6 +238,31 @@ def head_of(path: Path, count: int = HEAD_BYTES) -> bytes:
         return (_GzipUnpacker() if packing == _GZIP else bz2.BZ2Decompressor()).decompress(data, count)
     except (OSError, ValueError, zlib.error):
         return b""
+
+
+def packing_error(path: Path) -> CorruptFileError | TooLargeError | None:
+    """Why a packed file or an archive cannot be read; whole archives cannot be read as one file either. None for other
+    files, and for pipes. Raises StorageError if the disk refuses."""
+    if not path.is_file():
+        return None
+    with _reading(path), path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    try:
+        if is_archive(path):
+            with TemporaryDirectory() as folder:
+                unpack_archive(path, Path(folder))
+        if packing_of(head) or _archive_form(head):
+            unpack(path, lambda _: None)
+    except (CorruptFileError, TooLargeError) as error:
+        return error
+    return None
+
+
+def packed_facts(path: Path) -> FileFacts:
+    """The facts of a file that is not unpacked. Raises StorageError if it cannot be read."""
+    with _reading(path), path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        return FileFacts(file.tell(), sha256, sha256, _date_of(file))
 
 
 def _is_tar(head: bytes) -> bool:

@@ -18,10 +18,12 @@ from bgdata.errors import (
     ManifestFormatError,
     MissingFileError,
     StorageError,
+    TooLargeError,
     UsageError,
     cite,
 )
-from bgdata.formats.unpacking import cause, is_archive, unpack, unpack_archive
+from bgdata.formats.lines import encoding_name
+from bgdata.formats.unpacking import cause, is_archive, packing_error, unpack, unpack_archive
 from bgdata.imports.sources import Source, SourceFile, load_sources
 from bgdata.rows import Row
 from bgdata.store.dataset import ImportedDataset
@@ -204,28 +206,36 @@ def import_files(
     progress: Progress,
     *,
     name: str | None = None,
+    encoding: str = "",
     strict: bool = False,
     force: bool = False,
 ) -> Table:
     """Import files, and all files in folders, as one version of a kind. Raises UsageError for a computed kind,
     MissingFileError if a file does not exist, NoRowsError if no file has a row, and the errors of `Warehouse.build`."""
-    parameters = import_parameters(warehouse, kind, files, name)
+    parameters = import_parameters(warehouse, kind, files, name, encoding)
     with TemporaryDirectory() as folder:
         found = collect_files(warehouse, kind, files, progress, Path(folder))
         return warehouse.build(kind, parameters, files=found, progress=progress, strict=strict, force=force)
 
 
-def import_parameters(warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None = None) -> Any:
-    """The parameters of the variant for these files and folders. Raises UsageError for a computed kind,
-    MissingTableError for an unknown kind, MissingFileError if a file does not exist, and InvalidParameterError for an
-    invalid name."""
+def import_parameters(
+    warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None = None, encoding: str = ""
+) -> Any:
+    """The parameters of the variant for these files and folders. Raises UsageError for a computed kind, or an encoding
+    for a kind whose files have no names, MissingTableError for an unknown kind, MissingFileError if a file does not
+    exist, and InvalidParameterError for an invalid name or encoding."""
     declared = warehouse.kind(kind)
     if not isinstance(declared, ImportedDataset):
         raise UsageError(f"expected a kind that is imported from files, got {kind}; try: bgdata build {kind}")
     for path in map(input_path, files):
         if not path.exists():
             raise MissingFileError(f"expected a file in {path}, found none")
-    return declared.parameters_of([path.resolve() if path.is_dir() else input_path(path) for path in files], name)
+    found = declared.parameters_of([path.resolve() if path.is_dir() else input_path(path) for path in files], name)
+    if not encoding:
+        return found
+    if "encoding" not in found.names():
+        raise UsageError(f"expected --encoding with matches, which have names of players, got {kind}")
+    return found.with_changes({"encoding": encoding_name(encoding)})
 
 
 def input_path(path: Path) -> Path:
@@ -237,21 +247,23 @@ def collect_files(
     warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: Progress, unpacked: Path
 ) -> list[Path]:
     """The given files, and the files of the kind in given folders and their subfolders. Hidden files and files of the
-    warehouse are skipped. For kinds that recognise their files by content, archives are unpacked into `unpacked`.
-    Raises MissingFileError if a folder or archive contains no such file, and the errors of `unpack_archive`."""
+    warehouse are skipped. For kinds that recognise their files by content, archives are unpacked into `unpacked`;
+    those in a folder or archive that cannot be unpacked stay as they are, and the import sets them aside. For other
+    kinds, packed files that cannot be read are left out with a note. Raises MissingFileError if a folder or archive
+    contains no such file, and the errors of `unpack_archive` for a file or archive among `paths`."""
     declared: Any = warehouse.kind(kind)
     found: list[Path] = []
     for path in map(input_path, paths):
         archives = declared.is_told_by_content and is_archive(path)
         if not path.is_dir() and not archives:
+            if declared.is_told_by_content and (error := packing_error(path)):
+                raise error
             found.append(path)
             continue
         inside = unpack_archive(path, unpacked) if archives else _files_in(warehouse, path)
         if declared.is_told_by_content:
-            packed = [each for each in inside if is_archive(each)]
-            inside = [each for each in inside if each not in packed]
-            inside += [member for each in packed for member in unpack_archive(each, unpacked)]
-        wanted = [each for each in inside if _is_wanted(declared, each)]
+            inside = [member for each in inside for member in _members(each, unpacked)]
+        wanted = [each for each in inside if _is_wanted(declared, each, progress)]
         if not wanted:
             among = f" in {len(inside):,} files" if inside else ""
             raise MissingFileError(f"expected {_what(declared)} in {path}, found none{among}")
@@ -259,6 +271,14 @@ def collect_files(
             progress.note(f"{path}: left out {len(inside) - len(wanted)} of {len(inside)} files: not {_what(declared)}")
         found += wanted
     return found
+
+
+def _members(path: Path, unpacked: Path) -> list[Path]:
+    """The files of an archive; any other file, or an archive that cannot be unpacked, alone."""
+    try:
+        return unpack_archive(path, unpacked) if is_archive(path) else [path]
+    except (CorruptFileError, TooLargeError):
+        return [path]
 
 
 def _files_in(warehouse: Warehouse, folder: Path) -> list[Path]:
@@ -271,14 +291,18 @@ def _files_in(warehouse: Warehouse, folder: Path) -> list[Path]:
     ]
 
 
-def _is_wanted(kind: Any, path: Path) -> bool:
+def _is_wanted(kind: Any, path: Path, progress: Progress) -> bool:
     """Whether a file in a folder is imported. Raises StorageError if it cannot be read."""
-    if not kind.is_told_by_content:
-        return unpacked_name(path.name.lower()).endswith(kind.endings or "")
     try:
-        return bool(kind.computation.holds(path))
-    except OSError as error:
-        raise StorageError(f"expected to read {path}, found: {cause(error)}") from error
+        if kind.is_told_by_content:
+            return bool(kind.computation.holds(path))
+        if not unpacked_name(path.name.lower()).endswith(kind.endings or ""):
+            return False
+        if error := packing_error(path):
+            progress.note(f"left out: {error}")
+        return error is None
+    except OSError as failure:
+        raise StorageError(f"expected to read {path}, found: {cause(failure)}") from failure
 
 
 def _what(kind: Any) -> str:

@@ -53,7 +53,7 @@ class MetXmlComputation(WholeFilesComputation):
 
     sample = ("sample.xml", SAMPLE)
 
-    def parse(self, source: Source) -> NamedMet:
+    def parse(self, source: Source, _parameters: ImportParameters) -> NamedMet:
         found = parse_met(source.content)
         return NamedMet(found.ledger, found.table, met_name(source.file.name))
 

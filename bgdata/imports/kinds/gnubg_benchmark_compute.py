@@ -56,7 +56,7 @@ class GnubgBenchmarkComputation(WholeFilesComputation):
             if not self.is_published(file.content_sha256)
         ]
 
-    def parse(self, source: Source) -> Benchmark:
+    def parse(self, source: Source, _parameters: ImportParameters) -> Benchmark:
         benchmark = parse_gnubg_benchmark(source.content)
         is_over = are_over(benchmark.decisions.boards)
         benchmark = benchmark.quarantine("decisions", is_over, "expected a position of a game that goes on")

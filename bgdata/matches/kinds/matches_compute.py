@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bgdata.errors import CorruptFileError
+from bgdata.errors import CorruptFileError, TooLargeError
 from bgdata.formats.lines import Ledger, split_lines
 from bgdata.formats.match_files import holds_matches, parse_matches
 from bgdata.formats.matches import SUBJECTS, Game, Match, MatchFile, RecordedMove, Turn, TurnKind
 from bgdata.formats.replay import replay_file
-from bgdata.formats.unpacking import read_content
+from bgdata.formats.unpacking import packed_facts, packing_error, read_content
 from bgdata.game.board_kernels import position_classes
 from bgdata.imports.kinds.shared.imports import QUARANTINE, ImportParameters
 from bgdata.imports.kinds.shared.imports_compute import WholeFilesComputation
 from bgdata.kinds.column_values import CHANCES, chosen_texts, numbers_or_null, text_arrays, text_column
-from bgdata.matches.kinds.matches import FOREIGN_ANALYSIS, GAME_NOTES, IMPORTED_MATCHES
+from bgdata.matches.kinds.matches import FOREIGN_ANALYSIS, GAME_NOTES, IMPORTED_MATCHES, MatchesParameters
 from bgdata.matches.kinds.shared.joined_games import join_games
 from bgdata.matches.kinds.shared.match_rows import ForeignAnalysis, MatchRows, MatchRowsFile, file_rows
 from bgdata.selfplay.kinds.shared.games import ACTIONS
@@ -49,20 +49,29 @@ class MatchesComputation(WholeFilesComputation):
     sample = ("sample.mat", SAMPLE)
 
     def holds(self, path: Path) -> bool:
-        """Whether a file in a folder is read."""
-        return holds_matches(path)
+        """Whether a file in a folder is read, if only to set it aside because it cannot be unpacked."""
+        return holds_matches(path) or packing_error(path) is not None
 
     def read_file(self, path: Path) -> Source:
-        content, facts = read_content(path)
+        """Read a file once. The content of a file that cannot be unpacked is a `MatchFile` that says why. Raises the
+        errors of `read_content` for a pipe, and StorageError for a file that cannot be read."""
+        try:
+            content, facts = read_content(path)
+        except (CorruptFileError, TooLargeError) as error:
+            if not path.is_file():
+                raise
+            reason = str(packing_error(path) or error).replace(str(path), path.name)
+            return Source(self.raw_file(path, packed_facts(path)), set_aside(b"", reason))
         return Source(self.raw_file(path, facts), content)
 
-    def parse(self, source: Source) -> MatchRowsFile:
-        try:
-            file = parse_matches(source.file.name, source.content)
-        except CorruptFileError as error:  # the file is binary; others may be whole
-            ledger = Ledger(split_lines(source.content[:16].replace(b"\n", b" ")))
-            ledger.reject([0], str(error))
-            file = MatchFile(ledger, ())
+    def parse(self, source: Source, parameters: ImportParameters) -> MatchRowsFile:
+        assert isinstance(parameters, MatchesParameters)
+        file = source.content
+        if not isinstance(file, MatchFile):
+            try:
+                file = parse_matches(source.file.name, source.content, parameters.encoding)
+            except CorruptFileError as error:  # the file is binary; others may be whole
+                file = set_aside(source.content[:16], str(error))
         return file_rows(replay_file(file), unpacked_name(source.file.name))
 
     def has_rows(self, intake: Any) -> bool:
@@ -96,6 +105,13 @@ class MatchesComputation(WholeFilesComputation):
         files = computed.arrays["match_sources"][:, 1]
         counts = {MATCHES: len(files), DUPLICATES: int((files - 1).sum()), NOTES: len(computed.arrays["note_games"])}
         return {**super().statistics(computed), **counts}
+
+
+def set_aside(head: bytes, reason: str) -> MatchFile:
+    """A file without matches: one line, its first bytes, quarantined for the reason."""
+    ledger = Ledger(split_lines(head.replace(b"\n", b" ") or b" "))
+    ledger.reject([0], reason)
+    return MatchFile(ledger, ())
 
 
 def distinct_matches(intakes: Sequence[MatchRowsFile]) -> list[tuple[int, MatchRows]]:

@@ -151,7 +151,7 @@ def unpack_files(warehouse: Warehouse, path: Path) -> Iterator[list[Path]]:
 
 def has_game(path: Path) -> bool:
     """Whether a match file has a game that can be replayed. Raises the errors of `read_content`."""
-    return COMPUTATION.has_rows(COMPUTATION.parse(COMPUTATION.read_file(path)))
+    return COMPUTATION.has_rows(COMPUTATION.parse(COMPUTATION.read_file(path), MATCHES.smallest))
 
 
 def free_place(folder: Path, name: str) -> Path:

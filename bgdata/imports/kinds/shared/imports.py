@@ -128,7 +128,7 @@ class FileImport(ImportedDataset[ImportParameters]):
         parameters.check()
 
     def parameters_of(self, files: Sequence[Path], name: str | None = None) -> ImportParameters:
-        return ImportParameters.of_files(files, name)
+        return self.parameters.of_files(files, name)
 
     def check_files(self, files: Sequence[Path]) -> None:
         super().check_files(files)

@@ -115,7 +115,7 @@ class WholeFilesComputation(FileImportComputation):
     """Base of computations that keep all rows of all files in memory. Subclasses name the reader and the arrays."""
 
     @abstractmethod
-    def parse(self, source: Source) -> Intake:
+    def parse(self, source: Source, parameters: ImportParameters) -> Intake:
         """Parse the content of a file and apply the rules of this kind."""
 
     def has_rows(self, intake: Any) -> bool:
@@ -134,7 +134,7 @@ class WholeFilesComputation(FileImportComputation):
         job.progress.start(f"{job.title}: reading", len(job.files), "files")
         intakes = []
         for source in job.files:
-            intakes.append(self.parse(source))
+            intakes.append(self.parse(source, build.parameters))
             job.progress.advance(1)
         names = [unpacked_name(source.file.name) for source in job.files]
         arrays = text_arrays("sources", names) | self.arrays_of(intakes) | quarantine_arrays(intakes)
