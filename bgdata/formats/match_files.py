@@ -25,7 +25,7 @@ READERS = {SGF: parse_sgf, MAT: parse_mat, TEXT: parse_gnubg_text, HTML: parse_g
 
 
 def match_form(content: bytes) -> str | None:
-    """The format of a match file from its content, or the beginning of it: xg, bgf, ogxm, sgf or mat; None if it is not
+    """The format of a match file, from its content or the beginning of it: xg, bgf, ogxm, sgf or mat; None if it is not
     a match file."""
     if form := form_of(content):
         return form
@@ -40,20 +40,21 @@ def match_form(content: bytes) -> str | None:
 
 
 def holds_matches(path: Path) -> bool:
-    """Whether the content of a file, unpacked if it is packed, begins like a match file. Raises StorageError if it
-    cannot be read."""
+    """Whether a file, decompressed if it is compressed, begins like a match file. Raises StorageError if it cannot be
+    read."""
     return match_form(head_of(path, HEAD_BYTES)) is not None
 
 
 def read_matches(path: Path) -> MatchFile:
-    """The matches of a file as written, not replayed. Raises the errors of `lines.read_bytes` and `parse_matches`."""
+    """Read the matches in a file; they are not replayed. Raises the errors of `lines.read_bytes` and
+    `parse_matches`."""
     return parse_matches(path.name, read_bytes(path))
 
 
 def parse_matches(name: str, content: bytes, encoding: str = "") -> MatchFile:
-    """The matches in the content of a file, as written. Text that does not begin with the mark of a format is .sgf if
-    `name` says so and it has a game tree, else .mat; `encoding` is that of text as in `as_utf8`. Raises
-    CorruptFileError if a binary file is damaged, and MissingExtraError if the package that reads it is not
+    """Parse the matches in the content of a file; they are not replayed. Text that does not begin like any format is
+    .sgf if the file's name says so and it has a game tree, otherwise .mat; `encoding` is that of text as in `as_utf8`.
+    Raises CorruptFileError if a binary file is damaged, and MissingExtraError if the package that reads it is not
     installed."""
     form = match_form(content)
     if form not in (None, *READERS):
