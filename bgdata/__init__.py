@@ -83,8 +83,8 @@ def open_one_sided(root: Folder, points: int) -> RaceTable:
 
 
 def open_gammon(root: Folder, points: int) -> RaceTable:
-    """Open the table for saving the gammon, of up to 15 checkers on `points` points. Raises MissingTableError if the
-    warehouse does not contain it."""
+    """Open the table with the chances of bearing off the first of 15 checkers, which saves the gammon, in each number
+    of rolls, from all layouts on `points` points. Raises MissingTableError if the warehouse does not contain it."""
     from bgdata.bearoff.tables import RaceTable
 
     return RaceTable(open_warehouse(root).open("bearoff_gammon", f"{points}x15"))
