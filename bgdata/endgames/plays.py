@@ -82,8 +82,8 @@ def keep(results: Array, touched: Array, count: int, result: int, mask: int) -> 
 
 @kernel(borrows=True)
 def list_two_dice(counts: Array, first: int, second: int, blocked: int, results: Array, touched: Array) -> int:
-    """List the plays of two different dice, the first die first: fills results[play] with layouts and touched[play]
-    with the points touched, as bits. Returns the number of plays."""
+    """List the plays of two different dice, of which `first` is the larger: fills results[play] with layouts and
+    touched[play] with the points touched, as bits. Returns the number of plays."""
     count = singles = 0
     is_full = False
     for which in range(2):
