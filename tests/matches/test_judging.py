@@ -110,7 +110,8 @@ def test_worth_of_a_dead_cube_is_the_winning_chance() -> None:
 def test_looking_ahead_evaluates_the_best_play_at_0_ply() -> None:
     by, static = analyst(1), analyst()
     board = np.array(START.board, np.int8)
-    plays, found = by.plays(board), by.rolls(board, MONEY)
+    plays = by.plays(board)
+    found = by.rolls(board, MONEY)
     for roll in range(21):
         rows = np.arange(*plays.offsets[roll : roll + 2])
         best = rows[[int(np.argmax(found.static[rows]))]]
@@ -179,7 +180,8 @@ def test_values_do_not_depend_on_batches(ply: int, monkeypatch: pytest.MonkeyPat
 
 
 def test_preparing_computes_all_that_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    by, game = analyst(2), replace(played(3)[0], acts=played(3)[0].acts[:4])
+    by = analyst(2)
+    game = replace(played(3)[0], acts=played(3)[0].acts[:4])
     by.prepare(game.acts, starts_game=True)
     expected = repr(list(judge_game(analyst(2), game)))
     monkeypatch.setattr(by, "prepare", lambda *_arguments, **_options: None)
@@ -213,7 +215,8 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
     np.add.at(board, generator.integers(1, 6, 3), 1)
     np.add.at(board, 25 - generator.integers(1, 6, 3), -1)
     acts: list[Act] = []
-    player, cube = 0, Cube()
+    player = 0
+    cube = Cube()
     while True:
         stakes = Stakes(Money(is_jacoby=False), cube)
         if stakes.may_double and acts and generator.random() < 0.3:
@@ -230,7 +233,9 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
         acts.append(Act(ActKind.ROLL, player, player, board, stakes, (die, other), after))
         if not (after > 0).any():
             return RecordedGame(MONEY, acts, (1 - 2 * player) * cube.value)
-        board, player, cube = flip_boards(after[None])[0], 1 - player, cube.flip()
+        board = flip_boards(after[None])[0]
+        player = 1 - player
+        cube = cube.flip()
 
 
 @pytest.mark.parametrize(("ply", "stakes"), [(0, MATCH), (1, MATCH), (0, MONEY)])
@@ -278,8 +283,10 @@ def test_best_play_loses_nothing(ply: int) -> None:
 def test_plays_before_a_cash_are_ordered_by_cubeless_equity() -> None:
     """All such plays have the same value at 0-ply."""
     by = Analyst(LookaheadPlayer(NearlyWon(), 1), CubeRules())
-    board, dice = np.array(START.board, np.int8), (6, 1)
-    plays, place = by.plays(board), roll_place(*dice)
+    board = np.array(START.board, np.int8)
+    dice = (6, 1)
+    plays = by.plays(board)
+    place = roll_place(*dice)
     rows = np.arange(plays.offsets[place], plays.offsets[place + 1])
     rolls = by.rolls(board, MONEY)
     assert set(rolls.static[rows].tolist()) == {-1.0}

@@ -28,11 +28,13 @@ def turns_of(warehouse: bgdata.Warehouse, game: int) -> list[dict[str, Any]]:
 def test_play_losses_equal_those_of_ranked_plays(small_root: Path, game: int) -> None:
     """PubEval makes errors, so not all losses are 0."""
     warehouse = bgdata.open_warehouse(small_root)
-    player, turns = map_player(warehouse), turns_of(warehouse, game)
+    player = map_player(warehouse)
+    turns = turns_of(warehouse, game)
     losses = play_losses(player.evaluator, turns)
     expected = []
     for row in turns:
-        position, roll = Position(row["position_id"]), f"{row['die1']}{row['die2']}"
+        position = Position(row["position_id"])
+        roll = f"{row['die1']}{row['die2']}"
         board = parse_play(row["play"], position, roll).next_position
         ranked = player.rank_plays(position, roll)
         expected.append(next(each.loss for each in ranked if each.play.next_position == board))
@@ -42,7 +44,8 @@ def test_play_losses_equal_those_of_ranked_plays(small_root: Path, game: int) ->
 
 def test_best_plays_are_those_of_ranked_plays(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    player, turns = map_player(warehouse), turns_of(warehouse, 3)
+    player = map_player(warehouse)
+    turns = turns_of(warehouse, 3)
     for row in turns[:12]:
         best = best_play(player.evaluator, row)
         ranked = player.rank_plays(Position(row["position_id"]), f"{row['die1']}{row['die2']}")
@@ -54,7 +57,8 @@ def test_best_plays_are_those_of_ranked_plays(small_root: Path) -> None:
 def test_turns_without_a_readable_play_have_no_loss(small_root: Path) -> None:
     """One turn has no play, one an illegal play, and one lacks the resulting board."""
     warehouse = bgdata.open_warehouse(small_root)
-    evaluator, turns = map_player(warehouse).evaluator, turns_of(warehouse, 3)
+    evaluator = map_player(warehouse).evaluator
+    turns = turns_of(warehouse, 3)
     double = turns[0] | {"action": "double", "die1": None, "die2": None, "play": None}
     assert play_losses(evaluator, [double]) == [None]
     assert play_losses(evaluator, [turns[0] | {"play": "24/1"}]) == [None]

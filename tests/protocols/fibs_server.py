@@ -310,7 +310,8 @@ class _Session:
 
     def one_play(self) -> None:
         match = self.match
-        roll, side = roll_of(*match.dice), match.turn
+        roll = roll_of(*match.dice)
+        side = match.turn
         plays = legal_plays(match.position, roll)
         if not plays[0].moves:
             self.say(f"{self.name(side)} can't move.")

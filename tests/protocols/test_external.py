@@ -188,7 +188,8 @@ def replies_to(player: ExternalPlayer, data: bytes, pair: tuple[socket.socket, T
 
     sender = threading.Thread(target=send)
     sender.start()
-    replies, error = [], ""
+    replies = []
+    error = ""
     try:
         replies = [exchange.reply for exchange in player.exchanges(talk, 30)]
     except ExternalProgramError as found:

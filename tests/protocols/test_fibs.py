@@ -41,7 +41,8 @@ class Whims(Scrambled):
         """See chances.Evaluator."""
         found = super().evaluate_many(boards)
         win, shares = found.chances[:, :1], found.chances[:, 1:]
-        gammons, most = shares[:, ::2], np.hstack([win, 1 - win])
+        gammons = shares[:, ::2]
+        most = np.hstack([win, 1 - win])
         first = most * gammons
         chances = np.stack([win[:, 0], first[:, 0], first[:, 0] / 8, first[:, 1], first[:, 1] / 8], axis=1)
         return found._replace(chances=chances.astype(np.float32))

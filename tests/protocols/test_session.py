@@ -51,7 +51,8 @@ def check_replay(match: Match, session: Session) -> set[TurnKind]:
     """Check that the file contains the played games, legal from the start position, with the same points. Returns the
     kinds of turns in the file."""
     assert (match.players, match.length) == (session.players, session.record.length)
-    points, kinds = [0, 0], set[TurnKind]()
+    points = [0, 0]
+    kinds = set[TurnKind]()
     for game, kept in zip(match.games, session.record.games, strict=True):
         replayed = replay_game(match, game).turns
         assert [(each.turn.player, each.turn.kind, each.turn.dice, each.turn.cube_value) for each in replayed] == [
@@ -74,7 +75,9 @@ def test_dice_equal_match_0_of_the_seed() -> None:
             assert session.dice() == dice(seed, 0, rolls)
             assert (session.roll.high, session.roll.low) == (max(session.dice()), min(session.dice()))
     assert {Session(seed, NAMES).now.on_roll for seed in range(8)} == {0, 1}
-    session, found, numbers = Session(5, NAMES, MatchScore(9, 9)), np.empty((20, 2), np.int8), np.arange(20)
+    session = Session(5, NAMES, MatchScore(9, 9))
+    found = np.empty((20, 2), np.int8)
+    numbers = np.arange(20)
     for game in range(3):
         fill_dice(5, np.zeros(20, np.int64), np.full(20, game), numbers, found)
         assert session.now.on_roll == int(found[0, 0] < found[0, 1])
@@ -105,7 +108,8 @@ def test_undo_takes_back_any_act() -> None:
     """The record forgets the act too; the dice stay."""
     kinds = set()
     for seed in range(40):
-        session, random = Session(seed, NAMES, MONEY, has_beavers=True), Random(seed)
+        session = Session(seed, NAMES, MONEY, has_beavers=True)
+        random = Random(seed)
         assert not session.undo()
         kept = []
         for _ in range(60):

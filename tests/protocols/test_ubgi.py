@@ -104,7 +104,8 @@ def test_example_session_of_the_page_is_repeated(engine: UbgiEngine) -> None:
     (session,) = re.findall(r"```\n(ubgi\n.*?)```", PAGE.read_text(), re.DOTALL)
     for part in re.split(r"^(?=\S)", session, flags=re.MULTILINE)[1:]:
         typed, *shown = part.splitlines()
-        answers, first = engine.answers(typed), -1 if "trials" in typed else 0
+        answers = engine.answers(typed)
+        first = -1 if "trials" in typed else 0
         assert answers[first:] == [line.strip() for line in shown[first:]]
 
 
@@ -289,7 +290,9 @@ SILENT = ("newgame", "stop", "position", "dice", "set", "setoption")
 
 def test_every_line_is_answered_or_changes_the_state() -> None:
     """The test sends ten thousand random lines of valid words."""
-    chance, engine, errors = random.Random(5), simple(), 0
+    chance = random.Random(5)
+    engine = simple()
+    errors = 0
     for _ in range(10_000):
         line = " ".join(chance.choices(WORDS, k=chance.randint(1, 6)))
         answers = engine.answers(line)
@@ -349,7 +352,8 @@ def test_our_engine_is_a_player_and_evaluator(player_root: Path, tmp_path: Path)
     """The engine gives the player's own answers through a separate process."""
     path = tmp_path / "ours.ubgi"
     path.write_text(f"# ours\n{sys.executable} -m bgdata --warehouse {player_root} ubgi\nengine.seed 3\n")
-    player, direct = open_named_player(str(path), 1), open_player(player_root, ply=1)
+    player = open_named_player(str(path), 1)
+    direct = open_player(player_root, ply=1)
     assert player.label == "ours-1ply"
     found, expected = LookaheadPlayer(player).evaluate(START), direct.evaluate(START)  # type: ignore[arg-type]
     assert found.win == expected.win
@@ -383,7 +387,8 @@ def test_line_of_100_megabytes_gets_one_error() -> None:
     tracemalloc.start()
     with ours, theirs:
         sender.start()
-        talk, answers = Talk(ours.fileno(), ours.fileno(), "somebody"), list[str]()
+        talk = Talk(ours.fileno(), ours.fileno(), "somebody")
+        answers = list[str]()
         with pytest.raises(ExternalProgramError, match="expected somebody to end its last line, found it gone after"):
             answers.extend(each for _, lines in simple().conversation(talk) for each in lines)
         sender.join()

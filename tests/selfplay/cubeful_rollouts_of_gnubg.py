@@ -95,10 +95,13 @@ def pairs_of(position: Position, dice: tuple[int, int], trials: tuple[int, int],
 
 def decisions(count: int, seed: int) -> Iterator[tuple[Position, tuple[int, int]]]:
     """One contact decision of each of `count` games, its place drawn from the seed."""
-    games, random, game = self_play(shipped_player().chooser, 4 * count, seed), np.random.default_rng(seed), 0
+    games = self_play(shipped_player().chooser, 4 * count, seed)
+    random = np.random.default_rng(seed)
+    game = 0
     while count:
         row = int(random.integers(games.offsets[game], games.offsets[game + 1]))
-        position, dice = Position(games.boards[row].tolist()), games.dice[row].tolist()
+        position = Position(games.boards[row].tolist())
+        dice = games.dice[row].tolist()
         game += 1
         if position_class(position) == PositionClass.CONTACT and len(legal_plays(position, roll_of(*dice))) > 1:
             count -= 1

@@ -120,14 +120,18 @@ def by_cube(side: CubeSide) -> CubeSide:
 def cases() -> dict[str, tuple[Sides, CubefulRules, tuple[Model, Model], tuple[Value | None, Value | None], range]]:
     """Sides and rules, the reference's models and values of positions with the cube, and match numbers."""
     slow, slow_jacoby = slow_janowski(0.7), slow_janowski(0.7, is_jacoby=True)
-    side, other, jacoby = CubeSide(janowski(0.7)), CubeSide(janowski(0.4)), CubefulRules(is_jacoby=True)
+    side = CubeSide(janowski(0.7))
+    other = CubeSide(janowski(0.4))
+    jacoby = CubefulRules(is_jacoby=True)
     jumping, by_score = CubeSide(jump(0.09)), CubeSide(janowski(0.6))
-    as_money, match = CubeSide(janowski(0.7), as_money=True), match_janowski(0.6, mwc)
+    as_money = CubeSide(janowski(0.7), as_money=True)
+    match = match_janowski(0.6, mwc)
     first = CubeSide(janowski_first(0.8))
     jacoby_models = slow_jacoby, slow_janowski(0.4, is_jacoby=True)
     by_values = cubeful(slow), cubeful(slow_model(jump(0.09)))
     in_matches = cubeful(match, match_janowski(0, mwc)), cubeful(slow)
-    plain, few = (None, None), range(3, 8)
+    plain = (None, None)
+    few = range(3, 8)
     return {
         "money": ((side, CubeSide(janowski(0))), MONEY, (slow, slow_janowski(0)), plain, few),
         "jacoby": (
@@ -179,7 +183,9 @@ def test_doubles_use_the_local_volatility() -> None:
     """Every decision to double is repeated with the volatility of its position."""
     sides = CubeSide(jump(0.1), is_local=True), CubeSide(jump(0.1), is_local=True)
     found = cubeful_self_play(network(), sides, MONEY, 12, SEED)
-    player, count, differ = shipped_player(), 0, 0
+    player = shipped_player()
+    count = 0
+    differ = 0
     for begin, end in pairwise(found.first_turns.tolist()):
         rows = np.arange(begin + 1, end)
         actions, owners = found.records[rows, 1], found.records[rows, 6]
@@ -289,7 +295,8 @@ def test_cube_follows_the_rules(matches: CubefulCorpus, money: CubefulCorpus) ->
             _, _, _, winner, points, cube_value, way, n_turns = record
             turns = corpus.records[slice(*corpus.first_turns[number : number + 2].tolist())].tolist()
             assert len(turns) == n_turns
-            cube, owner = 1, None
+            cube = 1
+            owner = None
             for row, (player, action, on_roll, die, _, value, code) in enumerate(turns):
                 assert value == cube
                 assert OWNERS[code] == ("centered" if owner is None else "on_roll" if owner == on_roll else "opponent")
@@ -334,7 +341,8 @@ def assert_same(one: CubefulCorpus, other: CubefulCorpus) -> None:
 
 
 def test_games_do_not_depend_on_threads_and_batches(matches: CubefulCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    sides, rules = (CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)), match_rules(5)
+    sides = (CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True))
+    rules = match_rules(5)
     with threads(1):
         one = cubeful_self_play(network(), sides, rules, 20, SEED)
     assert_same(cubeful_self_play(network(), sides, rules, 20, SEED), one)
@@ -438,7 +446,8 @@ def test_no_games_give_empty_results() -> None:
 
 
 def invalid_rules() -> list[tuple[Sides, CubefulRules, str]]:
-    met, first = published_met(), (CubeSide(janowski_first()), SIDES[0])
+    met = published_met()
+    first = (CubeSide(janowski_first()), SIDES[0])
     crooked = MatchEquity.of("crooked", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49], [0.5, 0.4])
     return [
         (SIDES, CubefulRules(-1), "expected a match length of 1 to 64 points, or 0 for money, got -1"),

@@ -86,7 +86,8 @@ def check_block(
         return ahead(tuple(board), roll, Stakes(seen, Cube(cube, CubeOwner(whose))), rules)
 
     value = cubeful(model, match_janowski(0, mwc) if score.away else None)
-    is_jacoby, chosen = stakes == JACOBY, choose if play_ply else None
+    is_jacoby = stakes == JACOBY
+    chosen = choose if play_ply else None
     reference = Trials(evaluate, model, value, worth_by(worth), won, score, is_jacoby, chosen)  # type: ignore[arg-type]
     found = roll_out_with_cube(
         [start(position, stakes, may_double=may_double)],
@@ -98,11 +99,13 @@ def check_block(
         3,
     )
     item: Any = np.uint64(random_stream(5, 3))
-    order, values = np.empty(36, np.int64), []
+    order = np.empty(36, np.int64)
+    values = []
     fill_order(np.uint64(random_stream(item, MAX_TRIALS)), order)
     owner = {"centered": -1, "on_roll": 0, "opponent": 1}[stakes.cube.owner.value]
     for trial in range(36, 72):
-        stream, rolls = np.uint64(random_stream(item, trial)), first_rolls(trial, order)
+        stream = np.uint64(random_stream(item, trial))
+        rolls = first_rolls(trial, order)
 
         def place_of(turn: int, stream: np.uint64 = stream, rolls: tuple[int, int] = rolls) -> int:
             return int(rolls[turn] if turn < 2 else roll_at(stream, turn))
@@ -158,7 +161,8 @@ def test_games_end_at_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> 
     """If the table covers the start, the result is exact; if the table is reached after two rolls, nearly so."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("rollout") / "warehouse")
     table = warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 6))
-    exact, chooser = MoneyBearoff(table), NetworkPlayer(shipped_networks(), BearoffEvaluator(table).arrays).chooser
+    exact = MoneyBearoff(table)
+    chooser = NetworkPlayer(shipped_networks(), BearoffEvaluator(table).arrays).chooser
     doubled = MONEY.after_take()
     known = exact.cube_equities(ENDING, MONEY)
     assert known is not None
@@ -172,7 +176,9 @@ def test_games_end_at_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> 
 
 def test_luck_changes_errors_but_not_games() -> None:
     """The games are the same at 0-ply and at 1-ply, on any number of threads."""
-    starts, rules, found = [start(CONTACT, may_double=False)], CubeRules(janowski(0.7)), []
+    starts = [start(CONTACT, may_double=False)]
+    rules = CubeRules(janowski(0.7))
+    found = []
     for play_ply, trials in ((0, 216), (1, 72)):
         settings = RolloutSettings(play_ply=play_ply)
         less, plain = (
@@ -206,8 +212,10 @@ def test_rounds_stop_at_the_standard_error() -> None:
 def test_waiting_with_a_free_double_costs_as_little_as_in_rollouts(name: str) -> None:
     """After the Crawford game the trailer doubles at the next turn, so the default model must not charge for waiting
     what a constant index charges."""
-    position, stakes = parse_position_id(name), Stakes(MatchScore(4, 1), Cube())
-    player, met = shipped_player(), published_met()
+    position = parse_position_id(name)
+    stakes = Stakes(MatchScore(4, 1), Cube())
+    player = shipped_player()
+    met = published_met()
     rolled_out = roll_out_with_cube(
         [
             start(position, stakes, may_double=False),
@@ -229,7 +237,9 @@ def test_waiting_with_a_free_double_costs_as_little_as_in_rollouts(name: str) ->
 
 
 def invalid_settings() -> list[tuple[Stakes, CubeRules, RolloutSettings, str]]:
-    met, match, plain = published_met(), Stakes(MatchScore(3, 3)), RolloutSettings()
+    met = published_met()
+    match = Stakes(MatchScore(3, 3))
+    plain = RolloutSettings()
     cut_short, two = "expected neither --stop nor --truncate with the cube", "expected rollouts with one cube life ind"
     return [
         (MONEY, CubeRules(), RolloutSettings("end"), cut_short),

@@ -347,7 +347,8 @@ def test_luck_adjustment_keeps_the_mean_and_reduces_noise() -> None:
 
 @pytest.mark.parametrize("play", [play_games, self_play, play_games_with_luck])
 def test_invalid_numbers_are_refused(play: Callable[..., object]) -> None:
-    estimator, player = network(), PubEval()
+    estimator = network()
+    player = PubEval()
     given: dict[Callable[..., object], tuple[object, ...]] = {
         play_games: (player, player), self_play: (player.chooser,), play_games_with_luck: (player, player, estimator),
     }  # fmt: skip

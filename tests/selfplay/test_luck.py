@@ -108,7 +108,8 @@ def test_luck_averages_to_zero_over_rolls(corpus: Corpus) -> None:
         game = RecordedGame(np.zeros(1, np.int8), board, roll, batch_plays(board, roll)[1][:1], 1.0)
         mean += float(game_luck(pips_player(), game).luck[0]) / 36
     assert mean == pytest.approx(0, abs=1e-7)
-    start, net = np.array([START.board], np.int8), 0.0
+    start = np.array([START.board], np.int8)
+    net = 0.0
     for die, other in ORDERED_ROLLS:
         if die != other:
             roll = np.array([[die, other]], np.int8)
@@ -176,7 +177,8 @@ def equities(boards: Sequence[Sequence[int]]) -> list[float]:
 
 
 def test_values_match_the_reference() -> None:
-    found, turns = turn_values(random_player(0), *random_turns()), random_turns()
+    found = turn_values(random_player(0), *random_turns())
+    turns = random_turns()
     rows = range(0, len(turns[0]), 17)
     assert len(rows) > 10
     for row in [*rows, len(turns[0]) - 1]:  # the last turn ends a game

@@ -236,7 +236,8 @@ def test_warm_up_leaves_uncompiled_kernels(
     site_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_compiled: bool
 ) -> None:
     """Compiling takes a minute, in which other pages would wait."""
-    site, begin = Site(bgdata.open_warehouse(site_root)), Mock()
+    site = Site(bgdata.open_warehouse(site_root))
+    begin = Mock()
     monkeypatch.setattr(choices, "module_cache", lambda _: tmp_path if is_compiled else tmp_path / "none")
     monkeypatch.setattr(choices, "rollout_of_plays", begin)
     choices.warm_up(site)

@@ -206,8 +206,11 @@ def test_trials_match_the_reference(tables: dict[str, Table], stop: str, level: 
 @pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK, RolloutSettings(turns=3, play_ply=1)])
 def test_blocks_do_not_depend_on_others(settings: RolloutSettings) -> None:
     """Values kept of the first two rolls belong to one position, and change no results."""
-    boards, kernel_settings = random_game_positions(1, 3).boards[8:12], settings.for_kernels(3)
-    chooser, items, first = chooser_of(1, NO_TABLES), np.arange(4), np.array([0, 2, 0, 35])
+    boards = random_game_positions(1, 3).boards[8:12]
+    kernel_settings = settings.for_kernels(3)
+    chooser = chooser_of(1, NO_TABLES)
+    items = np.arange(4)
+    first = np.array([0, 2, 0, 35])
     together, alone = np.empty((4, 3, 2, 5)), np.empty((4, 3, 2, 5))
     fill_blocks(0, 12, chooser, kernel_settings, boards, items, first, together)
     for place in range(12):
@@ -314,7 +317,8 @@ def test_results_depend_on_items_alone() -> None:
 
 def test_rounds_stop_at_the_standard_error() -> None:
     boards = random_game_positions(3, 5).boards[::20][:6]
-    chooser, settings = chooser_of(0), RolloutSettings("end", 6)
+    chooser = chooser_of(0)
+    settings = RolloutSettings("end", 6)
     first = roll_out(boards, chooser, 2 * BLOCK, 4, settings)
     until = float(np.median(first.equity_standard_errors))
     result = roll_out(boards, chooser, Limits(2 * BLOCK, until, 6 * BLOCK), 4, settings)
@@ -404,7 +408,8 @@ def test_plays_at_1_ply_equal_the_player(number: int, exact: BearoffArrays) -> N
 
 def test_luck_averages_to_zero_at_1_ply() -> None:
     """Results are also the same on any number of threads."""
-    chooser, boards = chooser_of(0), random_game_positions(1, seed=4).boards[[9, 20]]
+    chooser = chooser_of(0)
+    boards = random_game_positions(1, seed=4).boards[[9, 20]]
     settings = RolloutSettings("end", 4, play_ply=1)
     found = roll_out(boards, chooser, 4 * BLOCK, 1, settings)
     with threads(1):
@@ -426,7 +431,8 @@ def opening_plays() -> Boards:
 def rolled_while_open(open_after: list[list[bool]], limits: Limits) -> tuple[list[Values], list[list[int]]]:
     """The blocks of two plays that are open after each round as given, and the number of blocks of each at every
     round."""
-    answers, seen = iter(open_after), list[list[int]]()
+    answers = iter(open_after)
+    seen = list[list[int]]()
 
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
         seen.append([len(each) for each in blocks])
@@ -498,7 +504,8 @@ def rolled(player: object, settings: RolloutSettings = FIVE_TURNS) -> Rolled:
 def rolled_out(blocks: int, settings: RolloutSettings = FIVE_TURNS, player: object = None) -> RolloutResult:
     """A rollout by a player, or by the kernel without one."""
     wrap = (lambda _: rolled(player, settings)) if player else (lambda kernel: kernel)
-    boards, chooser = game_boards(settings), random_player(0).chooser
+    boards = game_boards(settings)
+    chooser = random_player(0).chooser
     return roll_out(boards, chooser, blocks * BLOCK, 7, settings, items=ITEMS, wrap=wrap)
 
 
@@ -526,8 +533,10 @@ def test_some_rows_give_the_same_blocks() -> None:
 
 def test_luck_of_another_player_averages_to_zero() -> None:
     """PubEval plays, and networks that count pips measure luck."""
-    chooser, settings = pips_player().chooser, RolloutSettings("end", 6)
-    boards, results = game_boards(settings), []
+    chooser = pips_player().chooser
+    settings = RolloutSettings("end", 6)
+    boards = game_boards(settings)
+    results = []
     for each_settings in (settings, settings._replace(with_luck=False)):
 
         def wrap(_: Rolled, settings: RolloutSettings = each_settings) -> Rolled:

@@ -73,7 +73,8 @@ def test_errors_of_losses_come_from_paired_differences() -> None:
 
 def test_all_plays_of_a_decision_get_equal_games() -> None:
     """Rounds are added until every play's error is small enough. A play alone gives the same result."""
-    how, window = (pips_player().chooser, 5, SHORT), Window(9.0, 2, 4)
+    how = (pips_player().chooser, 5, SHORT)
+    window = Window(9.0, 2, 4)
     errors = roll_out_decision(START_BOARD, (6, 5), *how, window, FEW).result.equity_standard_errors
     until = float(errors.min() + errors.max()) / 2
     found = roll_out_decision(START_BOARD, (6, 5), *how, window, Limits(2 * BLOCK, until, 20 * BLOCK)).result
@@ -138,7 +139,8 @@ def test_errors_of_losses_use_common_games() -> None:
     equities = equities_by_blocks(found.boards, Limits(12 * BLOCK))
     for row, trials in enumerate(found.result.trials.tolist()):
         n, m = found.result.trials[0] // BLOCK, trials // BLOCK
-        common, rest = equities[0][:m] * m / n - equities[row][:m], equities[0][:n]
+        common = equities[0][:m] * m / n - equities[row][:m]
+        rest = equities[0][:n]
         expected = (common.var(ddof=1) / m + (n - m) / n**2 * rest.var(ddof=1)) ** 0.5
         assert found.loss_standard_errors[row] == pytest.approx(expected, abs=1e-12)
 

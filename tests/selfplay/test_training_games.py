@@ -95,7 +95,8 @@ def test_returns_stop_at_overlooked_plays() -> None:
 
 
 def test_games_begin_at_given_positions() -> None:
-    networks, boards = pips_networks(), played(pips_networks(), STARTS[2:5]).boards[:3]
+    networks = pips_networks()
+    boards = played(pips_networks(), STARTS[2:5]).boards[:3]
     starts = np.array([GIVEN, Start.OPENING, GIVEN], np.int8)
     found = played(networks, starts, positions=boards)
     expected = boards.copy()

@@ -25,7 +25,8 @@ def random_layout(random: np.random.Generator, points: int, most: int) -> list[i
 
 @cache
 def random_pairs() -> list[tuple[list[int], list[int]]]:
-    random, sizes = np.random.default_rng(11), ((400, 6, 9), (200, 6, 3), (400, 12, 15))
+    random = np.random.default_rng(11)
+    sizes = ((400, 6, 9), (200, 6, 3), (400, 12, 15))
     return [
         (random_layout(random, points, most), random_layout(random, points, most))
         for count, points, most in sizes
@@ -121,7 +122,8 @@ def test_invalid_arguments_are_refused() -> None:
             *((partial(race_decision, "epc-62", [0, 1, 2, 2, 2, 2], [0, 0, 2, 3, 2, 2], each), two) for each in pairs),
         ],
     )
-    counts, fractions = r"^expected at most 15 checkers on 1 to 18 points, got ", [1.5]
+    counts = r"^expected at most 15 checkers on 1 to 18 points, got "
+    fractions = [1.5]
     sides: list[tuple[Any, Any, str]] = [
         ([0, 0], [1], "^expected checkers on both sides, got a race that is over$"),
         ([1], [0], "^expected checkers on both sides, got a race that is over$"),

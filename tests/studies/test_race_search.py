@@ -42,7 +42,8 @@ def random_pairs(count: int, seed: int) -> Pairs:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_best_limits_equal_exhaustive_search(seed: int) -> None:
-    pairs, penalties = random_pairs(60, seed), Penalties(ace=1, gap=1)
+    pairs = random_pairs(60, seed)
+    penalties = Penalties(ace=1, gap=1)
     counts = penalized_pips(some_layouts(), penalties)
     sums = np.empty((3, counts.max() + 1, counts.max() + 1), np.int64)
     fill_margins(counts, *pairs, sums)

@@ -58,7 +58,8 @@ def test_one_step_follows_the_gradient(number: int, squared: bool) -> None:
     before = random_floats(number, size=3, seed=number + 1)
     for which in range(3):
         row = np.flatnonzero(which == sample_classes())[7]
-        board, wanted = sample_boards()[row : row + 1], targets(sample_boards()[row : row + 1])
+        board = sample_boards()[row : row + 1]
+        wanted = targets(sample_boards()[row : row + 1])
         after = copy_networks(before)
         train(after, board, wanted, rate=0.5, squared=squared)
         layers, found = unpacked(before, which), unpacked(after, which)
@@ -82,7 +83,8 @@ def test_impossible_chances_are_not_learned() -> None:
     board = np.zeros((1, 26), np.int8)
     board[0, [3, 22]] = 5, -5  # both sides have checkers off, so gammons are impossible
     answers = np.array([outputs(unpacked(networks, 0), encode(InputSet.RACE, board)[0] / 64)], np.float32)
-    before, wanted = copy_networks(networks), answers.copy()
+    before = copy_networks(networks)
+    wanted = answers.copy()
     wanted[0, 1:] = 1
     train(networks, board, wanted, rate=1.0)
     assert networks.weights == pytest.approx(before.weights, abs=1e-5)
@@ -94,7 +96,8 @@ def test_impossible_chances_are_not_learned() -> None:
 def test_positions_are_learned_in_order() -> None:
     """One call equals a call for each position; another order gives other weights."""
     boards = np.ascontiguousarray(sample_boards()[sample_classes() == 2][:20])
-    wanted, rate = targets(boards), np.float32(0.3)
+    wanted = targets(boards)
+    rate = np.float32(0.3)
     at_once, one_by_one, backwards = (random_floats(1) for _ in range(3))
     ends = np.array([0, 0, 0, 20])
     learn(at_once, boards, wanted, np.arange(20), ends, rate, False)

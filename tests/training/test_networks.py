@@ -42,7 +42,8 @@ def test_revive_changes_idle_units_only() -> None:
     layers = layer_views(networks, 2)
     idle = [3, len(layers[1][1]) - 1]
     layers[1][1][idle] = -100  # below any sum
-    before, known = copy_networks(networks), evaluations(rounded_networks(networks), NO_TABLES, boards)
+    before = copy_networks(networks)
+    known = evaluations(rounded_networks(networks), NO_TABLES, boards)
     count = revive(networks, 2, encode(InputSet(networks.shapes[2, 0]), boards), seed=4)
     assert count >= len(idle)
     found = evaluations(rounded_networks(networks), NO_TABLES, boards)

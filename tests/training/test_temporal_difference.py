@@ -59,7 +59,8 @@ def test_start_position_is_about_even(tiny: Trainer) -> None:
 
 def test_chances_equal_outcomes(tiny: Trainer) -> None:
     """The chances at the start position are compared with the outcomes of games, for the player who begins."""
-    networks, record = rounded_networks(tiny.networks), new_record(1000)
+    networks = rounded_networks(tiny.networks)
+    record = new_record(1000)
     play_record(networks, NO_TABLES, 99, 0, record)
     shares = [(record.outcomes > least).mean() for least in (0, 1, 2)]
     shares += [(record.outcomes < most).mean() for most in (-1, -2)]
@@ -85,7 +86,8 @@ def test_trained_network_beats_random_play(tiny: Trainer) -> None:
 
 @pytest.mark.parametrize("trace", [0.0, 0.7])
 def test_networks_do_not_depend_on_threads(trace: float) -> None:
-    recipe, found = replace(TINY, round_games=20, td_lambda=trace, hidden="4-3"), []
+    recipe = replace(TINY, round_games=20, td_lambda=trace, hidden="4-3")
+    found = []
     for count in (1, 2):
         with threads(count):
             trainer = trained(recipe, rounds=2)
@@ -95,7 +97,8 @@ def test_networks_do_not_depend_on_threads(trace: float) -> None:
 
 def test_run_resumes_from_weights_and_round() -> None:
     recipe = replace(TINY, round_games=10, learning_rate=0.3)
-    whole, second = trained(recipe, rounds=3), Trainer(recipe, NO_TABLES)
+    whole = trained(recipe, rounds=3)
+    second = Trainer(recipe, NO_TABLES)
     first = trained(recipe, rounds=2)
     second.networks.weights[:], second.networks.biases[:] = first.networks.weights, first.networks.biases
     second.play_round(2)
@@ -114,7 +117,8 @@ def test_learning_order_is_by_network_and_random() -> None:
     """Every turn of every game occurs once; those of a network are sorted by 62 random bits of their place."""
     trainer = Trainer(replace(TINY, round_games=20), NO_TABLES)
     trainer.play_round(0)
-    boards, turns = trainer.record.boards.reshape(-1, 26), trainer.record.turns.copy()
+    boards = trainer.record.boards.reshape(-1, 26)
+    turns = trainer.record.turns.copy()
     turns[3] = 0
     rows, ends = learning_order(boards, turns, seed=6, number=4)
     expected = [game * MAX_TURNS + turn for game in range(20) for turn in range(turns[game])]
@@ -187,7 +191,8 @@ def record(networks: Networks) -> Record:
 
 def check_replay(networks: Networks, games: int, most_turns: int) -> Record:
     """Compare every game with a game in plain Python."""
-    record, first = record_of(networks, games, first=3, most_turns=most_turns), 3
+    record = record_of(networks, games, first=3, most_turns=most_turns)
+    first = 3
     for game in range(games):
         expected = replay(evaluator(networks), SEED, first + game, most_turns)
         turns = record.turns[game]

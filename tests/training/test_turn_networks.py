@@ -24,16 +24,19 @@ START = [0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0
 
 def trained(games: int, *, units: int = UNITS, seed: int = SEED) -> tuple[TurnNetworks, NDArray[np.int64]]:
     """The networks of the arms after these games, and their totals."""
-    networks, totals = new_turn_networks(units, seed), np.zeros((3, 3), np.int64)
+    networks = new_turn_networks(units, seed)
+    totals = np.zeros((3, 3), np.int64)
     train_arms(networks, RATE, seed, 0, games, totals)
     return networks, totals
 
 
 def reference_of(networks: TurnNetworks, arm: Arm) -> Network:
     """The network of an arm as a reference."""
-    weights, biases = networks.weights[arm], networks.biases[arm]
+    weights = networks.weights[arm]
+    biases = networks.biases[arm]
     end = 198 * UNITS
-    first, later = weights[:end].reshape(198, UNITS), weights[end:].reshape(5, UNITS)
+    first = weights[:end].reshape(198, UNITS)
+    later = weights[end:].reshape(5, UNITS)
     return Network(ARMS[arm], first, later, biases[:UNITS], biases[UNITS:])
 
 
@@ -44,7 +47,8 @@ def test_arms_have_the_names_of_the_kind() -> None:
 @pytest.mark.parametrize("arm", Arm)
 def test_games_match_the_reference(arm: Arm) -> None:
     """Game by game, turns and ends are the same, all weights afterwards, and the chances at the start."""
-    networks, reference = new_turn_networks(UNITS, SEED), reference_of(new_turn_networks(UNITS, SEED), arm)
+    networks = new_turn_networks(UNITS, SEED)
+    reference = reference_of(new_turn_networks(UNITS, SEED), arm)
     for game in range(2):
         totals = np.zeros((3, 3), np.int64)
         train_arms(networks, RATE, SEED, game, 1, totals)
@@ -87,7 +91,8 @@ def test_training_does_not_depend_on_threads_and_batches() -> None:
     whole, totals = trained(6)
     with threads(1):
         alone, _ = trained(6)
-    parts, sums = new_turn_networks(UNITS, SEED), np.zeros((3, 3), np.int64)
+    parts = new_turn_networks(UNITS, SEED)
+    sums = np.zeros((3, 3), np.int64)
     for first, count in ((0, 2), (2, 4)):
         train_arms(parts, RATE, SEED, first, count, sums)
     assert np.array_equal(totals, sums)

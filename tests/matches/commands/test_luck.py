@@ -74,7 +74,8 @@ def test_csv_and_text_have_the_values_of_json(root: Path) -> None:
 
 
 def test_files_and_imports_give_the_same_rows(root: Path) -> None:
-    mat, sgf = file(root, "session.mat", MAT), root / "session.sgf"
+    mat = file(root, "session.mat", MAT)
+    sgf = root / "session.sgf"
     sgf.write_text(SGF)
     options = ("--by-game", "--format", "json")
     expected = json.loads(succeeds(root, "luck", mat, *options))
@@ -91,7 +92,8 @@ AUTOMATIC = (
 
 
 def test_automatic_doubles_survive_the_import(root: Path) -> None:
-    path, warehouse = file(root, "automatic.sgf", AUTOMATIC), root / "automatic"
+    path = file(root, "automatic.sgf", AUTOMATIC)
+    warehouse = root / "automatic"
     options = ("--by-game", "--format", "json")
     (game,) = json.loads(succeeds(root, "luck", path, *options))
     assert (game["cube_value"], game["result"]) == (4, 1)

@@ -116,7 +116,9 @@ def test_sums_equal_those_of_judge_all(imports: Imports) -> None:
 def test_rows_equal_those_of_analyze(imports: Imports) -> None:
     """A match, a session with beavers, and games for money that end in bearoffs of the exact table: each decision has
     the same loss, luck, play and cube action in the table and in `bgdata analyze`."""
-    root, other, texts = imports.warehouse.root, imports.folder / "other", []
+    root = imports.warehouse.root
+    other = imports.folder / "other"
+    texts = []
     for option in ("--no-jacoby", "--jacoby"):
         succeeds(other, "selfplay", "--cube-model", "0.7", "--games", "3", option)
     for table in bgdata.open_warehouse(other).versions("cubeful_selfplay"):
@@ -159,7 +161,8 @@ class Notes(Progress):
 
 def test_games_are_judged_once(imports: Imports) -> None:
     """Games that another version contains are copied from it, with the same digest."""
-    notes, judged = Notes(), "games were judged before"
+    notes = Notes()
+    judged = "games were judged before"
     analysed(imports, "old", SESSION, progress=notes)
     assert not [text for text in notes.notes if judged in text]
     both = analysed(imports, "new", MATCH, SESSION, progress=notes)

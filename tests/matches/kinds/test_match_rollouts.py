@@ -103,7 +103,8 @@ def test_answer_is_valued_for_its_player(imports: Imports) -> None:
 
 def test_decisions_are_rolled_out_once(imports: Imports) -> None:
     """Decisions that another version contains are copied from it, with the same digest as without it."""
-    notes, before = Notes(), "were rolled out before"
+    notes = Notes()
+    before = "were rolled out before"
     old = rolled_out(imports, analysed(imports, "old", MATCH), notes)
     assert not [text for text in notes.notes if before in text]
     both = rolled_out(imports, analysed(imports, "new", ERRORS, MATCH), notes)

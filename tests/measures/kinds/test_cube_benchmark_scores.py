@@ -73,7 +73,8 @@ def test_scores_are_those_of_the_rows(small_root: Path) -> None:
 
 def test_changed_scores_are_found(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    table, inputs = warehouse.open(DATASET.name, DATASET.slug(SMALL)), inputs_of(warehouse, DATASET, SMALL)
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    inputs = inputs_of(warehouse, DATASET, SMALL)
     assert check_sample(DATASET, table, inputs, 10, np.random.default_rng(0)) == "all 4 decisions"
     for name in ("values", "losses", "themes"):
         corrupted = Corrupted(table, name, np.asarray(table.array(name)) + 1)

@@ -62,7 +62,8 @@ def test_ratings_of_two_players_match_values_by_hand(
 
 
 def test_standard_errors_equal_the_spread_of_simulations() -> None:
-    generator, error = np.random.default_rng(3), 0.02
+    generator = np.random.default_rng(3)
+    error = 0.02
     fits = [fit_ratings(len(TRUE), 0, simulated(generator, 3.0, error), 3.0) for _ in range(300)]
     values = np.array([fit.values for fit in fits])
     reported = np.array([np.sqrt(np.diagonal(fit.covariances)) for fit in fits]).mean(axis=0)
@@ -130,7 +131,8 @@ def test_rows_of_the_smallest_ladder_equal_its_ratings(small_root: Path) -> None
     with warehouse.connect() as connection:
         rows = connection.sql("select * exclude variant from ladder order by rank").fetchall()
         (pairing,) = connection.sql("select * exclude variant from ladder_pairings").fetchall()
-    rating, rating_error = expected.values[1], expected.covariances[1][1] ** 0.5
+    rating = expected.values[1]
+    rating_error = expected.covariances[1][1] ** 0.5
     assert rows[0] == (1, "pubeval", 0, "2", 0.0, 0.0, 0.0, 0.0, 1, 40)
     assert rows[1][:4] == (2, "random", 0, "1")
     assert rows[1][4:8] == pytest.approx(

@@ -222,7 +222,8 @@ def test_rows_and_summary_equal_the_losses(small_root: Path) -> None:
 
 def test_network_with_tables_loses_nothing(warehouse: Warehouse) -> None:
     """`tests/measures/commands/test_referee.py` measures the network's losses without tables."""
-    means, versions = [], set()
+    means = []
+    versions = set()
     for tables in (True, False):
         version = open_named_player("network/tiny", 0, warehouse, tables=tables).version
         parameters = replace(SMALL, player="network/tiny", version=version, tables=tables)

@@ -63,7 +63,9 @@ def judged(boards: Boards) -> np.ndarray:
 
 
 def sample_sources() -> Sources:
-    network, pubeval, random = pips_player().chooser, PubEval().chooser, RandomPlayer(1).chooser
+    network = pips_player().chooser
+    pubeval = PubEval().chooser
+    random = RandomPlayer(1).chooser
     return Sources([(network, network), (pubeval, pubeval), (network, pubeval), (random, random)], judged)
 
 
@@ -219,7 +221,8 @@ def test_perturbed_positions_have_one_or_two_moved_checkers() -> None:
     assert np.array_equal(plain.offsets, changed.offsets)
     check_legal_boards(changed.boards)
     assert (game_outcomes(changed.boards) == 0).all()
-    before, after = plain.boards.astype(np.int64), changed.boards.astype(np.int64)
+    before = plain.boards.astype(np.int64)
+    after = changed.boards.astype(np.int64)
     for sign, bar in ((1, 25), (-1, 0)):
         ours, ours_after = (np.maximum(sign * boards[:, 1:25], 0) for boards in (before, after))
         assert (ours.sum(axis=1) + before[:, bar] == ours_after.sum(axis=1) + after[:, bar]).all()
@@ -269,7 +272,8 @@ def test_rows_equal_rollouts(small_root: Path) -> None:
 
 def test_statistics_are_given_by_theme(small_root: Path) -> None:
     table = small_table(bgdata.open_warehouse(small_root))
-    found, errors = table.manifest.statistics, np.asarray(table.array("equity_standard_errors"))
+    found = table.manifest.statistics
+    errors = np.asarray(table.array("equity_standard_errors"))
     rows = np.asarray(table.array("themes")) == Theme.BACK_GAME_ON_ROLL
     assert found["mean_standard_error"] == pytest.approx(errors.mean())
     assert found["reached_share"] == (errors <= 0.0001).mean()
@@ -295,7 +299,9 @@ def test_training_leaves_positions_out(small_root: Path) -> None:
 
 def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    table, inputs, generator = small_table(warehouse), inputs_of(warehouse, DATASET, SMALL), np.random.default_rng(0)
+    table = small_table(warehouse)
+    inputs = inputs_of(warehouse, DATASET, SMALL)
+    generator = np.random.default_rng(0)
     message = check_sample(DATASET, table, inputs, ROWS, generator)
     assert message == f"{ROWS} of {ROWS} positions drawn from their games again, {ROWS} rolled out again"
     values = np.array(table.array("turns"))
@@ -310,7 +316,8 @@ def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytes
 
 def test_network_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
     """The network rolls out, and is a source of games."""
-    version, small = warehouse.open("network", "tiny").folder.name, small_table(warehouse)
+    version = warehouse.open("network", "tiny").folder.name
+    small = small_table(warehouse)
     table = warehouse.build(DATASET.name, replace(SMALL, network_version=version))
     assert np.array_equal(table.array("chances"), small.array("chances"))
     named = tuple(source.replace("network", f"network/tiny/{version}") for source in SMALL.sources)

@@ -166,7 +166,8 @@ def test_theme_without_positions_has_no_figures(small_root: Path) -> None:
 def test_verify_finds_changed_chances(small_root: Path) -> None:
     """Changes are found even if the chances give the same equity."""
     warehouse = bgdata.open_warehouse(small_root)
-    table, inputs = small_table(warehouse), {"reference": references(warehouse)}
+    table = small_table(warehouse)
+    inputs = {"reference": references(warehouse)}
     values = np.array(table.array("chances"))
     values[9, [1, 3]] = values[9, [3, 1]] = 0.0
     values[9, 0] = np.float32(0.5) + np.float32(np.asarray(table.array("equity_errors"))[9] / 2)

@@ -211,7 +211,8 @@ def test_seed_is_random_by_default(player_root: Path) -> None:
 class Scripted(Decisions):
     """A program that doubles always or never, answers with the next word of a list, and accepts gammons."""
 
-    doubling, words = False, ("take",)
+    doubling = False
+    words = ("take",)
 
     def doubles(self, position: Position, stakes: Stakes) -> bool:  # noqa: ARG002
         """Always or never."""
@@ -441,7 +442,8 @@ def test_saved_matches_round_trip(
         is_match = options[0] == "--match-length"
         score = MatchScore(3, 3) if is_match else Money(is_jacoby=True)
         session = Session(seed, ("You", player.label), score, has_beavers=not is_match)
-        path, told = tmp_path / f"{seed}.mat", list[str]()
+        path = tmp_path / f"{seed}.mat"
+        told = list[str]()
         person = somebody(capsys, told)
         wild = Program(player, Wild(player, rules if is_match else CubeRules(has_beavers=True)))
         with playing.save_at_end(session, path) as keep:

@@ -94,7 +94,9 @@ def test_watched_game_is_legal_and_repeatable(player_root: Path, player: Lookahe
 
 def test_random_plays_depend_on_game_and_turn() -> None:
     """Otherwise a position and roll would always lead to the same play, unlike in recorded games."""
-    chooser, boards, rolls = RandomPlayer().chooser, np.array([START.board], np.int8), np.array([(3, 1)], np.int8)
+    chooser = RandomPlayer().chooser
+    boards = np.array([START.board], np.int8)
+    rolls = np.array([(3, 1)], np.int8)
     plays = set()
     for game, turn in product(range(1, 4), range(5)):
         play = chosen_play(RandomPlayer(), START, roll_of(3, 1), game, turn)
@@ -123,7 +125,8 @@ def test_player_without_evaluations_cannot_handle_the_cube(chooser: PubEval | Ra
 
 def test_each_program_decides_by_its_own_chances(player: LookaheadPlayer, met: MatchEquity) -> None:
     """A network chooses plays by cubeful equity, another program by its own method."""
-    rules, stakes = CubeRules(met=met), Stakes(MatchScore(2, 4))
+    rules = CubeRules(met=met)
+    stakes = Stakes(MatchScore(2, 4))
     network, engine = Program.of(player, rules), Program.of(Engine(), rules)
     assert network.decisions == Decisions(player, rules)
     assert engine.decisions is not None
@@ -201,7 +204,8 @@ def test_output_of_a_watched_session_matches_its_record(
 
 def test_value_of_a_position_is_to_side_1(player: LookaheadPlayer, met: MatchEquity) -> None:
     """The value does not depend on which side is on roll."""
-    rules, stakes = CubeRules(met=met), Stakes(MatchScore(2, 4), Cube(2, CubeOwner.ON_ROLL))
+    rules = CubeRules(met=met)
+    stakes = Stakes(MatchScore(2, 4), Cube(2, CubeOwner.ON_ROLL))
     money = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
     for side in (0, 1):
         mwc = player.decide_cube(START, stakes, rules).equity

@@ -68,7 +68,8 @@ def test_position_is_rolled_out(player_root: Path, player: NetworkPlayer) -> Non
     assert board.startswith(f"Position ID: {START_ID}\n+-13-")
     win, lose, equity = words.splitlines()
     numbers = [float(number) / 100 for number in re.findall(r"-?\d+\.\d\d", win + lose)]
-    chances, errors = result.chances[0].tolist(), result.standard_errors[0].tolist()
+    chances = result.chances[0].tolist()
+    errors = result.standard_errors[0].tolist()
     expected = [
         *(chances[0], errors[0], chances[1], errors[1], chances[2], errors[2]),
         *(1 - chances[0], errors[0], chances[3], errors[3], chances[4], errors[4]),
@@ -188,7 +189,8 @@ def test_unreached_standard_errors_of_labels_are_reported(warehouse: Warehouse) 
 
 def test_cube_decision_compares_double_and_no_double(root: Path, player: NetworkPlayer) -> None:
     """The same dice roll out both."""
-    board, money = np.array(Position(ENDING_ID).board, np.int8), Stakes(Money(is_jacoby=False))
+    board = np.array(Position(ENDING_ID).board, np.int8)
+    money = Stakes(Money(is_jacoby=False))
     starts = [CubefulStart(board, each, may_double=False) for each in (money, money.after_take())]
     result = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72))
     how = ("rollout", ENDING_ID, "--cube", "1", "--network", "random", "--trials", "72")
@@ -230,7 +232,8 @@ def test_until_is_in_points_of_equity(root: Path) -> None:
 
 def test_plays_with_the_cube_are_ranked(root: Path, player: NetworkPlayer) -> None:
     """The opponent is on roll after a play, and may double. Values are for the player who moves."""
-    stakes, met = Stakes(MatchScore(3, 5)), find_met(bgdata.open_warehouse(root), "published-12")
+    stakes = Stakes(MatchScore(3, 5))
+    met = find_met(bgdata.open_warehouse(root), "published-12")
     how = ("--away", "3-5", "--met", "published-12", "--network", "random", "--trials", "72", "--plays", "2")
     rows = json.loads(succeeds(root, "rollout", ENDING_ID, "21", *how, "--format", "json"))
     plays = {str(play): play for play in legal_plays(Position(ENDING_ID), parse_roll("21"))}
@@ -322,7 +325,8 @@ def test_stopped_rollout_resumes(
     kept = 0
     for _ in range(2):
         result = stopped(monkeypatch, player_root, arguments, 1, KeyboardInterrupt())
-        before, kept = kept, trials_kept(result)
+        before = kept
+        kept = trials_kept(result)
         assert kept > before
         assert [*cache.glob("*/*.npz")]
     result = run(player_root, "rollout", *arguments)

@@ -60,7 +60,8 @@ def test_every_declared_join_finds_each_row_of_a_game_once(catalog: duckdb.DuckD
 
 
 def test_engine_labels_of_a_sample_name_its_corpus() -> None:
-    source, recipe = VersionRef(SAMPLE.name, SAMPLE.slug(SAMPLE.smallest)), SAMPLE.smallest
+    source = VersionRef(SAMPLE.name, SAMPLE.slug(SAMPLE.smallest))
+    recipe = SAMPLE.smallest
     corpus = f"selfplay/{bgdata.all_kinds()['selfplay'].slug(recipe.corpus)}"
     assert corpus_name(SAMPLE, recipe) == corpus
     assert corpus_name(ENGINE_LABELS, EngineParameters(source, "network", 0)) == corpus

@@ -57,7 +57,8 @@ def games_of(root: Path, parameters: CubefulParameters) -> tuple[CubefulCorpus, 
     tables = BearoffEvaluator(found["two_sided"], found["one_sided"], found["gammon"])
     player = MappedNetwork(found["network"], tables)
     rules = CubefulRules(parameters.length, bool(parameters.jacoby), published_met() if parameters.length else None)
-    sides, ply = sides_of(parameters.cube), parameters.ply
+    sides = sides_of(parameters.cube)
+    ply = parameters.ply
     name = f"{player.label} {player.version} 1-ply cube " if ply else f"{player.label} {player.version} cube "
     return cubeful_self_play(player.chooser, sides, rules, parameters.games, parameters.seed, ply=ply), name
 
@@ -105,7 +106,8 @@ def test_rows_equal_the_games(root: Path, parameters: CubefulParameters) -> None
 def test_exported_matches_can_be_imported(root: Path, parameters: CubefulParameters, imports: Imports) -> None:
     """When matches are written as .mat and read again, every turn and cube action is legal, and the games and rules are
     the same."""
-    table, path = table_of(root, parameters), imports.folder / "games.mat"
+    table = table_of(root, parameters)
+    path = imports.folder / "games.mat"
     write_text(table, "mat", path)
     again = imports.build("matches", [path], name="games")
     assert again.manifest.statistics.get("quarantined", 0) == 0
@@ -120,10 +122,13 @@ def test_summary_equals_the_rows(root: Path) -> None:
     for parameters in (MONEY, MATCH, JACOBY, CUBEFUL):
         table, (row,) = table_of(root, parameters), shown(root, "cube_summary", parameters)
         corpus, _ = games_of(root, parameters)
-        games, actions = corpus.results, corpus.records[:, 1]
-        won, name = games.column("points") * (1 - 2 * games.column("winner")), "points_per_game"
+        games = corpus.results
+        actions = corpus.records[:, 1]
+        won = games.column("points") * (1 - 2 * games.column("winner"))
+        name = "points_per_game"
         if parameters.length:
-            won, name = games.column("winner")[games.offsets[1:] - 1] == 0, "matches_won_share"
+            won = games.column("winner")[games.offsets[1:] - 1] == 0
+            name = "matches_won_share"
         cubes = {
             "passed_share": (games.column("way") == 0).mean(),
             "mean_cube_value": games.column("cube_value").mean(),
@@ -144,7 +149,8 @@ def test_games_do_not_depend_on_parts_and_threads(
     """An interrupted build keeps its finished parts."""
     expected = table_of(root, MATCH).manifest.digest
     monkeypatch.setattr(computing, "SHARD_CUBEFUL_GAMES", 15)  # 3 matches
-    play, calls = computing.play_cubeful_shard, []
+    play = computing.play_cubeful_shard
+    calls = []
 
     def stopping(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -165,7 +171,8 @@ def test_games_do_not_depend_on_parts_and_threads(
 def test_verify_finds_changed_turns(root: Path) -> None:
     """The tables are money games and games at 1-ply; the tests of all kinds cover matches."""
     for parameters in (MONEY, AHEAD):
-        table, found = table_of(root, parameters), inputs_of(bgdata.open_warehouse(root), DATASET, parameters)
+        table = table_of(root, parameters)
+        found = inputs_of(bgdata.open_warehouse(root), DATASET, parameters)
         check_sample(DATASET, table, found, 4, np.random.default_rng(0))
         turns = np.array(table.array("turns"))
         turns[:, 5] += 1

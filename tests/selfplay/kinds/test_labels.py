@@ -53,7 +53,8 @@ CORPUS = f"{SELFPLAY.name}/{SELFPLAY.slug(SELFPLAY.smallest)}"
 
 def test_rows_equal_positions_of_the_source(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    table, source = small(small_root, LOOKAHEADS), inputs_of(warehouse, LOOKAHEADS, LOOKAHEAD)["source"]
+    table = small(small_root, LOOKAHEADS)
+    source = inputs_of(warehouse, LOOKAHEADS, LOOKAHEAD)["source"]
     with warehouse.connect() as connection:
         rows = connection.sql("select * exclude (variant, network) from lookahead_labels order by row").fetchall()
         shown = connection.sql("select distinct network from lookahead_labels").fetchall()
@@ -68,7 +69,8 @@ def test_rows_equal_positions_of_the_source(small_root: Path) -> None:
         pytest.approx(values) for values in zip(equities, static_equities, equities - static_equities, strict=True)
     ]
     assert [row[17] for row in rows] == [LABEL_SOURCES[number] for number in table.array("sources")]
-    found, sources = table.manifest.statistics, table.array("sources")
+    found = table.manifest.statistics
+    sources = table.array("sources")
     assert [found[name] for name in LABEL_SOURCES] == [(sources == number).sum() for number in range(4)]
     changes = table.array("changes")[sources == 3]
     assert found["mean_change"] == pytest.approx(changes.mean())
@@ -242,10 +244,12 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Program:
 
 
 def test_program_answers_become_labels(warehouse: Warehouse, program: Program) -> None:
-    table, source = warehouse.build(ENGINES.name, PROGRAM), warehouse.open(SAMPLED.kind, SAMPLED.variant)
+    table = warehouse.build(ENGINES.name, PROGRAM)
+    source = warehouse.open(SAMPLED.kind, SAMPLED.variant)
     assert program.asked == [len(source.array("boards"))]
     assert table.folder.parent.name == SAMPLED.title.replace("/", "-").replace("_", "-") + "-by-gnubg-1ply"
-    boards, chances = np.asarray(source.array("boards")), table.array("chances")
+    boards = np.asarray(source.array("boards"))
+    chances = table.array("chances")
     assert chances == pytest.approx(answers(boards), abs=2e-7)
     win, win_gammon, _, lose_gammon, _ = chances.T
     assert (win_gammon <= win).all()
@@ -264,7 +268,8 @@ def test_program_answers_become_labels(warehouse: Warehouse, program: Program) -
 def test_verify_evaluates_by_the_program_again(
     warehouse: Warehouse, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table, inputs = warehouse.build(ENGINES.name, PROGRAM), inputs_of(warehouse, ENGINES, PROGRAM)
+    table = warehouse.build(ENGINES.name, PROGRAM)
+    inputs = inputs_of(warehouse, ENGINES, PROGRAM)
     table.folder.chmod(0o755)
     check_sample(ENGINES, table, inputs, 500, np.random.default_rng(0))
     wrong = np.array(table.array("chances"))
@@ -335,13 +340,17 @@ def rolls_of(table: RaceTable, layout: list[int]) -> Rolls:
 def test_chances_equal_the_tables(small_root: Path) -> None:
     inputs = inputs_of(bgdata.open_warehouse(small_root), BEAROFFS, BEAROFF)
     one_sided, gammon = RaceTable(inputs["one_sided"]), RaceTable(inputs["gammon"])
-    exact, table = TwoSidedTable(inputs["two_sided"]), small(small_root, BEAROFFS)
+    exact = TwoSidedTable(inputs["two_sided"])
+    table = small(small_root, BEAROFFS)
     seen = []
     for row, board in enumerate(table.array("boards").tolist()):
-        on_roll, opponent = board[1:4], [-count for count in board[24:21:-1]]
+        on_roll = board[1:4]
+        opponent = [-count for count in board[24:21:-1]]
         saved, opponent_saved = (rolls_of(gammon, side) if sum(side) == 15 else None for side in (on_roll, opponent))
         if max(sum(on_roll), sum(opponent)) <= 3:
-            win, win_gammon, lose_gammon = (1 + exact.probe(on_roll, opponent).cubeless) / 2, 0.0, 0.0
+            win = (1 + exact.probe(on_roll, opponent).cubeless) / 2
+            win_gammon = 0.0
+            lose_gammon = 0.0
         else:
             sides = rolls_of(one_sided, on_roll), rolls_of(one_sided, opponent)
             win, win_gammon, lose_gammon = combined_chances(*sides, saved, opponent_saved)

@@ -132,13 +132,15 @@ def network(root: Path) -> NetworkPlayer:
 
 def test_rows_equal_the_best_plays_of_turns(small_root: Path) -> None:
     """Plain Python lists all plays of the roll within the window, with the opponent on roll, best first."""
-    table, player = small(small_root, PLAYS), network(small_root)
+    table = small(small_root, PLAYS)
+    player = network(small_root)
     corpus = bgdata.open_warehouse(small_root).open("selfplay", "pubeval-20-seed-3")
     boards, ranks, losses, games, turns = (
         np.asarray(table.array(name)).tolist() for name in ("boards", "ranks", "losses", "games", "turns")
     )
     turn_boards, dice, first_turns = (corpus.array(name) for name in ("turn_boards", "dice", "first_turns"))
-    row, sizes = 0, set()
+    row = 0
+    sizes = set()
     while row < len(boards):
         place = int(first_turns[games[row]]) + turns[row]
         plays = legal_plays(Position(turn_boards[place].tolist()), roll_of(*dice[place].tolist()))
@@ -159,7 +161,8 @@ def test_rows_equal_the_best_plays_of_turns(small_root: Path) -> None:
 
 def test_sample_may_have_some_classes_only(warehouse: Warehouse) -> None:
     parameters = SMALL.with_texts({"classes": "contact crashed"})
-    table, whole = warehouse.build(PLAYS.name, parameters), small(warehouse.root, PLAYS)
+    table = warehouse.build(PLAYS.name, parameters)
+    whole = small(warehouse.root, PLAYS)
     assert table.folder.parent.name.startswith("contact-crashed-of-pubeval-20-seed-3-most-20-")
     corpus = warehouse.open("selfplay", "pubeval-20-seed-3")
     places = np.asarray(corpus.array("first_turns"))[whole.array("games")] + np.asarray(whole.array("turns"))

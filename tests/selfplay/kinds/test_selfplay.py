@@ -94,7 +94,8 @@ def check_rows(table: Table, corpus: Corpus, name: str) -> None:
 
 
 def check_turn(row: Row, corpus: Corpus, game: int, number: int, turn: int) -> None:
-    board, dice = corpus.boards[turn].tolist(), tuple(corpus.dice[turn].tolist())
+    board = corpus.boards[turn].tolist()
+    dice = tuple(corpus.dice[turn].tolist())
     player = (int(corpus.begins[game]) + number) % 2
     assert row["game"] == game
     assert row["turn"] == number
@@ -245,7 +246,8 @@ def test_killed_build_resumes_without_damaged_parts(tmp_path: Path, monkeypatch:
     """Finished parts are kept; a part damaged since is reported in one line."""
     few_at_a_time(monkeypatch, 1)
     expected = digest(tmp_path / "whole", replace(SMALL, games=60))
-    root, moments = tmp_path / "killed", random.Random(8)
+    root = tmp_path / "killed"
+    moments = random.Random(8)
     before = 0
     for _ in range(2):
         process = processes.start(play_slowly, root, 60)
@@ -257,7 +259,8 @@ def test_killed_build_resumes_without_damaged_parts(tmp_path: Path, monkeypatch:
         before = len(parts(root))
     corrupted = parts(root)[1]
     corrupted.write_bytes(corrupted.read_bytes()[:-40])
-    warehouse, notes = bgdata.open_warehouse(root), Notes()
+    warehouse = bgdata.open_warehouse(root)
+    notes = Notes()
     assert list(warehouse.versions()) == []
     assert warehouse.build(DATASET.name, replace(SMALL, games=60), progress=notes).manifest.digest == expected
     damage, going_on, _ = notes.texts

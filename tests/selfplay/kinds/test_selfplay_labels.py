@@ -43,7 +43,8 @@ def small(root: Path) -> Table:
 
 def games_of(corpus: Table) -> list[tuple[slice, list[Board], float]]:
     """The rows of each game, its boards, and the points of the player on roll at its last turn."""
-    first_turns, games = corpus.array("first_turns").tolist(), []
+    first_turns = corpus.array("first_turns").tolist()
+    games = []
     for game, (begin, end) in enumerate(pairwise(first_turns)):
         last = (int(corpus.array("begins")[game]) + end - begin - 1) % 2
         points = int(corpus.array("outcomes")[game]) * (1 - 2 * last)
@@ -108,7 +109,8 @@ def test_luck_adjusted_labels_match_the_reference(network_root: Path) -> None:
     parameters = SelfPlayLabelParameters(**vars(games), points=6, checkers=6)
     table = warehouse.build(DATASET.name, parameters)
     corpus = inputs_of(bgdata.open_warehouse(network_root), DATASET, parameters)["games"]
-    equities, later = cubeless_equities(table.array("chances")).tolist(), table.array("turns_later")
+    equities = cubeless_equities(table.array("chances")).tolist()
+    later = table.array("turns_later")
     for rows, _, points in games_of(corpus):
         known = [equities[row] if later[row] == 0 else None for row in range(rows.start, rows.stop)]
         expected = luck_adjusted(known, corpus.array("lucks")[rows].tolist(), points)
@@ -213,7 +215,8 @@ def test_luck_adjusted_equities_match_the_reference() -> None:
     n = int(offsets[-1])
     covered = generator.random(n) < np.repeat(generator.choice([0, 0.02, 0.5], 200), lengths)
     chances = np.ascontiguousarray(np.sort(generator.random((n, 5)).astype(np.float32))[:, ::-1] / 2, np.float32)
-    solved, points = np.full(n, -1), np.zeros(n, np.int8)
+    solved = np.full(n, -1)
+    points = np.zeros(n, np.int8)
     lucks = generator.normal(0, 0.3, n).astype(np.float32)
     expected: list[float] = []
     for begin, end in pairwise(offsets):

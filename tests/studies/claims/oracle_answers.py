@@ -78,8 +78,10 @@ def extreme_difference(tables: Tables, points: int, checkers: int, what: str) ->
 def gnubg_two_sided_error(tables: Tables, pattern: str, checkers: int) -> Found:
     """The largest difference between the equities of gnubg and our table, for up to `checkers` checkers."""
     table = open_table(tables, pattern)
-    ours, rows = TwoSidedTable(table), layout_count(6, checkers)
-    codes, worst = gnubg_codes(ours.points, checkers), 0.0
+    ours = TwoSidedTable(table)
+    rows = layout_count(6, checkers)
+    codes = gnubg_codes(ours.points, checkers)
+    worst = 0.0
     for row in range(rows):  # all rows at once take gigabytes
         differences = codes[row] / GNUBG_STEPS - 1 - ours.decode(ours.stored[row, :rows])
         worst = max(worst, float(np.abs(differences).max()))

@@ -76,7 +76,8 @@ def check(row: dict[str, Any], observations: list[float], games: int) -> None:
 @pytest.mark.slow
 def test_paired_figures_equal_sums_over_pairs(root: Path) -> None:
     """The studied side is player 0 in the first game of a pair, and player 1 in the second."""
-    brain, rows = network_chooser(root), rows_of(root, INDEX)
+    brain = network_chooser(root)
+    rows = rows_of(root, INDEX)
     for setting in (0.25, 1.0):
         pairs: dict[str, list[float]] = {name: [] for name in ("points_per_game", "win_share", "mean_cube_value")}
         pairs |= {"passed_share": [], "gammon_share": [], "cube_4_share": []}
@@ -113,7 +114,9 @@ def test_unpaired_figures_equal_sums_over_games(root: Path) -> None:
 
 
 def test_match_figures_equal_sums_over_pairs(root: Path) -> None:
-    rows, brain, sides = rows_of(root, MATCH), network_chooser(root), sides_of("0.75 money:0.75")
+    rows = rows_of(root, MATCH)
+    brain = network_chooser(root)
+    sides = sides_of("0.75 money:0.75")
     rules = CubefulRules(5, met=published_met())
     found = [cubeful_self_play(brain, order, rules, 2, 6).results for order in (sides, sides[::-1])]
     points, games = [], []
@@ -149,7 +152,8 @@ def test_cubeful_plays_differ_only_in_choosing_plays(root: Path) -> None:
 
 def test_luck_is_subtracted(root: Path) -> None:
     """Luck is subtracted for both seats, in steps of 1/10,000 point."""
-    brain, rows = network_chooser(root), rows_of(root, LUCK_ADJUSTED)
+    brain = network_chooser(root)
+    rows = rows_of(root, LUCK_ADJUSTED)
     found = cubeful_results(brain, sides_of("0.25 0.7"), CubefulRules(), 4, 6, with_luck=True)
     winners, points = found.column("winner"), found.column("points")
     hedged = []
@@ -213,7 +217,8 @@ def test_threads_and_interruption_leave_the_digest(
 ) -> None:
     """An interrupted build keeps its finished parts."""
     monkeypatch.setattr(cube_studies, "SHARD_GAMES", 8)
-    play, calls = cube_studies.play_study, []
+    play = cube_studies.play_study
+    calls = []
 
     def stopping(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -232,7 +237,8 @@ def test_threads_and_interruption_leave_the_digest(
 
 
 def test_verify_finds_changed_arrays(root: Path) -> None:
-    table, found = table_of(root, MATCH), bgdata.open_warehouse(root).find_inputs(DATASET, MATCH)
+    table = table_of(root, MATCH)
+    found = bgdata.open_warehouse(root).find_inputs(DATASET, MATCH)
     assert found
     check_sample(DATASET, table, found, 20, np.random.default_rng(0))
     path = table.folder / "sums.npy"

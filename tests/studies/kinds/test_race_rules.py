@@ -66,7 +66,9 @@ def rows(root: Path) -> list[Row]:
 @each(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
 def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighting: str, part: str) -> None:
     exact = TwoSidedTable(bgdata.open_warehouse(root).open("bearoff_two_sided", "6x6"))
-    lost, wrong, occurrences = [0.0] * 3, [0] * 3, 0
+    lost = [0.0] * 3
+    wrong = [0] * 3
+    occurrences = 0
     for (own, other), count in played(root).items():
         if weighting == "longer" and min(sum(own), sum(other)) < 5:
             continue

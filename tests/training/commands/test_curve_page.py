@@ -117,7 +117,8 @@ def test_page_of_a_network_from_self_play(small_root: Path, tmp_path: Path, ware
 def test_page_of_a_network_from_labels(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
     page = page_of(small_root, tmp_path, "tiny-supervised")
     table = warehouse.open(SUPERVISED.name, "tiny-supervised")
-    start, labels = warehouse.open("network", "tiny"), next(warehouse.versions("selfplay_labels"))
+    start = warehouse.open("network", "tiny")
+    labels = next(warehouse.versions("selfplay_labels"))
     assert len(page.pictures()) == 6
     assert len(page.sections["Table"]) == 1 + table.manifest.rows
     statistics = table.manifest.statistics

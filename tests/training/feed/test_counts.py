@@ -68,7 +68,8 @@ def labelled_rows(warehouse: Warehouse, name: str = CONTACT) -> LabelledRows:
 @pytest.mark.parametrize("is_guarded", [False, True])
 @pytest.mark.parametrize("block_rows", [1, 100, 100_000])
 def test_blocks_are_counted(tmp_path: Path, has_games: bool, is_guarded: bool, block_rows: int) -> None:
-    boards, games = label_boards(), np.arange(len(label_boards()), dtype=np.int32) // 20
+    boards = label_boards()
+    games = np.arange(len(label_boards()), dtype=np.int32) // 20
     write_labels(tmp_path, CONTACT, boards, games=games if has_games else None)
     version = write_benchmark(tmp_path, "some", boards[::7], boards[3::11])
     warehouse = bgdata.open_warehouse(tmp_path)

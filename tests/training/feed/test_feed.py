@@ -77,7 +77,8 @@ def test_batches_hold_the_values_of_their_rows(labels: Warehouse) -> None:
     assert len(tables) == 2
     for batch in feed:
         for n in range(len(batch.rows)):
-            table, row = tables[batch.versions[n]], batch.rows[n]
+            table = tables[batch.versions[n]]
+            row = batch.rows[n]
             assert np.array_equal(batch.boards[n], table.array("boards")[row])
             assert np.array_equal(batch.targets[n], table.array("chances")[row])
             assert batch.classes[n] == table.array("classes")[row]
@@ -344,7 +345,8 @@ def test_games_are_split_whole_where_there_are_games(tmp_path: Path) -> None:
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     """Versions of unequal size, two of them with 8 % and 2 % of the rows. The classes of each come one after another,
     in games of 50 rows with nearly the same chances."""
-    root, boards = tmp_path_factory.mktemp("mixed"), np.tile(label_boards(), (20, 1))
+    root = tmp_path_factory.mktemp("mixed")
+    boards = np.tile(label_boards(), (20, 1))
     classes = position_classes(boards)
     for name, count in (("large", 45_000), ("medium", 45_000), ("some", 8_000), ("small", 2_000)):
         rows = np.random.default_rng(count).choice(len(boards), count)

@@ -226,7 +226,8 @@ class LabelledBatches(Toy):
 
     def batches(self, computed: Computed[Parameters]) -> Iterator[pa.RecordBatch]:
         boards = computed.arrays["boards"].tolist()
-        numbers, ids = np.arange(len(boards), dtype=np.int32), [START.id] * len(boards)
+        numbers = np.arange(len(boards), dtype=np.int32)
+        ids = [START.id] * len(boards)
         yield pa.record_batch({"number": numbers, "position_id": ids, "board": pa.array(boards, pa.list_(pa.int8()))})
 
 
@@ -408,7 +409,9 @@ def test_batches_from_parquet_equal_those_of_mapped_arrays(warehouse: Warehouse)
 
 
 def test_rows_are_read_from_the_groups_that_hold_them(table: Table) -> None:
-    reader, boards, rows = RowReader(table.parquet), table.array("boards"), table.manifest.rows
+    reader = RowReader(table.parquet)
+    boards = table.array("boards")
+    rows = table.manifest.rows
     for begin, end in ((0, 700), (0, 1), (699, 701), (700, 1400), (5, 1999), (rows - 1, rows), (0, rows)):
         found = reader.read(("board", "line"), begin, end)
         assert found.column_names == ["board", "line"]

@@ -85,7 +85,8 @@ class Killer(Silence):
 def test_run_of_another_recipe_starts_anew(untrained: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even under the same name, each recipe makes a network of its own."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    other, progress = TINY.with_changes({"seed": 2}), Killer(rounds=99)
+    other = TINY.with_changes({"seed": 2})
+    progress = Killer(rounds=99)
     with pytest.raises(KeyboardInterrupt):
         untrained.build(DATASET.name, other, progress=Killer(rounds=2))
     assert len(list(untrained.staging.glob("network-tiny-*/checkpoint-*"))) == 1
@@ -132,7 +133,8 @@ def test_rows_and_rounds_cover_all_games() -> None:
 
 
 def test_estimate_is_above_the_real_size(small_root: Path) -> None:
-    estimate, manifest = DATASET.estimate(TINY), opened(small_root)[0].manifest
+    estimate = DATASET.estimate(TINY)
+    manifest = opened(small_root)[0].manifest
     assert estimate.rows == manifest.rows
     longest = NetworkParameters(games=1 << 30, round_games=1, row_games=1)
     assert DATASET.estimate(longest).memory_bytes > (1 << 30) * 72, "a row of the curve, and a round"

@@ -89,7 +89,8 @@ def test_run_of_another_recipe_starts_anew(untaught: Warehouse, monkeypatch: pyt
 
 
 def test_labels_of_the_same_games_are_named(untaught: Warehouse) -> None:
-    table, progress = next(untaught.versions("selfplay_labels")), Killer(epochs=99)
+    table = next(untaught.versions("selfplay_labels"))
+    progress = Killer(epochs=99)
     again = table.folder.parents[1] / "again" / table.folder.name
     shutil.copytree(table.folder, again)
     replace(table.manifest, variant="again").save(again)
@@ -386,7 +387,8 @@ def test_pytorch_learns_as_well_as_kernels(untaught: Warehouse, loss: str, avera
     assert np.array_equal(torch[:, :, :2], kernels[:, :, :2])  # rates and positions
     assert np.array_equal(torch[0], kernels[0])  # nothing learned yet
     for which in range(len(CLASSES)):
-        errors, expected = torch[:, which, 2:4], kernels[:, which, 2:4]
+        errors = torch[:, which, 2:4]
+        expected = kernels[:, which, 2:4]
         assert np.abs(errors - expected).max() < CROSS_ENTROPY
         learned = expected[0] - expected[-1]
         assert (learned > 0.01).all()

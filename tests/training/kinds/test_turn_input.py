@@ -30,7 +30,8 @@ def test_digest_is_unchanged(small_root: Path) -> None:
 
 def test_digest_is_the_same_on_one_thread_and_after_a_kill(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    warehouse, notes = bgdata.open_warehouse(memory_path), ReportKiller(99)
+    warehouse = bgdata.open_warehouse(memory_path)
+    notes = ReportKiller(99)
     with threads(1):
         with pytest.raises(KeyboardInterrupt):
             warehouse.build(DATASET.name, SMALL, progress=ReportKiller(2))
@@ -43,7 +44,8 @@ def test_rows_equal_the_networks(small_root: Path) -> None:
     with bgdata.open_warehouse(small_root).connect() as connection:
         names = ", ".join(column.name for column in FIGURES)
         rows = connection.sql(f"select arm, games, {names} from turn_input order by games, arm").fetchall()
-    networks, expected = new_turn_networks(SMALL.units, SMALL.seed), []
+    networks = new_turn_networks(SMALL.units, SMALL.seed)
+    expected = []
     for first, count in ((0, 2), (2, 2), (4, 1)):
         totals = np.zeros((3, 3), np.int64)
         train_arms(networks, SMALL.learning_rate, SMALL.seed, first, count, totals)

@@ -69,7 +69,8 @@ def labels() -> Labels:
     boards = sample_boards(60)
     classes = position_classes(boards)
     is_contact = (classes == PositionClass.CONTACT) | (classes == PositionClass.CRASHED)
-    boards, classes = np.ascontiguousarray(boards[is_contact]), classes[is_contact].astype(np.uint8)
+    boards = np.ascontiguousarray(boards[is_contact])
+    classes = classes[is_contact].astype(np.uint8)
     lead = boards.astype(np.int64) @ np.arange(26)  # lead, because the opponent's checkers are negative
     win = (1 / (1 + np.exp(lead / 60))).astype(np.float32)
     none = np.zeros(len(win), np.float32)
@@ -126,7 +127,8 @@ def test_k_means_reduces_distances(labels: Labels) -> None:
 
 
 def test_parts_by_hand_follow_themes(labels: Labels) -> None:
-    boards, values = labels.boards, integer_inputs(labels.boards)
+    boards = labels.boards
+    values = integer_inputs(labels.boards)
     one, classes, themes, *_ = arms_of((2,), Examples(labels.boards, labels.targets), SEED)
     assert one.size == 1
     assert classes.size == 2
@@ -187,7 +189,8 @@ def test_equities_are_by_the_network_of_the_part(labels: Labels) -> None:
     arms = [Arm(Scheme.CLASSES, 2, np.empty((0, input_count(INPUTS))))]
     networks = new_part_networks(arms, 4, SEED)
     networks.weights[len(networks.weights) // 2 :] *= -2
-    rounded, boards = rounded_parts(networks), labels.boards
+    rounded = rounded_parts(networks)
+    boards = labels.boards
     parts = arms[0].parts(boards, integer_inputs(boards))
     each = [part_equities(rounded, 0, np.full(len(boards), part), boards) for part in (0, 1)]
     assert np.array_equal(part_equities(rounded, 0, parts, boards), np.where(parts == 0, *each))

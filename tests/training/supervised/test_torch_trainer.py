@@ -27,7 +27,8 @@ def torch() -> Any:
 def results(device: str, counts: tuple[int, ...]) -> list[list[bytes]]:
     """All numbers after a run by kernels and by PyTorch, for each number of threads."""
     recipe = SupervisedRecipe(trainer="torch", batch_size=64, learning_rate=0.01, average_decay=0.9, device=device)
-    found, before = [], torch().get_num_threads()
+    found = []
+    before = torch().get_num_threads()
     for count in counts:
         torch().set_num_threads(count)
         networks, averages = random_floats(2), random_floats(2)
@@ -64,7 +65,8 @@ def test_trainer_continues_from_its_arrays() -> None:
         recipe = SupervisedRecipe(trainer="torch", batch_size=16, learning_rate=0.01, average_decay=0.9)
         trainer = learn(networks, 2, recipe, parts[0], averages=averages)
         if is_killed:
-            state, trainer = trainer.state(), open_trainers(networks, recipe, averages)[2]
+            state = trainer.state()
+            trainer = open_trainers(networks, recipe, averages)[2]
             for name, values in trainer.state().items():
                 values[...] = state[name]
         trainer.load()

@@ -117,8 +117,10 @@ def test_sparse_inputs_have_room_for_the_fullest_board(input_set: InputSet) -> N
 @pytest.mark.parametrize("number", [0, 1, 3])  # also two and three hidden layers
 def test_gradients_of_the_reference_equal_finite_differences(number: int, squared: bool) -> None:
     which = 2
-    layers, given = unpacked(random_floats(number, size=3), which), examples(which, 5)
-    boards, targets = given.boards.tolist(), given.targets.tolist()
+    layers = unpacked(random_floats(number, size=3), which)
+    given = examples(which, 5)
+    boards = given.boards.tolist()
+    targets = given.targets.tolist()
     slopes = gradients(layers, boards, targets, squared)
     generator = np.random.default_rng(2)
     for place, slope in enumerate(slopes):
@@ -173,7 +175,8 @@ def test_batches_equal_dense_arrays(trainer: str, tolerance: float, number: int,
 @each_trainer
 def test_weights_are_limited_to_the_range_of_players(trainer: str, tolerance: float) -> None:  # noqa: ARG001
     """Some weights are at the limit."""
-    networks, given = random_floats(0), examples(2, 40)
+    networks = random_floats(0)
+    given = examples(2, 40)
     certain = Examples(given.boards, (given.targets > 0.5).astype(np.float32))
     recipe = SupervisedRecipe(trainer=trainer, batch_size=4, optimizer="sgd", learning_rate=10.0)
     learn(networks, 2, recipe, *[certain] * 30)
@@ -194,7 +197,8 @@ def test_averages_equal_plain_means_at_first(trainer: str, tolerance: float, kee
         given = examples(which, 40)
         parts = [Examples(given.boards[part], given.targets[part]) for part in (slice(0, 14), slice(14, 40))]
         learn(networks, which, recipe, *parts, averages=averages)
-        boards, targets = given.boards.tolist(), given.targets.tolist()
+        boards = given.boards.tolist()
+        targets = given.targets.tolist()
         wanted = trained_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
         old = matrices(unpacked(before, which))
         for start, found, expected in zip(old, matrices(unpacked(averages, which)), wanted, strict=True):
