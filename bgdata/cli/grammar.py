@@ -186,15 +186,10 @@ def choose_warehouse(context: click.Context, _: click.Parameter, places: tuple[P
             fail(str(error), 2 if isinstance(error, UsageError) else 1)
     if not isinstance(context.command, click.Group) and not context.resilient_parsing:  # a group: the option may follow
         if address := getattr(context.obj, "address", ""):
-            command = context.command_path.split()[1]
-            if command not in READING:
-                step = f"try: bgdata pull {address}, and bgdata push {address} afterwards"
-                fail(f"expected a warehouse in a folder for bgdata {command}, got {address}; {step}", 2)
-            context.obj.mirror.tell = lambda text: click.echo(text, err=True)
+            check_reading(context, address)
         context.obj.mend_catalog()
 
 
-<<<<<<< HEAD
 def check_reading(context: click.Context, address: str) -> None:
     """Exit with an error if the command needs a warehouse in a folder, because the one at `address` is read-only. A
     command that only reads will print which large files it downloads."""
@@ -205,8 +200,6 @@ def check_reading(context: click.Context, address: str) -> None:
     context.obj.mirror.tell = lambda text: click.echo(text, err=True)
 
 
-=======
->>>>>>> d1d5428f (Functions that were called once are in their callers)
 WAREHOUSE = click.Option(
     ["--warehouse"],
     multiple=True,
