@@ -177,7 +177,11 @@ class TwoSidedTable(MappedTable):
         """Look up the four equities of a position, given by the layout or position index of each side. Raises
         NotCoveredError if the table does not cover it, and InvalidPositionError if it is invalid."""
         index, other = self._indexes(on_roll, opponent)
-        a, b, c, d = self._unpack(self._bytes, (index * self._count + other) * self._record_bytes)
+        return self._equities(self._bytes, (index * self._count + other) * self._record_bytes)
+
+    def _equities(self, data: bytes | memoryview, place: int) -> Equities:
+        """Decode the equities of the record at offset `place` of the data."""
+        a, b, c, d = self._unpack(data, place)
         step, lowest = self._step, self._lowest
         return Equities(a * step - lowest, b * step - lowest, c * step - lowest, d * step - lowest)
 

@@ -41,11 +41,15 @@ class PrefectServer:
         }
         self.started: list[subprocess.Popen[bytes]] = []
         (folder / "home").mkdir()
+        self.start_server()
+        self.run("work-pool", "create", POOL, "--type", "process")
+        self.start_worker()  # starts while deploying
+        self.run("--no-prompt", "deploy", "--all")
+
+    def start_server(self) -> None:
+        """Start the server, with its old database if it was killed."""
         self.server = self._start("server", "server", "start", "--host", "127.0.0.1", "--port", str(self.port))
         self.wait_for(lambda: self.asked("GET", "health") is True, "the server to answer")
-        self.run("work-pool", "create", POOL, "--type", "process")
-        self.worker = self._start("worker", "worker", "start", "--pool", POOL)
-        self.run("--no-prompt", "deploy", "--all")
 
     def kill_server(self) -> None:
         """Kill the server and its processes."""
@@ -53,6 +57,10 @@ class PrefectServer:
             process.kill()
         self.server.kill()
         self.server.wait()
+
+    def start_worker(self) -> None:
+        """Start a worker of the pool; its log is appended to that of an earlier one."""
+        self.worker = self._start("worker", "worker", "start", "--pool", POOL)
 
     def kill_worker(self) -> None:
         """Kill the worker but not the processes of its flows."""

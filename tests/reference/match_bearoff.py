@@ -51,7 +51,11 @@ class MatchGame:
         over = not any(on_roll) or not any(opponent)
         if over or not stakes.may_double or value >= max(score.away, score.opponent_away):
             return worth
-        return max(worth, min(self.no_double(on_roll, opponent, stakes.after_take()), self.after(score, value)))
+        return max(worth, min(self.double_take(on_roll, opponent, stakes), self.after(score, value)))
+
+    def double_take(self, on_roll: Layout, opponent: Layout, stakes: Stakes) -> Fraction:
+        """MWC of the player on roll after a double and a take."""
+        return self.no_double(on_roll, opponent, stakes.after_take())
 
     def cubeless(self, on_roll: Layout, opponent: Layout, score: MatchScore, value: int) -> Fraction:
         """MWC when the cube is never turned again."""
