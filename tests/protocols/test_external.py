@@ -32,17 +32,8 @@ from bgdata.game.fibs_board import parse_fibs_board
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import find_play, legal_plays
 from bgdata.game.position import START, Position
+from bgdata.protocols import external
 from bgdata.protocols.decisions import Answer, Decisions
-from bgdata.protocols.external import (
-    REFUSED,
-    Exchange,
-    ExternalPlayer,
-    ExternalRecord,
-    Question,
-    QuestionKind,
-    color_to_decide,
-    parse_question,
-)
 from tests.beside_gnubg import MET
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.oracles import needs_gnubg_tool
@@ -73,14 +64,14 @@ CRAWFORD = (
 )
 
 
-def asked(line: str, known: int | None = None, *, is_jacoby: bool = False) -> Question:
+def asked(line: str, known: int | None = None, *, is_jacoby: bool = False) -> external.Question:
     board = parse_fibs_board(line)
-    return parse_question(board, color_to_decide(board, known), is_jacoby=is_jacoby)
+    return external.parse_question(board, external.color_to_decide(board, known), is_jacoby=is_jacoby)
 
 
 def test_opening_question_is_understood() -> None:
     question = asked(OPENING)
-    assert (question.kind, question.position, str(question.roll)) == (QuestionKind.PLAY, START, "41")
+    assert (question.kind, question.position, str(question.roll)) == (external.QuestionKind.PLAY, START, "41")
     assert question.players == ("gnubg", "root")
     assert question.stakes == Stakes(MatchScore(3, 3))
 
@@ -88,7 +79,7 @@ def test_opening_question_is_understood() -> None:
 def test_double_has_the_view_of_the_doubling_side() -> None:
     """A board after a double shows names and scores from the other side, but not the checkers."""
     question = asked(DOUBLED)
-    assert (question.kind, question.roll) == (QuestionKind.ANSWER, None)
+    assert (question.kind, question.roll) == (external.QuestionKind.ANSWER, None)
     assert (question.players, question.scores) == (("gnubg", "root"), (0, 1))
     assert question.stakes == Stakes(MatchScore(6, 7), Cube(2, CubeOwner.ON_ROLL))
     assert (question.position.board[6], question.position.board[24]) == (5, -1 + 1)
@@ -115,7 +106,7 @@ def test_refused_resignation_is_not_offered_again() -> None:
     points = [0, -1, *[0] * 23, 0]
     points[24] = 3
     line = "board:gnubg:root:0:0:0:" + ":".join(map(str, points)) + ":1:0:0:0:0:2:0:1:0:1:-1:0:25:12:14:0:0:0:0:0:1"
-    player = ExternalPlayer(Decisions(LookaheadPlayer(Lost())))
+    player = external.ExternalPlayer(Decisions(LookaheadPlayer(Lost())))
     assert [player.exchange(line).reply for _ in range(3)] == ["resign 1", "roll", "roll"]
 
 
@@ -141,8 +132,8 @@ def test_crawford_game_and_money_stakes_are_understood() -> None:
     assert asked(money, is_jacoby=True).stakes == Stakes(Money(is_jacoby=True))
 
 
-def simple_player() -> ExternalPlayer:
-    return ExternalPlayer(Decisions(LookaheadPlayer(Scrambled())))
+def simple_player() -> external.ExternalPlayer:
+    return external.ExternalPlayer(Decisions(LookaheadPlayer(Scrambled())))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +157,7 @@ def simple_player() -> ExternalPlayer:
 )
 def test_invalid_lines_get_an_error(line: str, reason: str) -> None:
     exchange = simple_player().exchange(line)
-    assert exchange.reply.startswith(REFUSED + reason)
+    assert exchange.reply.startswith(external.REFUSED + reason)
     assert exchange.question is None
 
 
@@ -179,7 +170,7 @@ def pair() -> tuple[socket.socket, Talk]:
     return theirs, talk
 
 
-def replies_to(player: ExternalPlayer, data: bytes, pair: tuple[socket.socket, Talk]) -> tuple[list[str], str]:
+def replies_to(player: external.ExternalPlayer, data: bytes, pair: tuple[socket.socket, Talk]) -> tuple[list[str], str]:
     """Send bytes and close the connection. Returns the replies, and the error that ended the conversation."""
     theirs, talk = pair
 
@@ -207,9 +198,9 @@ def test_invalid_lines_do_not_end_a_game(pair: tuple[socket.socket, Talk]) -> No
     wrong = os.urandom(500).replace(b"\n", b"").replace(b"\r", b"") + b"\n" + b"9" * 100_000_000 + b"\n\n\0"
     replies, error = replies_to(simple_player(), GOOD + wrong + GOOD, pair)
     assert error == ""
-    assert [reply.startswith(REFUSED) for reply in replies] == [False, True, True, False]
+    assert [reply.startswith(external.REFUSED) for reply in replies] == [False, True, True, False]
     assert replies[0] == replies[3]
-    assert replies[2] == REFUSED + "expected lines of at most 4096 bytes, got a longer one"
+    assert replies[2] == external.REFUSED + "expected lines of at most 4096 bytes, got a longer one"
 
 
 @each(
@@ -355,18 +346,20 @@ def after(position: Position, *plays: tuple[str, str]) -> Position:
     return position
 
 
-def make_question(position: Position, roll: str = "", scores: tuple[int, int] = (0, 0), **others: object) -> Question:
+def make_question(
+    position: Position, roll: str = "", scores: tuple[int, int] = (0, 0), **others: object
+) -> external.Question:
     """A question about a play, or about a turn if there is no roll, to the player on roll in a match to 3 points."""
-    what = QuestionKind.PLAY if roll else QuestionKind.TURN
+    what = external.QuestionKind.PLAY if roll else external.QuestionKind.TURN
     stakes = Stakes(MatchScore(3 - scores[0], 3 - scores[1]))
-    question = Question(what, ("ann", "root"), 3, scores, position, stakes, parse_roll(roll) if roll else None)
+    question = external.Question(what, ("ann", "root"), 3, scores, position, stakes, parse_roll(roll) if roll else None)
     return replace(question, **others)  # type: ignore[arg-type]
 
 
-def make_record(*exchanges: tuple[Question, str]) -> ExternalRecord:
-    record = ExternalRecord()
+def make_record(*exchanges: tuple[external.Question, str]) -> external.ExternalRecord:
+    record = external.ExternalRecord()
     for question, reply in exchanges:
-        record.add(Exchange("", reply, question))
+        record.add(external.Exchange("", reply, question))
     return record
 
 
@@ -437,9 +430,9 @@ def test_gnubg_takes_a_double() -> None:
 
 @pytest.mark.parametrize(("reply", "end"), [("take", ["0 take"]), ("drop", ["0 pass", "1 wins 1"])])
 def test_gnubg_doubles(reply: str, end: list[str]) -> None:
-    doubled = make_question(after(START, FIRST), kind=QuestionKind.ANSWER)
+    doubled = make_question(after(START, FIRST), kind=external.QuestionKind.ANSWER)
     record = make_record(OPENED)
-    assert record.add(Exchange("", reply, doubled)) is (reply == "drop")
+    assert record.add(external.Exchange("", reply, doubled)) is (reply == "drop")
     assert shown(record.matches[0]) == ["0 31", "1 double", *end]
     check_legal(record.matches[0])
 
@@ -465,7 +458,7 @@ def test_repeated_question_keeps_the_last_answer() -> None:
     (match,) = make_record(OPENED, (play, "24/20"), (play, "8/5 6/5")).matches
     assert shown(match) == ["0 31", "1 62", "0 31"]
     assert [move[:2] for move in match.games[0].turns[-1].checker_moves] == [(8, 5), (6, 5)]
-    doubled = make_question(after(START, FIRST), kind=QuestionKind.ANSWER)
+    doubled = make_question(after(START, FIRST), kind=external.QuestionKind.ANSWER)
     (match,) = make_record(OPENED, (doubled, "drop"), (doubled, "take")).matches
     assert shown(match) == ["0 31", "1 double", "0 take"]
     (match,) = make_record(OPENED, (play, "24/20"), (make_question(THERE), "roll")).matches
@@ -475,7 +468,7 @@ def test_repeated_question_keeps_the_last_answer() -> None:
 @pytest.mark.parametrize(
     "again", [make_question(START, "31"), replace(OPENED[0], length=5), make_question(START, "42")]
 )
-def test_another_match_is_recognized(again: Question) -> None:
+def test_another_match_is_recognized(again: external.Question) -> None:
     """A new match begins if the score is 0-0 again, if the length changes, and after the end of a match."""
     record = make_record(
         OPENED, (make_question(THERE, "31"), "24/20"), (again, str(legal_plays(START, again.roll or "31")[0]))
@@ -543,7 +536,7 @@ def test_gnubg_recorded_the_same_games(side: int, length: int, met: MatchEquity,
     """Long, wild games with all cube actions and a random player are recorded alike by both programs."""
     wild = Wild(LookaheadPlayer(Whims()), CubeRules(met=met))
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=6, seed=3)
-    record = ExternalRecord()
+    record = external.ExternalRecord()
     for exchange in played.exchanges:
         record.add(exchange)
     (ours,) = record.matches
