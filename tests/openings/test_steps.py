@@ -17,7 +17,7 @@ PLAYS = ("24/23 13/8", "13/8 6/5", "13/7")
 
 
 def decision(roll: str, plays: tuple[str, ...], *, objective: str = "money", **changes: Any) -> list[dict[str, Any]]:
-    """Candidates 0.02 apart, with standard errors of 0.005 of the losses."""
+    """A decision whose candidates lose 0.02 points more each, with standard errors of 0.005."""
     after = {str(play): play.next_position.id for play in legal_plays(START, roll)}
     return [
         {
@@ -59,7 +59,8 @@ def test_loss_within_three_standard_errors_is_not_a_difference() -> None:
 
 
 def test_published_equities_that_differ_are_listed() -> None:
-    """Our equities are 0.01, -0.01 and -0.03, with an error of 0.002."""
+    """Published equities that differ from ours by more than three standard errors, or whose play was not rolled out,
+    are listed."""
     rows = (
         steps.PublishedEquity("51", "24/23 13/8", 0.0159, 0.0001),
         steps.PublishedEquity("51", "13/8 6/5", -0.025, 0.0001),
@@ -75,7 +76,7 @@ def test_published_equities_that_differ_are_listed() -> None:
 
 
 class SampleEvaluator:
-    """Returns given chances of the opponent to win, and to win a gammon, for each play."""
+    """An evaluator with fixed chances of the opponent to win, and to win a gammon, after each play."""
 
     def __init__(self, *chances: tuple[float, float]) -> None:
         self.chances = chances
