@@ -71,7 +71,8 @@ def test_plain_clients_read_the_catalog(toys: Warehouse) -> None:
 def test_moved_catalog_names_its_old_folder(toys: Warehouse, tmp_path: Path) -> None:
     """A plain client names the missing folder, and can be told the new one, until bgdata opens the warehouse."""
     toys.build("squares", TEN)
-    place, catalog_file = tmp_path / "else where", tmp_path / "else where" / "catalog.duckdb"
+    place = tmp_path / "else where"
+    catalog_file = tmp_path / "else where" / "catalog.duckdb"
     shutil.move(toys.root, place)
     with pytest.raises(duckdb.IOException, match=re.escape(str(toys.root))):
         answer(catalog_file, LARGEST)
@@ -286,7 +287,8 @@ def pipe(path: Path) -> None:
 @pytest.mark.parametrize("is_file", [False, True])
 def test_query_of_damaged_version_fails(toys: Warehouse, damage: str, is_file: bool) -> None:
     """Only this query fails; other variants can still be read."""
-    whole, table = toys.build("squares", TEN), toys.build("squares", Count(20))
+    whole = toys.build("squares", TEN)
+    table = toys.build("squares", Count(20))
     DAMAGES[damage](table)
     write_catalog(toys)
 

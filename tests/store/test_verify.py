@@ -159,7 +159,8 @@ def test_forged_values_are_found(toys: Warehouse) -> None:
 
 
 def test_forged_parquet_is_found(toys: Warehouse) -> None:
-    table, other = toys.build("squares", TEN), toys.build("squares", Count(20))
+    table = toys.build("squares", TEN)
+    other = toys.build("squares", Count(20))
     overwrite(table.parquet, other.parquet.read_bytes())
     reseal(table)
     found = problem(toys)
@@ -232,7 +233,8 @@ def test_small_tables_are_recomputed_as_a_whole(toys: Warehouse, monkeypatch: py
 
 def test_rows_are_compared_when_written(toys: Warehouse) -> None:
     table = toys.build("square_sums", TEN)
-    kind, inputs = toys.kind("square_sums"), {"terms": toys.open("squares", "10")}
+    kind = toys.kind("square_sums")
+    inputs = {"terms": toys.open("squares", "10")}
     kind.computation.compute(Build(TEN, inputs, toys, Comparison(table, Silence())))
     wrong = table.array("total").copy()
     wrong[6] += 1
@@ -574,7 +576,8 @@ def test_version_set_aside_is_put_back(memory_path: Path, monkeypatch: pytest.Mo
 
 def test_verify_fails_without_the_current_version(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
     """Verifying the warehouse, the kind or the variant fails; a repair rebuilds the version."""
-    table, other = toys.build("squares", Count(20)), toys.build("squares", TEN)
+    table = toys.build("squares", Count(20))
+    other = toys.build("squares", TEN)
     shutil.rmtree(table.folder)
     for scope in (None, "squares", "squares/20"):
         assert not verify_warehouse(toys, scope, 0, 0, repair=False)

@@ -66,7 +66,8 @@ def test_second_build_finds_the_version(tmp_path: Path) -> None:
 
 
 def test_build_in_another_directory_is_linked(tmp_path: Path) -> None:
-    root, disk = tmp_path / "w", tmp_path / "disk"
+    root = tmp_path / "w"
+    disk = tmp_path / "disk"
     disk.mkdir()
     arguments = ("build", "bearoff_gammon", "--points", "2", "--directory", disk)
     result = run(root, *arguments)
@@ -127,7 +128,8 @@ def names(root: Path) -> list[str]:
 @pytest.mark.usefixtures("one_more")
 def test_default_build_leaves_out_larger_variants(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A message names them, and the catalog is written once."""
-    written, line = [], "    2x15     is not built; try: bgdata build bearoff_gammon\n"
+    written = []
+    line = "    2x15     is not built; try: bgdata build bearoff_gammon\n"
     result = run(memory_path, "build")
     assert (result.exit_code, result.stdout) == (0, "")
     assert re.fullmatch(rf"bearoff_gammon/1x15: built .*\n{MISSING}", result.stderr)

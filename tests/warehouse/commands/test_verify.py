@@ -236,7 +236,8 @@ def test_published_versions_are_computed_only_with_all(
     monkeypatch.setattr(network, "SHIPPED", memory_path)
     shutil.copytree(table.folder, memory_path / "tiny" / table.folder.name)
     succeeds(warehouse.root, "lock")
-    digest, title = table.manifest.digest[:16], "network/tiny"
+    digest = table.manifest.digest[:16]
+    title = "network/tiny"
     shown = succeeds(warehouse.root, "rebuild", "network", "--check")
     assert shown.splitlines()[0] == f"copied {title}: locked {digest}, copied from the package, has {digest}"
     assert re.fullmatch(r" +not computed again, which took \d+ (seconds|minutes); --all does it", shown.splitlines()[1])
