@@ -26,13 +26,13 @@ from bgdata.process import keep
 from bgdata.warehouse import Row
 from bgdata.warehouse.from_nothing import (
     Part,
-    chosen_parts,
     compare,
     figures_of,
     finished_parts,
     make_part,
     plan_path,
     read_plan,
+    select_parts,
 )
 
 from .tasks import RETRIED, flow_parser, run_flow
@@ -62,7 +62,7 @@ def make(root: str, plan: str, name: str) -> Made:
 def rebuild_from_nothing(root: str = "again", plan: str = "from-nothing", parts: Sequence[str] = ()) -> list[Made]:
     """Run the named parts of a plan, with the parts that they need, or all parts; returns their versions. Raises
     CheckFailedError at the end if a version differs from the one in the package."""
-    chosen = chosen_parts(read_plan(plan_path(plan)), parts)
+    chosen = select_parts(read_plan(plan_path(plan)), parts)
     found = []
     for part in chosen:
         found.append(make.with_options(name=part.name)(root, plan, part.name))

@@ -77,7 +77,7 @@ def publish_folder(
     warehouse.require()
     if not (title.strip() and title.isprintable()):
         raise UsageError(f"expected a title of one line, got {cite(title)}")
-    tables = chosen_versions(warehouse, scopes)
+    tables = select_versions(warehouse, scopes)
     check_folder(folder)
     with storage_errors("create", folder, HINT):
         make_folder(folder / WORKING)
@@ -87,7 +87,7 @@ def publish_folder(
         left_out: dict[str, str] = {}
         with keeping(lambda: f"{len(finished)} of {len(tables)} versions are finished"):
             for table in tables:
-                reason = reason_against(warehouse, table)
+                reason = reason_not_to_publish(warehouse, table)
                 if reason:
                     progress.note(f"left out {table.name}: {reason}")
                     left_out[table.name] = reason
@@ -121,7 +121,7 @@ def publish_folder(
     return contents
 
 
-def chosen_versions(warehouse: Warehouse, scopes: Sequence[str]) -> list[Table]:
+def select_versions(warehouse: Warehouse, scopes: Sequence[str]) -> list[Table]:
     """The versions in the scopes, or in the whole warehouse if there are none. Of each variant this is the current
     version, unless the scope names another. Raises UnknownKindError for an unknown kind, InvalidNameError if a scope
     has another form, and MissingTableError if a scope contains no version."""
@@ -152,7 +152,7 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def reason_against(warehouse: Warehouse, table: Table) -> str:
+def reason_not_to_publish(warehouse: Warehouse, table: Table) -> str:
     """Why a version cannot be published, for the user; empty if it can."""
     manifest = table.manifest
     kind = warehouse.kind(manifest.dataset)

@@ -22,7 +22,7 @@ from bgdata.errors import CorruptFileError
 from bgdata.publishing.contents import File, Split
 from bgdata.store.dataset import TableShape
 from bgdata.store.names import sql_text
-from bgdata.store.parquet import described_schema, encodings, parquet_errors
+from bgdata.store.parquet import encodings, parquet_errors, schema_with_meanings
 from bgdata.store.progress import Progress
 from bgdata.store.storage import sha256_file, storage_errors, sync
 
@@ -169,7 +169,7 @@ def write_splits(
     if a file cannot be written."""
     rows = sum(row_counts(source.paths))
     size = sum(path.stat().st_size for path in source.paths)
-    schema = described_schema(plain_schema(source), source.shape, about)
+    schema = schema_with_meanings(plain_schema(source), source.shape, about)
     counts, layout = source.counts(rows), source_layout(source.paths, schema)
     writers = [
         ShardWriter(folder, name, count, -(-size * count // max(1, rows) // SHARD_BYTES), schema, source.shape, layout)

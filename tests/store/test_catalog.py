@@ -28,7 +28,7 @@ from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.rows import listed_rows
+from bgdata.warehouse.rows import listing_rows
 from tests.store import processes
 from tests.store.test_verify import reseal
 from tests.store.toy import GONE, Count, Squares, overwrite, problems, toy_warehouse
@@ -246,7 +246,7 @@ def test_missing_current_versions_are_not_empty_tables(memory_path: Path, how: C
             assert client.sql("select count(*) from squares where variant = '20'").fetchall() == [(20,)]
     with pytest.raises(BgdataError, match="squares/10"):
         list(toys.current("squares"))
-    (lost,) = (row for row in listed_rows(toys) if row["variant"] == "10" and row["version"] is None)
+    (lost,) = (row for row in listing_rows(toys) if row["variant"] == "10" and row["version"] is None)
     assert "squares/10" in lost["damage"]
 
 

@@ -27,7 +27,7 @@ from bgdata.errors import (
     StorageError,
 )
 from bgdata.store.arrays import save_array
-from bgdata.store.dataset import Build, Recheck, drawn_text, sample_text
+from bgdata.store.dataset import Build, Recheck, drawn_sample_text, sample_text
 from bgdata.store.linked import move_aside
 from bgdata.store.lockfile import save_lock
 from bgdata.store.manifest import FileEntry
@@ -253,11 +253,11 @@ def test_rows_are_compared_when_written(toys: Warehouse) -> None:
         (sample_text, 1000, 10_000, "1,000 of 10,000 rows: finds 1 bad one in 217 with 99%"),
         # 300 bad ones in 100 million are 1 in 333,333
         (sample_text, 1_540_000, 10**8, "1,540,000 of 100,000,000 rows: finds 1 bad one in 334,407 with 99%"),
-        (drawn_text, 1000, 10_000, "1,000 rows drawn of 10,000: finds 1 bad one in 217 with 99%"),
+        (drawn_sample_text, 1000, 10_000, "1,000 rows drawn of 10,000: finds 1 bad one in 217 with 99%"),
         # drawn rows may repeat
-        (drawn_text, 10_000, 10_000, "10,000 rows drawn of 10,000: finds 1 bad one in 2,171 with 99%"),
-        (drawn_text, 100_000, 10_000, "100,000 rows drawn of 10,000: finds 1 bad one in 10,000 with 99%"),
-        (drawn_text, 0, 10_000, "0 rows drawn of 10,000: finds 1 bad one in 0 with 99%"),
+        (drawn_sample_text, 10_000, 10_000, "10,000 rows drawn of 10,000: finds 1 bad one in 2,171 with 99%"),
+        (drawn_sample_text, 100_000, 10_000, "100,000 rows drawn of 10,000: finds 1 bad one in 10,000 with 99%"),
+        (drawn_sample_text, 0, 10_000, "0 rows drawn of 10,000: finds 1 bad one in 0 with 99%"),
     ],
 )
 def test_sample_text_says_what_is_found(text_of: Callable[[int, int], str], count: int, total: int, text: str) -> None:

@@ -19,7 +19,6 @@ from bgdata.warehouse.commands import plans
 from bgdata.warehouse.from_nothing import (
     STATE,
     arguments,
-    chosen_parts,
     difference_text,
     figures_of,
     finished_parts,
@@ -27,6 +26,7 @@ from bgdata.warehouse.from_nothing import (
     plan_path,
     read_plan,
     run_parts,
+    select_parts,
 )
 from tests.command_line import error_of, run
 
@@ -127,9 +127,9 @@ def test_damaged_plans_are_refused(tmp_path: Path, before: str, after: str, mess
 
 def test_chosen_part_includes_its_needs(tmp_path: Path) -> None:
     parts = read_plan(plan_of(tmp_path))
-    assert [part.name for part in chosen_parts(parts, ["sample"])] == ["games", "sample"]
+    assert [part.name for part in select_parts(parts, ["sample"])] == ["games", "sample"]
     with pytest.raises(UsageError, match="expected a part among games, table, sample, got 'colour'"):
-        chosen_parts(parts, ["colour"])
+        select_parts(parts, ["colour"])
 
 
 def test_damaged_record_is_refused(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def run_query(
 
     form = form_of(form, output)
     text = sql if allow_files else read_only_query(sql)
-    with written_aside(output, form, is_needed=form != "table") as path:
+    with temporary_output(output, form, is_needed=form != "table") as path:
         outputs = [path] if path else []
         limits = limits or QueryLimits()
         named = "" if allow_files and not warehouse.is_remote else text
@@ -245,7 +245,7 @@ def filling(kind: Dataset[Any]) -> str:
 
 
 @contextmanager
-def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterator[Path | None]:
+def temporary_output(output: Path | None, form: str, *, is_needed: bool) -> Iterator[Path | None]:
     """Yield the path of an empty file for the rows, or None if `is_needed` is false. When the `with` block ends, the
     file is renamed to `output`, or its content copied to standard output if `output` is None. (DuckDB would truncate a
     file to which standard output is redirected.)"""

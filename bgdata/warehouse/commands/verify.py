@@ -204,7 +204,7 @@ def verify_warehouse(
     if repair:
         put_back_current(warehouse)
     tables = warehouse.versions_in(scope)
-    if not tables and next(findings_beside(warehouse, scope, is_whole=False), None) is None:
+    if not tables and next(warehouse_findings(warehouse, scope, is_whole=False), None) is None:
         raise MissingTableError(f"expected at least one version in {warehouse.root}, found none; try: bgdata build")
     failed: dict[str, Table] = {}
     lost_variants: list[str] = []
@@ -214,7 +214,7 @@ def verify_warehouse(
     rows: list[Row] = []
     with progress_bars() as progress:
         findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
-        for finding in chain(findings, findings_beside(warehouse, scope)):
+        for finding in chain(findings, warehouse_findings(warehouse, scope)):
             counts[finding.status] += 1
             found = {"subject": finding.subject, "check": finding.check, "status": str(finding.status)}
             rows.append(found | {"finding": finding.text})
@@ -255,7 +255,7 @@ def verify_warehouse(
     for title in lost_variants:
         repair_current(warehouse, *title.split("/"))
     refresh_catalog(warehouse)
-    return is_repaired(warehouse, scope, failed, sample, seed) and not unchecked
+    return check_repaired(warehouse, scope, failed, sample, seed) and not unchecked
 
 
 def verify_folder(warehouse: Warehouse, folder: Path, form: str) -> bool:
@@ -284,7 +284,7 @@ def verify_folder(warehouse: Warehouse, folder: Path, form: str) -> bool:
     return not wrong and not unchecked
 
 
-def findings_beside(warehouse: Warehouse, scope: str | None, *, is_whole: bool = True) -> Iterator[Finding]:
+def warehouse_findings(warehouse: Warehouse, scope: str | None, *, is_whole: bool = True) -> Iterator[Finding]:
     """Yield the results of checks that are not of a single version. If `scope` is None and `is_whole`, these are all
     checks of the warehouse; else only those of the files `current`, which a scope that names a version leaves out."""
     from bgdata.store.verify import verify_current, verify_files
@@ -297,7 +297,9 @@ def findings_beside(warehouse: Warehouse, scope: str | None, *, is_whole: bool =
             yield from verify_current(warehouse, name, variant or "")
 
 
-def is_repaired(warehouse: Warehouse, scope: str | None, failed: Iterable[str], sample: int | None, seed: int) -> bool:
+def check_repaired(
+    warehouse: Warehouse, scope: str | None, failed: Iterable[str], sample: int | None, seed: int
+) -> bool:
     """Check the variants of the `failed` versions again, and print what still fails. Returns whether nothing does."""
     from bgdata.store.verify import verify
 
@@ -306,7 +308,7 @@ def is_repaired(warehouse: Warehouse, scope: str | None, failed: Iterable[str], 
     tables = [table for table in warehouse.versions(kind) if table.name.rpartition("/")[0] in variants]
     with progress_bars() as progress:
         findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
-        wrong = [finding for finding in chain(findings, findings_beside(warehouse, scope)) if finding.is_last]
+        wrong = [finding for finding in chain(findings, warehouse_findings(warehouse, scope)) if finding.is_last]
         for finding in wrong:
             progress.note(failure(finding))
     return not wrong

@@ -18,7 +18,7 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 from bgdata.store.progress import progress_bars
 from bgdata.warehouse.commands import build
-from bgdata.warehouse.commands.build import COMPUTED, SIZED, sizes_of
+from bgdata.warehouse.commands.build import COMPUTED, SIZED, size_names
 from tests.command_line import error_of, run, succeeds
 from tests.subtests import each
 
@@ -34,7 +34,7 @@ def test_list_shows_versions(small_root: Path, tmp_path: Path) -> None:
 @each("kind", bgdata.all_kinds)
 def test_explain_shows_every_kind(tmp_path: Path, kind: Dataset[Any]) -> None:
     chosen = kind.smallest if kind in SIZED or not kind.defaults else kind.defaults[0]
-    sizes = sizes_of(kind) if kind in SIZED else []
+    sizes = size_names(kind) if kind in SIZED else []
     options = [text for size in sizes for text in (f"--{size}", str(getattr(chosen, size)))]
     shown = succeeds(tmp_path, "explain", kind.name, *options)
     assert kind.summary in shown

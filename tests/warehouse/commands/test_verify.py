@@ -59,7 +59,7 @@ def test_verify_reports_the_code_that_made_a_version(memory_path: Path, monkeypa
         return rows.getvalue().splitlines()[1]
 
     assert summary(0) == summary(5) == "made by this code: 1"
-    monkeypatch.setattr("bgdata.store.verify.sources_here", lambda _kind: "0123456789ab")
+    monkeypatch.setattr("bgdata.store.verify.source_fingerprint", lambda _kind: "0123456789ab")
     assert summary(5) == "by other code, recomputed here: 1"
     assert summary(0) == "copied, hashes only: 1"
 

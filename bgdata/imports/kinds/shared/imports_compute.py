@@ -20,7 +20,7 @@ from bgdata.formats.unpacking import FileFacts, read_content
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.imports.kinds.shared.imports import QUARANTINE, FileImport, ImportParameters
-from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
+from bgdata.kinds.column_values import select_texts, text_arrays, text_column
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, ImportedComputation
 from bgdata.store.job import Job
@@ -90,7 +90,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
             sources = arrays["quarantine_source"][rows].astype(np.int32)
             yield pa.record_batch(
                 {
-                    "source": chosen_texts(text_column(arrays, "sources"), sources),
+                    "source": select_texts(text_column(arrays, "sources"), sources),
                     "line": pa.array(arrays["quarantine_line"][rows]),
                     "text": text_column(arrays, "quarantine_text", rows),
                     "reason": text_column(arrays, "quarantine_reason", rows),
@@ -223,7 +223,7 @@ def rejected_arrays(rejects: Sequence[tuple[int, Quarantined]]) -> dict[str, Arr
 def source_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
     """The columns `source` and `line`, which name the file and the line of a row, for the rows that the slice
     selects."""
-    names = chosen_texts(text_column(arrays, "sources"), arrays["source"][rows].astype(np.int32))
+    names = select_texts(text_column(arrays, "sources"), arrays["source"][rows].astype(np.int32))
     return {"source": names, "line": pa.array(arrays["line"][rows])}
 
 
