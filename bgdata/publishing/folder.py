@@ -25,11 +25,11 @@ from bgdata.publishing.contents import (
     read_contents,
     visible_files,
 )
-from bgdata.publishing.described import Described
 from bgdata.publishing.descriptions import describe
 from bgdata.publishing.licences import licence_of
 from bgdata.publishing.packed import ARRAYS, pack_arrays
 from bgdata.publishing.published_arrays import part_number
+from bgdata.publishing.published_folder import PublishedFolder
 from bgdata.publishing.pull import PublishedPull
 from bgdata.publishing.recovery import PublishedRows, find_recipe
 from bgdata.publishing.shards import missing_columns, row_counts, write_splits
@@ -108,7 +108,7 @@ def publish_folder(
                     make_folder(folder / SCRIPTS)
             for path in scripts:
                 write_file(folder / SCRIPTS / path.name, path.read_bytes())
-            for name, data in describe(Described(contents, folder, warehouse.kinds)).items():
+            for name, data in describe(PublishedFolder(contents, folder, warehouse.kinds)).items():
                 write_file(folder / name, data)
             if explorer is not None:
                 made = Warehouse(folder / WORKING / "warehouse", warehouse.kinds)

@@ -69,7 +69,7 @@ def row_counts(paths: Sequence[Path]) -> list[int]:
     return found
 
 
-def groups(paths: Sequence[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+def row_groups(paths: Sequence[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
     """Yield the row groups of several Parquet files in order, with the named columns, or all if `columns` is None.
     Raises CorruptFileError if a file is damaged."""
     for path in paths:
@@ -97,7 +97,7 @@ def plain_schema(source: Source) -> pa.Schema:
         schema = source.fill(pq.read_schema(paths[0]).empty_table()).schema
     lists = [field.name for field in schema if pa.types.is_list(field.type)]
     lengths: dict[str, set[int | None]] = {name: set() for name in lists}
-    for group in groups(paths, lists) if lists else ():
+    for group in row_groups(paths, lists) if lists else ():
         for name in lists:
             lengths[name] |= set(pc.unique(pc.list_value_length(group[name])).to_pylist())
     return pa.schema([field.with_type(_plain_type(field.type, lengths.get(field.name, set()))) for field in schema])
@@ -176,7 +176,7 @@ def write_splits(
         for name, count in zip(source.splits, counts, strict=True)
     ]
     begin = 0
-    for group in groups(source.paths):
+    for group in row_groups(source.paths):
         chosen = plain_batch(source.fill(group), schema)
         if source.codes is None:
             writers[0].append(chosen)

@@ -29,7 +29,7 @@ def effective_pips() -> list[Fraction]:
 
 
 def plain(own: reference.Layout, other: reference.Layout) -> reference.Answer:
-    """Answer of found rules with the limits of the later rows of LIMITS."""
+    """The answer of found rules in plain Python, by the limits in the later rows of LIMITS."""
     ahead = reference.pips(other) - reference.pips(own)
     return ahead >= 1, ahead >= 2, ahead <= 5
 

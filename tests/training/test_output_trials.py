@@ -23,7 +23,7 @@ START = [0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0
 
 
 def trained(games: int) -> tuple[TurnNetworks, NDArray[np.int64]]:
-    """The trials after these games, and their totals."""
+    """The networks of the trials after these games, and their totals."""
     networks = new_trial_networks(UNITS, SEED)
     totals = np.zeros((len(Trial), 3), np.int64)
     train_trials(networks, RATE, SEED, 0, games, totals)
@@ -31,7 +31,7 @@ def trained(games: int) -> tuple[TurnNetworks, NDArray[np.int64]]:
 
 
 def reference_of(networks: TurnNetworks, trial: Trial) -> TrialNetwork:
-    """The network of a trial, unpacked."""
+    """The network of a trial in the form of the reference."""
     return TrialNetwork(TRIALS[trial], *numbers_of(networks.weights[trial], networks.biases[trial], UNITS))
 
 
@@ -41,7 +41,8 @@ def test_names_of_trials() -> None:
 
 @pytest.mark.parametrize("trial", Trial)
 def test_games_match_the_reference(trial: Trial) -> None:
-    """Game by game, turns and ends are the same, all weights afterwards, and the chances at the start."""
+    """Turns and ends of every game, all weights afterwards, and the chances at the start equal those of the
+    reference."""
     networks = new_trial_networks(UNITS, SEED)
     reference = reference_of(new_trial_networks(UNITS, SEED), trial)
     for game in range(2):
@@ -58,8 +59,7 @@ def test_games_match_the_reference(trial: Trial) -> None:
 
 
 def test_chances_are_those_of_dice_passed() -> None:
-    """The last trial, in which no output is conditional, is that arm of `turn_networks`, with the same weights up to
-    rounding."""
+    """The trial without conditional outputs equals the arm DICE_PASSED of `turn_networks`, up to rounding."""
     from bgdata.training.turn_networks import Arm, new_turn_networks, train_arms
 
     ours, _ = trained(3)
@@ -103,7 +103,7 @@ def test_test_games_are_independent_of_the_batch() -> None:
 
 @pytest.mark.slow
 def test_games_teach_every_trial() -> None:
-    """Each trial wins more against PubEval after training, and expects the player on roll to win about half."""
+    """After training, each trial wins more against PubEval, and expects the player on roll to win about half."""
     networks = new_trial_networks(20, SEED)
     totals = np.zeros((len(Trial), 3), np.int64)
     before = results_against_pubeval(networks, 0, 200)

@@ -198,4 +198,4 @@ def test_number_of_compared_positions_is_bounded(client: TestClient, monkeypatch
     from bgdata.game.position import Position
 
     monkeypatch.setattr(browsed, "MAX_BOARDS", 0)
-    assert browsed.nearest(site, Position(START)) == []
+    assert browsed.nearest_positions(site, Position(START)) == []

@@ -97,7 +97,7 @@ def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, 
     with open_catalog(warehouse) as connection:
         found = explain_relation(connection, warehouse, name) or explain_macro(connection, name)
         if found is None:
-            raise UsageError(unknown(connection, warehouse, name))
+            raise UsageError(unknown_name_message(connection, warehouse, name))
     if form != "table":
         write_rows(part_rows(name, found.parts), form)
         return
@@ -223,7 +223,7 @@ def _relation_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
     return [name for (name,) in connection.execute(query).fetchall()]
 
 
-def unknown(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: str) -> str:
+def unknown_name_message(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: str) -> str:
     """The error message for a name that is neither a kind, a table, a view nor a macro, with similar names."""
     macros = connection.execute("select distinct function_name from duckdb_functions() where not internal").fetchall()
     known = [*warehouse.kinds, *_relation_names(connection), *(macro for (macro,) in macros)]

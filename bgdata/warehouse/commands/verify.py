@@ -223,7 +223,7 @@ def verify_warehouse(
                 origins[made_by] += 1
                 rows[-1] = {**rows[-1], "origin": str(made_by)}
             if finding.is_last:
-                progress.note(failure(finding))
+                progress.note(failure_line(finding))
             if finding.status is Status.FAILED:
                 if finding.table:
                     failed[finding.subject] = finding.table
@@ -272,7 +272,7 @@ def verify_folder(warehouse: Warehouse, folder: Path, form: str) -> bool:
             status = str(finding.status)
             rows.append({"subject": finding.subject, "check": finding.check, "status": status, "finding": finding.text})
             if finding.is_last:
-                progress.note(failure(finding))
+                progress.note(failure_line(finding))
     failed = {row["subject"] for row in rows if row["status"] not in (Status.PASSED, Status.SKIPPED)}
     names = dict.fromkeys(row["subject"] for row in rows if row["subject"] not in failed)
     said = {name: "; ".join(row["finding"] for row in rows if row["subject"] == name) for name in names}
@@ -310,7 +310,7 @@ def check_repaired(
         findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
         wrong = [finding for finding in chain(findings, warehouse_findings(warehouse, scope)) if finding.is_last]
         for finding in wrong:
-            progress.note(failure(finding))
+            progress.note(failure_line(finding))
     return not wrong
 
 
@@ -354,7 +354,7 @@ def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
     click.echo(f"repaired {kind}/{variant}: {warehouse.open(kind, variant).folder.name} is current now", err=True)
 
 
-def failure(finding: Finding) -> str:
+def failure_line(finding: Finding) -> str:
     """A line that tells the user about a check that failed or could not be made."""
     return f"{'FAILED' if finding.problem else 'NOT CHECKED'} {finding.subject}: {finding.check}: {finding.text}"
 
@@ -495,14 +495,16 @@ def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, 
             how = "copied from the package, has" if is_copy else "rebuilt"
             line = f"{verdict} {title}: locked {entry.digest[:16]}, {how} {found[:16]}"
             if is_copy:
-                line += f"\n        not computed again, which took {duration(table.manifest.seconds)}; --all does it"
+                line += (
+                    f"\n        not computed again, which took {duration_text(table.manifest.seconds)}; --all does it"
+                )
             click.echo(line, err=form != "table")
     if form != "table":
         write_rows(rows, form)
     return all(row["is_same"] for row in rows)
 
 
-def duration(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A time as a string in hours, minutes or seconds."""
     for unit, length in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:

@@ -18,7 +18,7 @@ MAX_BARS, MAX_CELLS = 200, 60  # bars, and columns or rows of a heat map
 
 class ChartRequest(NamedTuple):
     """The chart that an address asks for: one of CHARTS, or empty for none, and the names of the columns to draw.
-    `drawing` chooses a column whose name is empty."""
+    `draw_query_chart` chooses a column whose name is empty."""
 
     chart: str = ""
     x: str = ""
@@ -34,7 +34,7 @@ class ChartRequest(NamedTuple):
         return found
 
 
-def drawing(result: Result, asked: ChartRequest) -> str:
+def draw_query_chart(result: Result, asked: ChartRequest) -> str:
     """Draw the chart that was asked for from the rows of a query, as SVG. A column that was not named is the first one
     that fits. Raises UsageError if a column is missing or does not fit."""
     rows = [dict(zip(result.names, row, strict=True)) for row in result.rows]

@@ -35,7 +35,7 @@ def imported(imports: Imports, *paths: Path) -> Table:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two sessions in five files, two of them in an archive in a subfolder, and files without matches."""
+    """A folder with two sessions in five files, two of them in an archive in a subfolder, and files without matches."""
     (tmp_path / "mine/2025").mkdir(parents=True)
     for form in ("xg", "bgf"):
         (tmp_path / f"mine/any-{form}.dat").write_bytes((BINARY / f"session.{form}").read_bytes())
@@ -128,7 +128,7 @@ def test_folders_and_archives_without_matches_are_refused(tmp_path: Path, import
 
 
 def archive_of(path: Path, name: str = "a.mat") -> Path:
-    """A zip archive that contains one match file."""
+    """Write a zip archive that contains one match file."""
     with ZipFile(path / "x.zip", "w") as archive:
         archive.writestr(name, TEXT)
     return path / "x.zip"
@@ -140,7 +140,7 @@ def test_archives_are_recognized(tmp_path: Path) -> None:
 
 
 def tar_of(path: Path, mode: Literal["w", "w:gz", "w:bz2"], **contents: bytes) -> Path:
-    """A tar archive, packed as `mode` says, of a folder, a link, and files with these contents."""
+    """Write a tar archive, packed as `mode` says, with a folder, a link, and files with these contents."""
     with tarfile.open(path, mode) as archive:
         for name, kind in (("old", tarfile.DIRTYPE), ("old/link.mat", tarfile.SYMTYPE)):
             other = tarfile.TarInfo(name)
@@ -155,7 +155,7 @@ def tar_of(path: Path, mode: Literal["w", "w:gz", "w:bz2"], **contents: bytes) -
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2"])
 def test_tar_archives_are_read(tmp_path: Path, imports: Imports, mode: Literal["w", "w:gz", "w:bz2"]) -> None:
-    """Alone and in a folder; their links are left out."""
+    """Tar archives are read alone and in a folder; their links are left out."""
     (tmp_path / "mine").mkdir()
     path = tar_of(tmp_path / "mine/any.dat", mode, b=sessions.MAT.encode(), a=TEXT)
     (tmp_path / "mine/other.mat").write_bytes(TEXT)
@@ -172,8 +172,8 @@ def cut_zip(path: Path) -> bytes:
 
 
 def test_files_that_cannot_be_unpacked_are_set_aside(tmp_path: Path, imports: Imports) -> None:
-    """Each in a line of its own, with its name and the reason, in a folder and in an archive; the others are
-    imported, a packed text without matches is left out."""
+    """Each file that cannot be unpacked gets a line with its name and the reason, in a folder and in an archive. The
+    others are imported; a packed text without matches is left out."""
     packed = gzip.compress(TEXT)
     wrong = bytearray(packed)
     wrong[len(packed) // 2] ^= 1
@@ -209,7 +209,7 @@ def test_files_that_cannot_be_unpacked_are_set_aside(tmp_path: Path, imports: Im
 
 
 def test_damaged_file_by_name_is_an_error(tmp_path: Path, imports: Imports) -> None:
-    """Also beside a whole one."""
+    """A damaged file that is named on its own is an error, also beside a whole one."""
     (tmp_path / "whole.mat").write_bytes(TEXT)
     (tmp_path / "cut.mat.gz").write_bytes(gzip.compress(TEXT)[:-40])
     (tmp_path / "cut.zip").write_bytes(cut_zip(tmp_path))
@@ -278,7 +278,8 @@ PLAYERS = {
 def test_names_in_other_encodings_are_read(
     tmp_path: Path, imports: Imports, encoding: str, players: tuple[str, str]
 ) -> None:
-    """Alone, packed, in archives and in .sgf; files in UTF-8 and UTF-16 beside them are read as such."""
+    """Player names in other encodings are read: alone, packed, in archives and in .sgf. Files in UTF-8 and UTF-16
+    beside them are read as such."""
     session = TEXT.decode()
     names = re.search(r"^ *(\w+) *: 0 +(\w+) *: 0", session, re.M)
     assert names

@@ -65,7 +65,7 @@ def test_decisions_are_turns_of_test_games(small_root: Path) -> None:
 
 
 def test_plays_equal_rollouts(small_root: Path) -> None:
-    """Rollouts need only the board, the roll and the seed."""
+    """The stored plays equal rollouts from the board, the roll and the seed alone."""
     warehouse = bgdata.open_warehouse(small_root)
     brain = network_chooser(warehouse)
     arrays = small_table(small_root).arrays()
@@ -145,7 +145,7 @@ def test_unreached_standard_error_is_stored(warehouse: Warehouse) -> None:
 
 
 def test_one_per_game_takes_one_decision_of_each_game(warehouse: Warehouse) -> None:
-    """The decision is the first of its game; a corpus with too few games is refused."""
+    """With `one_per_game`, each decision is the first of its game; a corpus with too few games is refused."""
     corpus = inputs_of(warehouse, DATASET, SMALL)["games"]
     brain = network_chooser(warehouse)
     every = rollout_decisions.sample_turns(replace(SMALL, decisions=5000), corpus, brain)
@@ -179,7 +179,8 @@ def test_verify_finds_two_decisions_of_one_game(warehouse: Warehouse) -> None:
 
 
 def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
-    """`verify` reproduces such plays; a threshold that no play reaches changes nothing."""
+    """Plays that are clearly worse get fewer games, and `verify` reproduces them; a threshold that no play reaches
+    changes nothing."""
     parameters = replace(SMALL, until=1e-30, most_trials=288, decisions=2)
     equal = warehouse.build(DATASET.name, parameters)
     found = warehouse.build(DATASET.name, replace(parameters, settled_at=15.0))
@@ -195,7 +196,7 @@ def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
 
 
 def test_default_recipe_is_unchanged() -> None:
-    """Recipes leave out newer parameters at their defaults."""
+    """Stored parameters leave out newer ones at their defaults, so older versions keep their digests."""
     parameters = DecisionParameters()
     assert (parameters.until, parameters.position_class) == (0.005, "contact")
     assert not {"one_per_game", "settled_at"} & set(parameters.to_json())
@@ -205,7 +206,7 @@ def test_default_recipe_is_unchanged() -> None:
 
 
 def test_shipped_sets_are_large_and_independent() -> None:
-    """Sets are large enough to distinguish players, and contain one decision per game."""
+    """Shipped benchmarks are large enough to distinguish players, and have one decision per game."""
     assert {each.position_class: each.decisions for each in DATASET.defaults} == {
         "contact": 500, "crashed": 150, "race": 150
     }  # fmt: skip
@@ -232,7 +233,7 @@ def test_verify_finds_changed_arrays(warehouse: Warehouse, name: str, place: Any
 
 
 def corrupt(table: Table, name: str, place: Any) -> None:
-    """Change one number of an array in its file."""
+    """Change one number in the file of an array."""
     path = table.folder / f"{name}.npy"
     path.chmod(0o644)
     values = np.load(path)
@@ -241,7 +242,7 @@ def corrupt(table: Table, name: str, place: Any) -> None:
 
 
 def test_exported_benchmark_file_imports_equal(warehouse: Warehouse, tmp_path: Path) -> None:
-    """Decisions, plays, losses and chances are the same, and so are scores."""
+    """An exported benchmark file, imported again, has the same decisions, plays, losses and chances."""
     table = warehouse.open(DATASET.name, SLUG)
     path = tmp_path / "contact.bm"
     write_text(table, "gnubg-benchmark", path)

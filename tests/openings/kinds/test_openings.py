@@ -46,7 +46,8 @@ def test_objectives_match_the_enum() -> None:
 
 
 def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
-    """Cover the first roll and each reply to the best play. Dice depend on the decision."""
+    """Rows equal rollouts of the candidates of the first roll and of each reply to the best play, with dice of the
+    decision."""
     warehouse = bgdata.open_warehouse(small_root)
     chooser = open_chooser(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse))
     with warehouse.connect() as connection:
@@ -142,8 +143,8 @@ def test_killed_build_resumes(warehouse: Warehouse, monkeypatch: pytest.MonkeyPa
 
 
 def test_verify_rolls_out_the_requested_number_of_games(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the drawn decisions `verify` rolls out those with the fewest games, at least one. Another seed draws other
-    decisions."""
+    """Of a random sample of decisions, `verify` rolls out those with the fewest games, at least one. Another seed draws
+    others."""
     warehouse = bgdata.open_warehouse(small_root)
     rolled = []
     table = small_table(warehouse)

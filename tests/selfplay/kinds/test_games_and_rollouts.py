@@ -232,7 +232,7 @@ def test_invalid_parameters_are_refused(memory_path: Path, kind: str, changes: d
 
 
 class CutOff(Notes):
-    """Progress that cuts a build off after its second shard."""
+    """Progress that stops a build after its second shard."""
 
     def __init__(self, root: Path) -> None:
         super().__init__()
@@ -262,8 +262,8 @@ class CutOff(Notes):
 def test_resumed_builds_have_the_same_values(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, memory_path: Path, kind: str, step: dict[str, int]
 ) -> None:
-    """Builds resume from their shards, on machines that see nothing of the warehouse. The values do not depend on how
-    many are computed at a time."""
+    """A build that is stopped and resumed, on machines without the warehouse and with other shard sizes, gives the same
+    values."""
     expected = small(warehouse.root, all_kinds()[kind]).manifest.digest
     for name, size in step.items():
         monkeypatch.setattr(import_module(type(all_kinds()[kind].computation).__module__), name, size)
@@ -324,7 +324,7 @@ def test_rows_equal_rollouts(small_root: Path) -> None:
 
 
 def test_truncated_source_is_refused(warehouse: Warehouse) -> None:
-    """Half of the rows are a valid array, but its size differs from the manifest."""
+    """A source whose array has lost half of its rows is refused, because its size differs from the manifest."""
     folder = warehouse.open("positions", "sample").folder
     boards = np.load(folder / "boards.npy")
     (folder / "boards.npy").unlink()

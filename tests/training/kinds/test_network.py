@@ -43,13 +43,13 @@ HEADERS_BYTES = 8000  # .npy headers and the footer of the Parquet file
 
 
 def opened(root: Path) -> tuple[Table, dict[str, Table]]:
-    """The smallest version and its inputs."""
+    """The smallest version and its inputs, opened."""
     warehouse = bgdata.open_warehouse(root)
     return warehouse.open(DATASET.name, DATASET.slug(TINY)), warehouse.find_inputs(DATASET, TINY) or {}
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
-    """The digest changes if any network changes; then raise the revision."""
+    """The digest of the smallest version is the known one. If networks change on purpose, raise the revision."""
     assert opened(small_root)[0].manifest.digest == DIGEST
 
 
@@ -67,7 +67,7 @@ def test_digest_is_the_same_on_one_thread_and_after_a_kill(
 
 
 class Killer(Silence):
-    """Stops a build when the report of its first `rounds` rounds is saved, and records notes."""
+    """Progress that stops a build when the report of its first `rounds` rounds is saved, and records notes."""
 
     def __init__(self, rounds: int) -> None:
         self.left, self.notes = rounds, list[str]()
@@ -83,7 +83,7 @@ class Killer(Silence):
 
 
 def test_run_of_another_recipe_starts_anew(untrained: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even under the same name, each recipe makes a network of its own."""
+    """A run with another seed does not continue the saved run of the same name."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     other = TINY.with_changes({"seed": 2})
     progress = Killer(rounds=99)
@@ -242,7 +242,7 @@ def test_too_high_rate_builds_nothing(untrained: Warehouse, monkeypatch: pytest.
 
 
 def test_unbuilt_start_comes_from_the_package(tmp_path: Path) -> None:
-    """A copy of a shipped network can be verified in a warehouse that lacks the networks it started from."""
+    """A copy of a shipped network can be verified in a warehouse without the networks that it started from."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = find_network("network", warehouse)
     kind, variant, version = table.manifest.dataset, *table.folder.parts[-2:]

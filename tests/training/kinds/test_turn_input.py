@@ -23,7 +23,7 @@ DIGEST = "cbdc62c7e031e9813076845f70ccc4416d85625954858f705fdd9d8807e12d2b"  # d
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
-    """The digest changes if any table changes; then raise the revision."""
+    """The digest of the smallest version is the known one. If tables change on purpose, raise the revision."""
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     assert table.manifest.digest == DIGEST
 
@@ -40,7 +40,7 @@ def test_digest_is_the_same_on_one_thread_and_after_a_kill(memory_path: Path, mo
 
 
 def test_rows_equal_the_networks(small_root: Path) -> None:
-    """The last row follows fewer games."""
+    """Each row has the chances of networks trained up to its number of games, fewer for the last row."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         names = ", ".join(column.name for column in FIGURES)
         rows = connection.sql(f"select arm, games, {names} from turn_input order by games, arm").fetchall()

@@ -64,8 +64,8 @@ class Labels:
 
 @pytest.fixture(scope="module")
 def labels() -> Labels:
-    """Contact and crashed positions where the side with fewer pips wins more often, and a quarter of wins are
-    gammons."""
+    """A feed of contact and crashed positions, in which the side with fewer pips wins more often and a quarter of wins
+    are gammons."""
     boards = sample_boards(60)
     classes = position_classes(boards)
     is_contact = (classes == PositionClass.CONTACT) | (classes == PositionClass.CRASHED)
@@ -85,7 +85,7 @@ def test_inputs_are_whole_numbers(labels: Labels) -> None:
 
 
 def test_nearest_centre_is_exact(labels: Labels) -> None:
-    """Centres 0 and 2 are equal, and ties go to the first."""
+    """The nearest centre of each position equals that of exact arithmetic; between equal centres the first is taken."""
     values = integer_inputs(labels.boards[:40])
     centres = np.stack([values[3], values[11], values[3], values[20]])
     for row, part in enumerate(nearest(values, centres).tolist()):
@@ -97,7 +97,7 @@ def test_nearest_centre_is_exact(labels: Labels) -> None:
 
 
 def test_k_means_finds_separate_clusters() -> None:
-    """Each centre is the rounded mean of one of three clusters."""
+    """k-means finds three separate clusters: each centre is the rounded mean of one."""
     draw = np.random.default_rng(SEED)
     heaps = [draw.integers(-3, 4, (50, 5)) + place for place in (0, 500, -900)]
     values = np.concatenate(heaps).astype(np.float64)
@@ -114,7 +114,7 @@ def test_k_means_allows_empty_parts() -> None:
 
 
 def test_k_means_reduces_distances(labels: Labels) -> None:
-    """More parts are nearer to their positions, and each position is in the nearest part."""
+    """With more parts, positions are nearer to their centres; each position is in the nearest part."""
     values = integer_inputs(labels.boards)
     sums = []
     for count in (1, 2, 4, 8):
@@ -150,7 +150,8 @@ def test_every_position_is_in_one_part_of_each_arm(labels: Labels) -> None:
 
 
 def test_networks_learn_from_their_part_alone(labels: Labels) -> None:
-    """A part without positions keeps its weights, the others change, on any number of threads."""
+    """A network whose part has no positions keeps its weights; the others change, in the same way on any number of
+    threads."""
     examples = Examples(labels.boards, labels.targets)
     far = np.full((1, input_count(INPUTS)), 3000.0)  # a centre without positions
     near = integer_inputs(labels.boards[:1])
@@ -185,7 +186,7 @@ def test_networks_learn_from_their_part_alone(labels: Labels) -> None:
 
 
 def test_equities_are_by_the_network_of_the_part(labels: Labels) -> None:
-    """The two parts have different networks."""
+    """Each position's equity is that of its own part's network."""
     arms = [Arm(Scheme.CLASSES, 2, np.empty((0, input_count(INPUTS))))]
     networks = new_part_networks(arms, 4, SEED)
     networks.weights[len(networks.weights) // 2 :] *= -2

@@ -10,7 +10,7 @@ import pytest
 import bgdata
 from bgdata.cli.completion import names_to_explain
 from bgdata.kinds import SQL
-from bgdata.warehouse.commands.listing import explain_macro, explain_relation, open_catalog, unknown
+from bgdata.warehouse.commands.listing import explain_macro, explain_relation, open_catalog, unknown_name_message
 from tests.command_line import error_of, run, succeeds
 
 
@@ -101,7 +101,7 @@ def test_completed_names_are_explained(small_root: Path) -> None:
     with open_catalog(warehouse) as connection:
         for name in names_to_explain(warehouse):
             found = explain_relation(connection, warehouse, name) or explain_macro(connection, name)
-            assert found or name in warehouse.kinds, unknown(connection, warehouse, name)
+            assert found or name in warehouse.kinds, unknown_name_message(connection, warehouse, name)
 
 
 def test_list_of_a_kind_variant_or_version(small_root: Path) -> None:

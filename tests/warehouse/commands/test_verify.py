@@ -19,7 +19,7 @@ from bgdata.store.lockfile import save_lock
 from bgdata.training.kinds import network
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.build import COMPUTED
-from bgdata.warehouse.commands.verify import duration, verify_warehouse
+from bgdata.warehouse.commands.verify import duration_text, verify_warehouse
 from tests.command_line import error_of, run, succeeds
 from tests.kept import own
 from tests.store.test_current import Seeded, open_toys
@@ -241,7 +241,7 @@ def test_published_versions_are_computed_only_with_all(
     shown = succeeds(warehouse.root, "rebuild", "network", "--check")
     assert shown.splitlines()[0] == f"copied {title}: locked {digest}, copied from the package, has {digest}"
     assert re.fullmatch(r" +not computed again, which took \d+ (seconds|minutes); --all does it", shown.splitlines()[1])
-    assert [duration(seconds) for seconds in (3, 200, 9000)] == ["3 seconds", "3 minutes", "2 hours"]
+    assert [duration_text(seconds) for seconds in (3, 200, 9000)] == ["3 seconds", "3 minutes", "2 hours"]
     shown = succeeds(warehouse.root, "rebuild", "network", "--check", "--all")
     assert shown == f"same   {title}: locked {digest}, rebuilt {digest}\n"
     result = run(warehouse.root, "rebuild", "network", "--format", "json")

@@ -68,7 +68,9 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
     def check_strict(self, arrays: Mapping[str, Array]) -> None:
         count = len(arrays["quarantine_line"])
         if count:
-            source, first = next(set_aside(arrays), None) or next(set_aside(arrays, with_references=True))
+            source, first = next(quarantined_lines(arrays), None) or next(
+                quarantined_lines(arrays, with_references=True)
+            )
             raise CheckFailedError(
                 f"expected no line that breaks a rule, found {count:,}, first in {source}, {first}; "
                 "without --strict such lines are set aside"
@@ -170,7 +172,9 @@ def common_reasons(reasons: Counter[str]) -> dict[str, int]:
     return {f"{REASON}{reason}": count for reason, count in common}
 
 
-def set_aside(arrays: Mapping[str, Array], *, with_references: bool = False) -> Iterator[tuple[str, Quarantined]]:
+def quarantined_lines(
+    arrays: Mapping[str, Array], *, with_references: bool = False
+) -> Iterator[tuple[str, Quarantined]]:
     """Yield each quarantined line with the name of its file, in order. A line that only refers to another line is left
     out, unless `with_references` is true."""
     for row, line in enumerate(arrays["quarantine_line"]):
@@ -187,7 +191,7 @@ def no_rows_text(sources: Sequence[str], parts: Sequence[Mapping[str, Array]]) -
     lines, others, comments, bad = sum(arrays["line_counts"].sum(axis=0) for arrays in parts).tolist()
     if not lines:
         return f"expected a row in {where}, found nothing at all; nothing was imported"
-    first = islice(chain.from_iterable(map(set_aside, parts)), FIRST_REASONS)
+    first = islice(chain.from_iterable(map(quarantined_lines, parts)), FIRST_REASONS)
     reasons = "; ".join(f"{source}, {replace(entry, text=entry.text[:SHORT_TEXT])}" for source, entry in first)
     return (
         f"expected a row in {where}, found none in {lines:,} lines: "
