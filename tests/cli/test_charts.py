@@ -1,7 +1,5 @@
 """Tests of charts: points, SVG elements of pages, and reproducible files."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Tests of the command line: errors of all commands in one line, and exit codes."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re

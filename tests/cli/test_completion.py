@@ -1,7 +1,5 @@
 """Tests of completion in the shell: names of the warehouse, without slow imports and tracebacks."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Tests of the user's own warehouse, which is used if the current folder has none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

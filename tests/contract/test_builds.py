@@ -1,7 +1,5 @@
 """Builds of every kind: the same values with any threads and processes, complete manifests, realistic estimates."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Declarations of every kind. Kinds are discovered, so new ones are tested too."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from itertools import product

@@ -1,7 +1,5 @@
 """Every computed kind that falls into parts has the same rows in many parts as in one."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Checks of every kind: `verify` accepts good versions and finds any corrupted value."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The package `stranger/` adds a kind of dataset with SQL, and a player, only through entry points."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

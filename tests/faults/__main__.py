@@ -1,7 +1,5 @@
 """Run campaigns by name, or all; prints a line of progress and a summary for each."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -1,7 +1,5 @@
 """Runs commands of `bgdata` on an untrusted warehouse in another process, which may hang or die."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Several processes build equal and different variants at once while others read, without errors or blocking."""
 
-from __future__ import annotations
-
 import os
 import random
 import time

@@ -1,7 +1,5 @@
 """Damages every file of a warehouse in every way: `verify` names it, no query loses rows, nothing hangs."""
 
-from __future__ import annotations
-
 import filecmp
 import os
 import random

@@ -3,8 +3,6 @@
 Each command ends by itself with one line, or continues to answer others, in limited time, memory and log size.
 """
 
-from __future__ import annotations
-
 import http.client
 import os
 import random

@@ -3,8 +3,6 @@
 Payloads are sealed like real data: manifests have valid hashes, and folders the names in the manifests.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ Half of the kills are right before a change of a file, chosen by number and repr
 random time, also inside native code.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

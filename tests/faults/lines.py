@@ -1,7 +1,5 @@
 """Corrupted files for every importer: imports do not stop, account for every line, and keep every good row."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

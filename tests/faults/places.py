@@ -3,8 +3,6 @@
 No query loses rows or reads another warehouse, and nothing is written outside.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import resource

@@ -1,7 +1,5 @@
 """Stopped work with damaged checkpoints: resuming gives the same values, or an error of one line."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """Attacks on XML readers: each file is quarantined with a reason, in little memory, without opening other files."""
 
-from __future__ import annotations
-
 import encodings
 import os
 import random

@@ -1,7 +1,5 @@
 """One run of every case of `flows`, in a new process."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ Starting Prefect's server takes seconds, so one process runs every case. A line 
 line of JSON ends it on standard output.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import runpy

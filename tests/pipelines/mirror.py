@@ -1,7 +1,5 @@
 """A mirror of published files on this machine, which can hold back the second half of one."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import suppress
 from http import HTTPStatus

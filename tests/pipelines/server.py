@@ -1,7 +1,5 @@
 """A real Prefect server with the deployments of prefect.yaml and a worker of their pool, over HTTP."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """The tasks of a build, and their order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any

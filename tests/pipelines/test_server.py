@@ -1,8 +1,6 @@
 """The deployments on a real Prefect server: they run, publish artifacts, and go on from finished steps, with digests of
 the library, after the server, the worker or tasks are killed."""
 
-from __future__ import annotations
-
 import base64
 import bz2
 import json

@@ -1,7 +1,5 @@
 """Flat arrays: written, mapped and hashed; damaged ones are refused."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

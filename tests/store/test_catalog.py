@@ -1,7 +1,5 @@
 """The DuckDB file: derived, commented, readable by other clients, and updated after every change."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import re

@@ -1,7 +1,5 @@
 """SQL checks: found by name, and run before publishing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

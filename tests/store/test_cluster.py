@@ -1,8 +1,6 @@
 """A real cluster: a scheduler and workers as processes, each with its own home and without a shared disk, which are
 killed, slow, late, or have another bgdata."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

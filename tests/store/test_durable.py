@@ -1,7 +1,5 @@
 """Durability across a power cut: bytes are synced before a name refers to them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

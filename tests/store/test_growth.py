@@ -1,8 +1,6 @@
 """The cost of a catalog grows with its changes: operations are counted in warehouses with a few variants more or
 less."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

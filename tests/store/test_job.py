@@ -1,7 +1,5 @@
 """Checkpoints: saved in time and complete, and resumed only if they match."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

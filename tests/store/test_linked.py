@@ -1,7 +1,5 @@
 """Variants on another disk: built there, linked, and cleaned up, also after kills, damage, moves and attacks."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pickle

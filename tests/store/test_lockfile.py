@@ -1,7 +1,5 @@
 """warehouse.lock: read back, in a stable order; damaged ones are refused."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Versions in parts: computed, written and checked one at a time, kept after a kill, and read as one."""
 
-from __future__ import annotations
-
 import functools
 import json
 import random

@@ -1,7 +1,5 @@
 """Queries use the catalog on disk only if this user wrote it and nothing has changed since."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Versions copied to and from folders, object stores and web servers: complete, resumed, and never mixed."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Two tiny kinds without backgammon, which tests of the store build in milliseconds and damage."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping

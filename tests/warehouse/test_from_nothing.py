@@ -1,7 +1,5 @@
 """Tests of the plan that makes the package's versions again: order, resuming and errors."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Commands on a warehouse at an address answer as on the same one in a folder; a large table is read row by row."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of `bgdata list`, `explain` and `build`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

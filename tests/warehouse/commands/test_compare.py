@@ -1,7 +1,5 @@
 """`bgdata diff`."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """Tests of `bgdata export onnx`, and of ONNX files as players."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

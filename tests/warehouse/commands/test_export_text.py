@@ -1,7 +1,5 @@
 """Tests of `bgdata export text`: imported files are reproduced byte for byte."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import re

@@ -1,7 +1,5 @@
 """Tests of `bgdata explain`: kinds, tables, views, macros and similar names; and of `bgdata list`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

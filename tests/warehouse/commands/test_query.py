@@ -1,7 +1,5 @@
 """Tests of `bgdata query` and `bgdata catalog`."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Tests of `bgdata serve` in a separate process."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Tests of `bgdata verify`, `lock` and `rebuild`."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import json
