@@ -11,7 +11,8 @@ from bgdata.cli import main
 from bgdata.game.position import Position
 from bgdata.version import DISTRIBUTION
 
-ON_ROLL, OPPONENT = [0, 2, 1], [0, 1, 2]
+ON_ROLL = [0, 2, 1]
+OPPONENT = [0, 1, 2]
 
 
 def position_id(opponent: list[int], on_roll: list[int]) -> str:

@@ -1,7 +1,5 @@
 """`bgdata race-error`: output as text, data and plot, and invalid arguments."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

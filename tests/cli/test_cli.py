@@ -1,7 +1,5 @@
 """Tests of the command line: errors of all commands in one line, and exit codes."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re
@@ -153,7 +151,8 @@ def test_file_as_warehouse_is_refused(tmp_path: Path) -> None:
 def test_newer_manifests_are_refused_alone(warehouse: Warehouse) -> None:
     """Other versions still work."""
     table = warehouse.open("bearoff_two_sided", "3x3")
-    name, path = table.name, own(table.folder / "manifest.json")
+    name = table.name
+    path = own(table.folder / "manifest.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": 3, "colour": 1, SEAL: "?"}))
     for arguments in (["probe", POSITION], ["diff", "bearoff_two_sided/3x3", "bearoff_two_sided/3x3"]):
         message = error_of(run(warehouse.root, *arguments), 1)

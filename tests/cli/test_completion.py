@@ -1,7 +1,5 @@
 """Tests of completion in the shell: names of the warehouse, without slow imports and tracebacks."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -13,7 +11,7 @@ from click.testing import CliRunner
 
 import bgdata
 from bgdata.cli import main
-from bgdata.cli.completion import SHELLS, explained_names
+from bgdata.cli.completion import SHELLS, names_to_explain
 from tests.command_line import error_of, run, succeeds
 from tests.subtests import each
 
@@ -69,7 +67,7 @@ def test_versions_of_a_named_warehouse_are_completed(small_root: Path, tmp_path:
 def test_names_of_explain_are_completed(small_root: Path) -> None:
     """All names of `explain`, including views of variants."""
     warehouse = bgdata.open_warehouse(small_root)
-    names = explained_names(warehouse)
+    names = names_to_explain(warehouse)
     with warehouse.connect() as connection:
         query = "select view_name from duckdb_views() where not internal"
         views = {name for (name,) in connection.execute(query).fetchall()}

@@ -1,7 +1,5 @@
 """Tests of commands without their extra, which one line names before any work."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

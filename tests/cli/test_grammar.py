@@ -1,7 +1,5 @@
 """Tests of rules for all commands: sections, one --warehouse, short errors, and help texts."""
 
-from __future__ import annotations
-
 import functools
 import re
 import shlex

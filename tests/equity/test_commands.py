@@ -1,7 +1,5 @@
 """`bgdata met` and `bgdata export met`."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

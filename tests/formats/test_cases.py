@@ -1,7 +1,5 @@
 """Small records with problems that users have met, and the right results: see `shared/cases`."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -229,7 +229,8 @@ def test_full_disk_is_found_before_anything_is_downloaded(
     server: Server, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the sizes of the list, without files that are there and bytes that are kept; else by what the server says."""
-    folder, free = tmp_path / "downloads", 12_000
+    folder = tmp_path / "downloads"
+    free = 12_000
     folder.mkdir()
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Mock(free=free))
     monkeypatch.setitem(load_sources(), "club", club_of_size(server, 10_000, 5_000))
@@ -270,7 +271,8 @@ def test_token_goes_to_the_publisher_alone(
     monkeypatch.setenv("CLUB_TOKEN", "secret")
     succeeds(root, "fetch", "club", "plain.csv", "-o", tmp_path / "x")
     assert server.tokens == ["", "Bearer secret"]
-    server.wants_token, server.moved = False, {"/matches.zip": f"{server.address}/elsewhere"}
+    server.wants_token = False
+    server.moved = {"/matches.zip": f"{server.address}/elsewhere"}
     server.files["/elsewhere"] = server.files["/matches.zip"]
     succeeds(root, "fetch", "club", "matches.zip", "-o", tmp_path / "x")
     assert server.tokens[2:] == ["Bearer secret", ""]
@@ -361,7 +363,8 @@ def test_file_that_changes_meanwhile_is_downloaded_whole(
     """Some servers compare the tag themselves (If-Range), others only send it."""
     name = serve_training(server)
     server.tags[f"/{name}"] = (header, '"1"' if header == "ETag" else "Sun, 01 Nov 2026 10:00:00 GMT")
-    server.knows_if_range, server.cuts = knows_if_range, [1000]
+    server.knows_if_range = knows_if_range
+    server.cuts = [1000]
     fails(root, server, name)
     changed = bz2.compress(b"# changed\n" * (9000 if longer else 1))
     serve_training(server, changed)
@@ -488,7 +491,8 @@ def test_unreachable_sources_and_unwritable_targets_are_reported(server: Server,
 
 
 def test_download_resumes_after_a_full_disk(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, real_open = serve_training(server), Path.open
+    name = serve_training(server)
+    real_open = Path.open
 
     class FullAfter1000Bytes:
         def __init__(self, file: Any) -> None:

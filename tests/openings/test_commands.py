@@ -1,7 +1,5 @@
 """`bgdata openings`: the book, a roll, a reply, comparisons, a plot, and invalid arguments."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -134,7 +134,8 @@ def test_second_run_writes_the_same_bytes(small_root: Path, tmp_path: Path, publ
 
 
 def test_fewer_tables_replace_more(small_root: Path, tmp_path: Path) -> None:
-    warehouse, folder = bgdata.open_warehouse(small_root), tmp_path / "out"
+    warehouse = bgdata.open_warehouse(small_root)
+    folder = tmp_path / "out"
     publish(warehouse, folder, ["bearoff_gammon", "match_equity"])
     publish(warehouse, folder, ["match_equity"])
     publish(warehouse, tmp_path / "other", ["match_equity"])
@@ -182,7 +183,8 @@ def test_interrupted_call_resumes(small_root: Path, tmp_path: Path, monkeypatch:
     """Finished files are kept, and no `published.json` claims that the folder is complete."""
     from bgdata.publishing import folder as module
 
-    warehouse, folder = bgdata.open_warehouse(small_root), tmp_path / "out"
+    warehouse = bgdata.open_warehouse(small_root)
+    folder = tmp_path / "out"
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")

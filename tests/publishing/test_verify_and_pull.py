@@ -128,11 +128,13 @@ def test_missing_folder_is_named(tmp_path: Path) -> None:
 
 def test_pull_makes_a_warehouse_with_the_same_digests(published: Path, small_root: Path, tmp_path: Path) -> None:
     succeeds(tmp_path / "mine", "pull", published)
-    mine, theirs = bgdata.open_warehouse(tmp_path / "mine"), bgdata.open_warehouse(small_root)
+    mine = bgdata.open_warehouse(tmp_path / "mine")
+    theirs = bgdata.open_warehouse(small_root)
     names = {version.name for version in read_contents(published).versions}
     assert {table.name for table in mine.versions()} == names
     for name in names:
-        table, other = mine.open_reference(name), theirs.open_reference(name)
+        table = mine.open_reference(name)
+        other = theirs.open_reference(name)
         assert table.manifest.digest == other.manifest.digest
         for array, values in other.arrays().items():
             np.testing.assert_array_equal(np.asarray(table.array(array)), np.asarray(values))

@@ -1,7 +1,5 @@
 """Commands on a warehouse at an address answer as on the same one in a folder; a large table is read row by row."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -110,7 +108,8 @@ def succeeds_at(address: str, *words: str) -> str:
 
 
 def test_opening_a_large_table_reads_headers_and_row_hashes(root: Path, address: str, read: dict[str, int]) -> None:
-    local, remote_table = bgdata.open_two_sided(root, 4, 5), bgdata.open_two_sided(address, 4, 5)
+    local = bgdata.open_two_sided(root, 4, 5)
+    remote_table = bgdata.open_two_sided(address, 4, 5)
     assert isinstance(remote_table, RemoteTwoSidedTable)
     assert repr(remote_table).startswith("RemoteTwoSidedTable(bearoff_two_sided/4x5/")
     assert read == {
@@ -122,7 +121,8 @@ def test_opening_a_large_table_reads_headers_and_row_hashes(root: Path, address:
 
 
 def test_large_table_is_probed_by_rows(root: Path, address: str, read: dict[str, int]) -> None:
-    local, remote_table = bgdata.open_two_sided(root, 4, 5), bgdata.open_two_sided(address, 4, 5)
+    local = bgdata.open_two_sided(root, 4, 5)
+    remote_table = bgdata.open_two_sided(address, 4, 5)
     row_bytes = local.stored[0].nbytes
     assert row_bytes * 100 < local.stored.nbytes
     read.clear()
@@ -193,7 +193,8 @@ def test_functions_open_tables_at_an_address(root: Path, address: str) -> None:
     assert bgdata.open_two_sided(address, 3, 3).probe(5, 9) == bgdata.open_two_sided(root, 3, 3).probe(5, 9)
     with pytest.raises(MissingTableError, match=r"no bearoff_two_sided/6x15 in memory://shop/ware \(have: 3x3, 4x5\)"):
         bgdata.open_two_sided(address, 6, 15)
-    far, near = bgdata.open_warehouse(address), bgdata.open_warehouse(f"file://{root}")
+    far = bgdata.open_warehouse(address)
+    near = bgdata.open_warehouse(f"file://{root}")
     assert isinstance(far, RemoteWarehouse)
     assert type(near) is Warehouse
     assert near.root == root

@@ -1,7 +1,5 @@
 """`bgdata show`, `eval`, `hint` and `cube`: their output, every notation, and errors."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

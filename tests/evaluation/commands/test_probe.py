@@ -1,7 +1,5 @@
 """`bgdata probe`: every table that covers a position; at a match score a missing table is built."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`bgdata play`: whole games, every command, cube actions; and games that depend only on the seed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Games between programs to watch, with and without the cube, and their output."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from itertools import product

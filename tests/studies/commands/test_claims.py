@@ -1,7 +1,5 @@
 """Tests of `bgdata claims`: the list, its filters, and errors."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tests of `bgdata train parts`: errors by theme as text, data and picture."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of `bgdata race-rules`: rules as text, data and picture, and errors."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

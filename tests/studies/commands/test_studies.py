@@ -1,7 +1,5 @@
 """Tests of `bgdata study` and `selfplay --cube-model`: figures beside published ones, and errors."""
 
-from __future__ import annotations
-
 import re
 from math import nan
 from pathlib import Path

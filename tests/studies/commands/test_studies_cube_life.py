@@ -1,7 +1,5 @@
 """Tests of `bgdata cube-life`: the atlas as text and picture."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Pages of learning curves: well-formed, self-contained, with every number, the lineage and a command line that
 works."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

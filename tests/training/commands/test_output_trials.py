@@ -1,7 +1,5 @@
 """`bgdata train output-trials`: means of the last half, rows as data, and a picture."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

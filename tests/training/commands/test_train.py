@@ -1,7 +1,5 @@
 """`bgdata train`: every parameter of the recipe, the same network after Ctrl-C, and pictures."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Tests of `bgdata list`, `explain` and `build`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +16,7 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 from bgdata.store.progress import progress_bars
 from bgdata.warehouse.commands import build
-from bgdata.warehouse.commands.build import COMPUTED, SIZED, sizes_of
+from bgdata.warehouse.commands.build import COMPUTED, SIZED, size_names
 from tests.command_line import error_of, run, succeeds
 from tests.subtests import each
 
@@ -34,7 +32,7 @@ def test_list_shows_versions(small_root: Path, tmp_path: Path) -> None:
 @each("kind", bgdata.all_kinds)
 def test_explain_shows_every_kind(tmp_path: Path, kind: Dataset[Any]) -> None:
     chosen = kind.smallest if kind in SIZED or not kind.defaults else kind.defaults[0]
-    sizes = sizes_of(kind) if kind in SIZED else []
+    sizes = size_names(kind) if kind in SIZED else []
     options = [text for size in sizes for text in (f"--{size}", str(getattr(chosen, size)))]
     shown = succeeds(tmp_path, "explain", kind.name, *options)
     assert kind.summary in shown
@@ -66,7 +64,8 @@ def test_second_build_finds_the_version(tmp_path: Path) -> None:
 
 
 def test_build_in_another_directory_is_linked(tmp_path: Path) -> None:
-    root, disk = tmp_path / "w", tmp_path / "disk"
+    root = tmp_path / "w"
+    disk = tmp_path / "disk"
     disk.mkdir()
     arguments = ("build", "bearoff_gammon", "--points", "2", "--directory", disk)
     result = run(root, *arguments)
@@ -127,7 +126,8 @@ def names(root: Path) -> list[str]:
 @pytest.mark.usefixtures("one_more")
 def test_default_build_leaves_out_larger_variants(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A message names them, and the catalog is written once."""
-    written, line = [], "    2x15     is not built; try: bgdata build bearoff_gammon\n"
+    written = []
+    line = "    2x15     is not built; try: bgdata build bearoff_gammon\n"
     result = run(memory_path, "build")
     assert (result.exit_code, result.stdout) == (0, "")
     assert re.fullmatch(rf"bearoff_gammon/1x15: built .*\n{MISSING}", result.stderr)

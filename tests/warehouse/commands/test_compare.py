@@ -1,7 +1,5 @@
 """`bgdata diff`."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -37,7 +35,8 @@ def test_diff_of_tables_counts_changed_rows(warehouse: Warehouse, tmp_path: Path
 
 def test_diff_compares_side_tables(memory_path: Path) -> None:
     """The tables are two imports of the same rows, one of them with bad lines."""
-    root, names = memory_path / "warehouse", []
+    root = memory_path / "warehouse"
+    names = []
     for folder, more in (("one", ""), ("two", "nonsense\n")):
         path = memory_path / folder / "mine.txt"
         path.parent.mkdir()
@@ -79,7 +78,8 @@ def test_diff_of_tables_of_other_points_is_refused(warehouse: Warehouse, tmp_pat
 
 def test_diff_counts_rows_of_one_side(warehouse: Warehouse) -> None:
     succeeds(warehouse.root, "build", "bearoff_two_sided", "--points", "3", "--checkers", "4")
-    small, large = "bearoff_two_sided/3x3", "bearoff_two_sided/3x4"
+    small = "bearoff_two_sided/3x3"
+    large = "bearoff_two_sided/3x4"
     for before, after, only in ((small, large, (0, 825)), (large, small, (825, 0))):
         result = run(warehouse.root, "diff", before, after)
         assert result.exit_code == 1

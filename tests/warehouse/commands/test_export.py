@@ -1,7 +1,5 @@
 """`bgdata export`."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """Tests of `bgdata export onnx`, and of ONNX files as players."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -51,7 +49,8 @@ def test_network_is_exported(root: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.onnx"
     for arguments, name in ((["random"], "random"), ([], DEFAULT_NETWORK)):
         shown = succeeds(root, "export", "onnx", *arguments, "-o", path)  # the second overwrites the first
-        size, digest = path.stat().st_size, sha256(path.read_bytes()).hexdigest()
+        size = path.stat().st_size
+        digest = sha256(path.read_bytes()).hexdigest()
         assert shown == f"wrote {path}: {size:,} bytes, SHA-256 {digest}\n"
         assert file_metadata(path)["name"] == name
     (version,) = (root / "network" / "random").glob("r1-*")
@@ -72,7 +71,8 @@ def test_missing_and_damaged_networks_are_not_exported(root: Path, tmp_path: Pat
     ):
         assert re.fullmatch(message, error_of(run(root, "export", "onnx", name, "-o", kept), code))
         assert kept.read_text() == "kept"
-    copy, path = tmp_path / "warehouse", tmp_path / "x.onnx"
+    copy = tmp_path / "warehouse"
+    path = tmp_path / "x.onnx"
     folder = write_network(copy, "random", random_networks(7))
     weights = folder / "weights.npy"
     weights.write_bytes(weights.read_bytes()[:-2])
@@ -121,7 +121,8 @@ def test_onnx_file_evaluates_like_the_network(root: Path, file: Path) -> None:
 
 def test_onnx_file_plays_like_the_network(root: Path, tmp_path: Path) -> None:
     """Against itself and its network the result is 0, because each sequence of dice is played from both sides."""
-    path, other = tmp_path / "x.onnx", tmp_path / "warehouse"
+    path = tmp_path / "x.onnx"
+    other = tmp_path / "warehouse"
     succeeds(root, "export", "onnx", "-o", path)
     write_network(other, "random", random_networks(7))
     for opponent, name in ((str(path), str(path)), ("network", f"network/{DEFAULT_NETWORK}")):
@@ -135,7 +136,8 @@ def test_onnx_file_plays_like_the_network(root: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_onnx_file_is_scored_and_compared(warehouse: Warehouse, file: Path) -> None:
-    root, name = warehouse.root, str(file)
+    root = warehouse.root
+    name = str(file)
     shown = json.loads(succeeds(root, "compare", f"{name}:0", "--split", "validation", "--format", "json"))
     assert {row["player"] for row in shown} == {name}
     assert {row["player_version"] for row in shown} == {OnnxEvaluator(file).version}

@@ -1,7 +1,5 @@
 """Tests of `bgdata use`, `rm` and `gc`, and of the current version in other commands."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,16 +1,14 @@
 """Tests of `bgdata explain`: kinds, tables, views, macros and similar names; and of `bgdata list`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
 
 import bgdata
-from bgdata.cli.completion import explained_names
+from bgdata.cli.completion import names_to_explain
 from bgdata.kinds import SQL
-from bgdata.warehouse.commands.listing import explained_macro, explained_relation, open_catalog, unknown
+from bgdata.warehouse.commands.listing import explain_macro, explain_relation, open_catalog, unknown_name_message
 from tests.command_line import error_of, run, succeeds
 
 
@@ -22,7 +20,7 @@ def test_every_view_and_table_is_explained(small_root: Path) -> None:
         views = [name for (name,) in connection.execute(query).fetchall()]
         assert len(views) > 60
         for name in [*views, "manifests"]:
-            found = explained_relation(connection, warehouse, name)
+            found = explain_relation(connection, warehouse, name)
             assert found, name
             assert found.meaning, name
             assert found.parts, name
@@ -31,7 +29,7 @@ def test_every_view_and_table_is_explained(small_root: Path) -> None:
             columns = [row[0] for row in connection.execute(f'describe "{name}"').fetchall()]
             assert [part.name for part in found.parts] == columns
         for name, shape in shapes.items():
-            found = explained_relation(connection, warehouse, name)
+            found = explain_relation(connection, warehouse, name)
             assert found
             units = {part.name: (part.unit, part.meaning) for part in found.parts}
             for column in shape.columns:
@@ -44,13 +42,13 @@ def test_every_macro_is_explained(small_root: Path) -> None:
         names = connection.execute(query).fetchall()
         assert len(names) > 15
         for (name,) in names:
-            found = explained_macro(connection, name)
+            found = explain_macro(connection, name)
             assert found, name
             assert found.meaning, name
             assert name in found.origin[0]
         scripts = "".join(path.read_text() for path in SQL.glob("*/macros/*.sql"))
         for name in ("epc", "win_chance", "best_cube_action"):
-            found = explained_macro(connection, name)
+            found = explain_macro(connection, name)
             assert found
             assert found.meaning.split(":")[0] in scripts.replace("''", "'")
 
@@ -99,9 +97,9 @@ def test_similar_names_are_suggested(small_root: Path, name: str, near: str) -> 
 def test_completed_names_are_explained(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     with open_catalog(warehouse) as connection:
-        for name in explained_names(warehouse):
-            found = explained_relation(connection, warehouse, name) or explained_macro(connection, name)
-            assert found or name in warehouse.kinds, unknown(connection, warehouse, name)
+        for name in names_to_explain(warehouse):
+            found = explain_relation(connection, warehouse, name) or explain_macro(connection, name)
+            assert found or name in warehouse.kinds, unknown_name_message(connection, warehouse, name)
 
 
 def test_list_of_a_kind_variant_or_version(small_root: Path) -> None:

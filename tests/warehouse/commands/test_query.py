@@ -1,7 +1,5 @@
 """Tests of `bgdata query` and `bgdata catalog`."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -17,7 +15,7 @@ import bgdata
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.cli import main
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.commands.query import FILLED_BY, filling
+from bgdata.warehouse.commands.query import FILLED_BY, making_command
 from tests.command_line import error_of, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.store import processes
@@ -261,7 +259,7 @@ def test_empty_table_names_the_command_that_fills_it(one_table: Path, sql: str, 
 
 def test_every_kind_has_a_command_that_fills_it() -> None:
     for kind in bgdata.all_kinds().values():
-        name, *rest = filling(kind).split()
+        name, *rest = making_command(kind).split()
         assert name in main.commands or name in main.entries, name
         assert rest or name in ("ladder", "check-reference")
     assert FILLED_BY.keys() <= bgdata.all_kinds().keys()

@@ -1,7 +1,5 @@
 """`bgdata push` and `bgdata pull`: their output, and their one-line errors."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

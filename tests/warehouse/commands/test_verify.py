@@ -1,7 +1,5 @@
 """Tests of `bgdata verify`, `lock` and `rebuild`."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import json
@@ -19,7 +17,7 @@ from bgdata.store.lockfile import save_lock
 from bgdata.training.kinds import network
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.build import COMPUTED
-from bgdata.warehouse.commands.verify import duration, verify_warehouse
+from bgdata.warehouse.commands.verify import duration_text, verify_warehouse
 from tests.command_line import error_of, run, succeeds
 from tests.kept import own
 from tests.store.test_current import Seeded, open_toys
@@ -59,7 +57,7 @@ def test_verify_reports_the_code_that_made_a_version(memory_path: Path, monkeypa
         return rows.getvalue().splitlines()[1]
 
     assert summary(0) == summary(5) == "made by this code: 1"
-    monkeypatch.setattr("bgdata.store.verify.sources_here", lambda _kind: "0123456789ab")
+    monkeypatch.setattr("bgdata.store.verify.source_fingerprint", lambda _kind: "0123456789ab")
     assert summary(5) == "by other code, recomputed here: 1"
     assert summary(0) == "copied, hashes only: 1"
 
@@ -236,11 +234,12 @@ def test_published_versions_are_computed_only_with_all(
     monkeypatch.setattr(network, "SHIPPED", memory_path)
     shutil.copytree(table.folder, memory_path / "tiny" / table.folder.name)
     succeeds(warehouse.root, "lock")
-    digest, title = table.manifest.digest[:16], "network/tiny"
+    digest = table.manifest.digest[:16]
+    title = "network/tiny"
     shown = succeeds(warehouse.root, "rebuild", "network", "--check")
     assert shown.splitlines()[0] == f"copied {title}: locked {digest}, copied from the package, has {digest}"
     assert re.fullmatch(r" +not computed again, which took \d+ (seconds|minutes); --all does it", shown.splitlines()[1])
-    assert [duration(seconds) for seconds in (3, 200, 9000)] == ["3 seconds", "3 minutes", "2 hours"]
+    assert [duration_text(seconds) for seconds in (3, 200, 9000)] == ["3 seconds", "3 minutes", "2 hours"]
     shown = succeeds(warehouse.root, "rebuild", "network", "--check", "--all")
     assert shown == f"same   {title}: locked {digest}, rebuilt {digest}\n"
     result = run(warehouse.root, "rebuild", "network", "--format", "json")
