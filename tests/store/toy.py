@@ -125,7 +125,8 @@ class Notes(Silence):
         self.total = self.done = 0
 
     def start(self, label: str, total: int, unit: str) -> None:  # noqa: ARG002
-        self.total, self.done = total, 0
+        self.total = total
+        self.done = 0
 
     def advance(self, count: int) -> None:
         self.done += count

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from bgdata.cli.charts import look_of, new_figure, write_figure
+from bgdata.cli.charts import mark_style, new_figure, write_figure
 from bgdata.cli.options import force_option, format_option, plot_option, seed_option, threads_option, value_option
 from bgdata.cli.output import build_version, show_rows
 from bgdata.cli.recipes import SL_RECIPE, label_options, recipe_options
@@ -118,7 +118,7 @@ def draw_parts(rows: Sequence[Row], parameters: ContactPartsParameters, path: Pa
             for place, arm in enumerate(parameters.arms):
                 values = [*(found[arm, by_theme, theme] for theme in CONTACT_THEMES), found[arm, overall, "all"]]
                 figures = np.array([np.nan if value is None else 1000 * value for value in values])
-                axes.plot(figures, range(len(names)), linestyle="none", label=arm, **look_of(place))
+                axes.plot(figures, range(len(names)), linestyle="none", label=arm, **mark_style(place))
             axes.set_title(f"from {judge}", fontsize="medium")
             axes.set_xlabel("RMSE of cubeless equity, thousandths of a point")
             axes.set_xlim(left=0)

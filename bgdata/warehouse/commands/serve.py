@@ -89,7 +89,7 @@ def serve(
     warehouse.require()
     token = secrets.token_urlsafe(16) if takes_matches else ""
     app = create_app(warehouse, hosts=LOOPBACK if is_local else (), is_warm=True, token=token)
-    with listening(host, port) as listener:
+    with listening_socket(host, port) as listener:
         where = f"[{host}]" if ":" in host else host
         address = f"http://{where}:{listener.getsockname()[1]}/"
         click.echo(f"serving {warehouse.root} at {address} (stop with Ctrl-C)", err=True)
@@ -105,7 +105,7 @@ def serve(
         uvicorn.Server(config).run(sockets=[listener])
 
 
-def listening(host: str, port: int) -> socket.socket:
+def listening_socket(host: str, port: int) -> socket.socket:
     """Open a socket that listens at a host and port, without Nagle's algorithm, which would delay the body of each
     answer by 40 ms. Raises StorageError if the port cannot be used."""
     try:
