@@ -28,7 +28,7 @@ def run(root: Path, *arguments: str | Path) -> Result:
     return CliRunner().invoke(main, ["--warehouse", str(root), *map(str, arguments)])
 
 
-def succeeds(root: Path, *arguments: str | Path) -> str:
+def output_of(root: Path, *arguments: str | Path) -> str:
     """The output of a command that must succeed."""
     result = run(root, *arguments)
     assert (result.exit_code, result.exception) == (0, None), result.output or repr(result.exception)
@@ -45,6 +45,6 @@ def error_of(result: Result, code: int) -> str:
     return lines[0].removeprefix("error: ")
 
 
-def lacking(extra: str) -> str:
+def missing_extra(extra: str) -> str:
     """The end of an error about a missing package of an extra."""
     return f'found none; try: {sys.executable} -m pip install "{DISTRIBUTION}[{extra}]"'

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.cli import main
 from bgdata.cli.completion import SHELLS, names_to_explain
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.subtests import each
 
 
@@ -93,7 +93,7 @@ def test_unreadable_warehouse_has_no_completions(tmp_path: Path, damage: str) ->
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_completion_scripts_are_printed(tmp_path: Path, shell: str) -> None:
-    script = succeeds(tmp_path, "completion", shell)
+    script = output_of(tmp_path, "completion", shell)
     assert f"_BGDATA_COMPLETE={shell}_complete" in script
     environment = {"_BGDATA_COMPLETE": f"{shell}_complete", "COMP_WORDS": "bgdata ver"}
     environment["COMP_CWORD"] = "ver" if shell == "fish" else "1"

@@ -177,13 +177,13 @@ def rollouts(small: Path, folder: Path, chance: random.Random) -> Words:
     (cache / kernels.name).symlink_to(kernels)
     os.environ["BGDATA_CACHE"] = str(cache)  # before kernels are imported, which remember where they are kept
     from bgdata.selfplay.commands import rollout as command
-    from tests.command_line import run, succeeds
+    from tests.command_line import output_of, run
     from tests.selfplay.commands.test_rollout import POSITION, stopped
 
     command.MIN_BLOCKS = 1
     command.SLICE_SECONDS = 0.0
     arguments = tuple("tiny" if word == "random" else word for word in POSITION)
-    whole = succeeds(small, "rollout", *arguments)
+    whole = output_of(small, "rollout", *arguments)
     found = Words()
     for name in DAMAGES:
         with pytest.MonkeyPatch.context() as patch:

@@ -37,7 +37,7 @@ from bgdata.warehouse.pages.tables import SAMPLE
 from bgdata.web.answer import percent
 from bgdata.web.app import create_app
 from bgdata.web.static_site import write_static
-from tests.command_line import succeeds
+from tests.command_line import output_of
 from tests.web.reading import open_client, read
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ TABLE = "bearoff_two_sided/3x3"
 
 
 def data(root: Path, *arguments: str) -> object:
-    return json.loads(succeeds(root, *arguments, "--format", "json"))
+    return json.loads(output_of(root, *arguments, "--format", "json"))
 
 
 def test_lists_equal_those_of_the_commands(client: TestClient, site_root: Path) -> None:

@@ -18,7 +18,7 @@ from bgdata.game.position import START, Position, parse_key20
 from bgdata.imports.kinds import gnubg_benchmark, gnubg_benchmark_compute, gnubg_training
 from bgdata.store.dataset import Build
 from bgdata.store.manifest import RawFile
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.formats import samples
 from tests.imports.importing import IMPORTED, Imports, counts, rows
 from tests.store.toy import Notes, whole_versions
@@ -434,7 +434,7 @@ def test_import_command(imports: Imports) -> None:
         ["contact"],
         [],
     )
-    shown = succeeds(imports.warehouse.root, "query", "select line from quarantine", "--format", "csv")
+    shown = output_of(imports.warehouse.root, "query", "select line from quarantine", "--format", "csv")
     assert shown.split() == ["line", "14", "15"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.warehouse.commands.export import FORMATS
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.formats import samples, sessions
 from tests.formats.test_gnubg_benchmark import GROUP
 from tests.imports.importing import IMPORTED, Imports
@@ -49,7 +49,7 @@ SAMPLES = {  # format -> kind, text
 
 def export(imports: Imports, table: str, form: str, name: str = "out") -> bytes:
     path = imports.folder / name
-    shown = succeeds(imports.warehouse.root, "export", "text", table, "--format", form, "-o", path)
+    shown = output_of(imports.warehouse.root, "export", "text", table, "--format", form, "-o", path)
     assert shown == f"wrote {path}: {path.stat().st_size:,} bytes\n"
     return path.read_bytes()
 

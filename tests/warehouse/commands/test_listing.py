@@ -9,7 +9,7 @@ import bgdata
 from bgdata.cli.completion import names_to_explain
 from bgdata.kinds import SQL
 from bgdata.warehouse.commands.listing import explain_macro, explain_relation, open_catalog, unknown_name_message
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 
 def test_every_view_and_table_is_explained(small_root: Path) -> None:
@@ -55,8 +55,8 @@ def test_every_macro_is_explained(small_root: Path) -> None:
 
 @pytest.mark.parametrize("name", ["cube_decisions", "take_point", "games", "versions", "bearoff_two_sided_3x3"])
 def test_text_and_data_agree(small_root: Path, name: str) -> None:
-    shown = succeeds(small_root, "explain", name)
-    rows = json.loads(succeeds(small_root, "explain", name, "--format", "json"))
+    shown = output_of(small_root, "explain", name)
+    rows = json.loads(output_of(small_root, "explain", name, "--format", "json"))
     assert shown.startswith(f"{name} (")
     for row in rows:
         assert row["explained"] == name
@@ -64,16 +64,16 @@ def test_text_and_data_agree(small_root: Path, name: str) -> None:
 
 
 def test_explain_names_the_origins_of_a_view(small_root: Path) -> None:
-    shown = succeeds(small_root, "explain", "games")
+    shown = output_of(small_root, "explain", "games")
     for kind in bgdata.all_kinds().values():
         is_games = "games" in {shape.name for shape in kind.tables}
         assert (f"{kind.name} (bgdata explain {kind.name})" in shown) == is_games
-    assert succeeds(small_root, "explain", "cube_decisions").endswith("made from cube_life, bearoff_positions\n")
+    assert output_of(small_root, "explain", "cube_decisions").endswith("made from cube_life, bearoff_positions\n")
 
 
 def test_explain_works_without_a_warehouse(tmp_path: Path) -> None:
-    assert "made from cube_life" in succeeds(tmp_path / "none", "explain", "cube_decisions")
-    assert "epc(mean_rolls)" in succeeds(tmp_path / "none", "explain", "epc")
+    assert "made from cube_life" in output_of(tmp_path / "none", "explain", "cube_decisions")
+    assert "epc(mean_rolls)" in output_of(tmp_path / "none", "explain", "epc")
     assert not (tmp_path / "none").exists()
 
 
@@ -104,9 +104,9 @@ def test_completed_names_are_explained(small_root: Path) -> None:
 
 def test_list_of_a_kind_variant_or_version(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open("bearoff_gammon", "3x15")
-    assert "bearoff_one_sided" not in succeeds(small_root, "list", "bearoff_gammon")
-    assert succeeds(small_root, "list", "bearoff_gammon").count(" rows ") == 2
+    assert "bearoff_one_sided" not in output_of(small_root, "list", "bearoff_gammon")
+    assert output_of(small_root, "list", "bearoff_gammon").count(" rows ") == 2
     for scope in ("bearoff_gammon/3x15", table.name):
-        assert succeeds(small_root, "list", scope).count(" rows ") == 1
-        (row,) = json.loads(succeeds(small_root, "list", scope, "--format", "json"))
+        assert output_of(small_root, "list", scope).count(" rows ") == 1
+        (row,) = json.loads(output_of(small_root, "list", scope, "--format", "json"))
         assert (row["dataset"], row["variant"], row["version"]) == tuple(table.name.split("/"))
