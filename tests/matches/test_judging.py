@@ -80,8 +80,8 @@ def test_double_take_equals_rolling_with_the_opponents_cube() -> None:
 
 
 def test_exact_tables_equal_their_mean_over_rolls(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Exact values of a table equal the mean over rolls of the best plays, for every state of the cube, doubled or
-    not."""
+    """The exact values of rolling and of doubling equal the means over rolls of exact values one roll later, with a
+    centered and an owned cube."""
     table = bgdata.open_warehouse(tmp_path_factory.mktemp("exact")).build("bearoff_two_sided", TwoSidedParameters(5, 3))
     player = NetworkPlayer(pips_networks(), map_tables(table, None, None))
     exact = MoneyBearoff(table)

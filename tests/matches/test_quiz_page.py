@@ -42,7 +42,7 @@ def test_every_source_asks_and_answers(client: TestClient) -> None:
 
 
 def test_wrong_answer_shows_both_boards(client: TestClient) -> None:
-    """After a wrong answer the page shows two boards, for the question with the greatest loss."""
+    """After an answer that is not the best, the page shows the best board and the chosen one."""
     choices = asked(client, "?from=openings")["choices"]
     for choice in choices:
         where = f"/quiz?from=openings&answer={quote(choice)}"

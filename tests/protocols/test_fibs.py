@@ -112,8 +112,8 @@ def test_match_by_own_invitation(decisions: Decisions, length: int, seed: int) -
 
 
 def test_games_have_acts_of_every_kind(decisions: Decisions) -> None:
-    """The matches of these tests contain doubles of both sides, takes, passes, refused and accepted resignations, and
-    both directions."""
+    """A match has doubles, takes and passes of both sides, refused and accepted resignations, and both directions of
+    play."""
     with FibsServer(13) as server:
         player, _ = played(server, decisions, Wish(OPPONENT, True, 11))
     assert player.record

@@ -266,7 +266,7 @@ def test_invalid_lines_get_errors(line: str, error: str) -> None:
 
 
 def test_limits_of_every_key() -> None:
-    """The smallest and largest values that `keys` lists are accepted, and those beyond them are refused."""
+    """The smallest and largest values that `keys` lists can be set and read back."""
     engine = simple()
     for name, key in KEYS.items():
         for number in (key.least, key.most) if key.kind == "int" else ():
