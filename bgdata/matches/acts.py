@@ -112,7 +112,7 @@ class RollJudgement:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedAct:
     """An act with its values, luck and losses (0 if they do not apply), in mwc or points of the player who acts."""
 
     act: Act
@@ -153,7 +153,7 @@ class JudgedGame:
     the game; `settlement` is the result minus the value after the last act. `result` and `settlement` are None for an
     unfinished game."""
 
-    acts: list[Judged]
+    acts: list[JudgedAct]
     initial: float
     result: float | None
     settlement: float | None
@@ -228,7 +228,7 @@ def luck_mark(luck: float) -> str:
     return "" if found is None else found + ("lucky" if luck > 0 else "unlucky")
 
 
-def score_of(acts: Iterable[Judged], player: int) -> Score:
+def score_of(acts: Iterable[JudgedAct], player: int) -> Score:
     """The sums over the acts of one player."""
     own = [each for each in acts if each.act.player == player]
     kinds = [each.act.kind for each in own]

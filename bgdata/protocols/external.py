@@ -29,7 +29,7 @@ from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import NO_PLAY, Play, legal_plays, parse_play
 from bgdata.game.position import START, Position
 from bgdata.protocols.decisions import Answer, Decisions
-from bgdata.protocols.session import Record, State, info_of
+from bgdata.protocols.session import Record, State, rules_info
 
 REFUSED = "Error: "  # gnubg's own replies to invalid lines begin like this
 MAX_OTHER_LINES = 100  # in a row; beyond, the other side is not gnubg
@@ -188,7 +188,7 @@ class _MatchRecord:
 
     def __init__(self, question: Question) -> None:
         own, other = map(_name, question.players)
-        info = info_of(question.stakes.score)
+        info = rules_info(question.stakes.score)
         self._names, self._record = question.players, Record((own, other), question.length, info=info)
         self._rolls: dict[int, list[bool]] = {}  # by game: for each roll of gnubg, whether other rolls fit too
         self._state: State | None = None  # state of the last game; None before its first roll

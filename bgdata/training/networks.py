@@ -106,7 +106,7 @@ def copy_networks(networks: FloatNetworks) -> FloatNetworks:
     return FloatNetworks(networks.shapes, networks.weights.copy(), networks.biases.copy())
 
 
-def started_networks(
+def starting_networks(
     networks: Networks, hidden: tuple[tuple[int, ...], ...], seed: int, added: InputSet | None = None
 ) -> FloatNetworks:
     """Networks in float32 that training starts from: `networks` with the numbers of hidden units in `hidden`, where an

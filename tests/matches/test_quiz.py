@@ -21,8 +21,8 @@ from bgdata.matches.quiz import (
     answer_of,
     choose_questions,
     cube_answers,
+    filter_questions,
     format_results,
-    keep,
     read_results,
     with_answers,
 )
@@ -78,7 +78,7 @@ def test_questions_that_options_keep() -> None:
     every = [play, double, end]
 
     def kept(**options: object) -> list[Question]:
-        return keep(every, **({"theme": None, "phase": None, "is_cube": None, "least_loss": 0.0} | options))  # type: ignore[arg-type]
+        return filter_questions(every, **({"theme": None, "phase": None, "is_cube": None, "least_loss": 0.0} | options))  # type: ignore[arg-type]
 
     assert kept() == every
     assert kept(theme="opening") == [play, double]

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from bgdata.openings.pages import trainer
-from bgdata.openings.pages.trainer import BookPlay, verdict_on, weighed_plays
+from bgdata.openings.pages.trainer import BookPlay, verdict_text, weighed_plays
 from tests.subtests import each
 from tests.web.reading import read
 
@@ -122,7 +122,7 @@ def test_chances_are_weighed_by_the_match() -> None:
      (0.02, 0.001, "Wrong")],
 )  # fmt: skip
 def test_verdict_depends_on_loss_and_error(loss: float, error: float, verdict: str) -> None:
-    assert verdict_on(BookPlay("8/5 6/5", "", 0.1, 0.001, loss, error, 72)) == verdict
+    assert verdict_text(BookPlay("8/5 6/5", "", 0.1, 0.001, loss, error, 72)) == verdict
 
 
 @each(

@@ -24,11 +24,11 @@ from bgdata.matches.commands.analysis_rows import (
     MatchAnalysis,
     game_row,
     headline,
+    loss_cells,
     net_columns,
     player_table,
-    shown_loss,
-    shown_worth,
     worth_quantity,
+    worth_text,
 )
 from bgdata.rows import Column, table_cells
 from bgdata.store.storage import write_file
@@ -110,13 +110,13 @@ def candidate_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str
         is_made = play == turn.play
         if place < CANDIDATES or is_made:
             change = (judged.roll.best - each.worth) / judged.point
-            worth = shown_worth(analysis, each.worth, is_change=False)
+            worth = worth_text(analysis, each.worth, is_change=False)
             yield (f"{play}{' (made)' * is_made}", worth, loss_text(change) or "0")
 
 
 def loss_text(loss: float) -> str:
     """A loss with its mark, as text; empty if the loss rounds to 0."""
-    found = shown_loss(loss)
+    found = loss_cells(loss)
     return f"{AMOUNT.text(loss)} {found['mark']}".rstrip() if found else ""
 
 
@@ -126,7 +126,7 @@ def cube_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str]]:
     assert cube is not None
     yield ("to the player on roll", "mwc" if analysis.length else "points")
     for name, worth in zip(("no double", "double, take", "double, pass"), cube, strict=True):
-        yield (name, shown_worth(analysis, worth, is_change=False))
+        yield (name, worth_text(analysis, worth, is_change=False))
 
 
 def turn_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
@@ -139,7 +139,7 @@ def turn_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
         best = [text for text, value in ((turn.best_play, losses[0]), (turn.best_cube_action, losses[1])) if value]
         yield (
             *(str(turn.game.game.number), str(turn.shown_number), turn.player, roll or str(judged.act.kind)),
-            *(str(turn.play or ""), shown_worth(analysis, judged.start, is_change=False)),
+            *(str(turn.play or ""), worth_text(analysis, judged.start, is_change=False)),
             f"{judged.luck / judged.point:+.3f}" if judged.roll else "",
             *losses,
             "; ".join(map(str, best)),

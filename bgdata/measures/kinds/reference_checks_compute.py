@@ -18,8 +18,8 @@ from bgdata.measures.kinds.reference_checks import ReferenceCheckParameters
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.selfplay.kinds.shared.rollouts_compute import (
     empty_rollouts,
+    network_versions,
     open_roller,
-    played_tables,
     player_tables,
     rollout_arrays,
 )
@@ -45,7 +45,7 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
         rows = sampled_rows(np.asarray(reference.array("themes")), build.parameters.positions)
         state = empty_rollouts(ROLLED, len(rows))
         players = player_tables(build.parameters.player, build.warehouse)
-        work = work_of(build, f"{__name__}:roll_out_rows", played_tables(build), players)
+        work = work_of(build, f"{__name__}:roll_out_rows", network_versions(build), players)
         fill_shards(job, "positions", state, STEP, work)
         for name, values in {**state, **derived_arrays(reference, rows, state)}.items():
             job.save(name, values)

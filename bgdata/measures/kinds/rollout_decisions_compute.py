@@ -28,7 +28,7 @@ from bgdata.measures.kinds.shared import benchmarks_compute as benchmarks
 from bgdata.measures.kinds.shared.benchmarks import ROLLOUTS
 from bgdata.measures.kinds.shared.benchmarks_compute import BenchmarkRows
 from bgdata.selfplay.kinds.shared.games_compute import board_hashes, file_classes, turn_places
-from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller, played_tables
+from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, network_versions, open_roller
 from bgdata.selfplay.rollout_decisions import roll_out_decision, static_losses
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
@@ -77,7 +77,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         parameters, inputs, job = build.parameters, build.inputs, build.job
         chooser = open_roller(build).chooser
         sample = sample_of(parameters, inputs["games"], chooser)
-        tables = {role: table for role, table in played_tables(build).items() if role != "games"}
+        tables = {role: table for role, table in network_versions(build).items() if role != "games"}
         work = work_of(build, f"{__name__}:roll_out_rows", tables, sample=sample.as_text())
         shards = list(compute_shards(job, "decisions", work, ranges(parameters.decisions, 1)))
         counts = np.concatenate([shard.pop("counts") for shard in shards])

@@ -19,7 +19,7 @@ from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
-from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, leads_to
+from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, is_up_to_date
 from bgdata.warehouse import Warehouse
 
 
@@ -200,19 +200,21 @@ def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
     if next(warehouse.versions(kind, variant), None) is None:
         warehouse.require()
         have = ", ".join(warehouse.variants(kind)) or "none"
-        raise MissingTableError(f"no {source} in {warehouse.root} (have: {have}); try: bgdata {command_for(variant)}")
+        raise MissingTableError(
+            f"no {source} in {warehouse.root} (have: {have}); try: bgdata {corpus_command(variant)}"
+        )
     table = warehouse.open_reference(source)
     table.check_sizes()
     parameters = SelfPlayParameters.from_manifest(table.manifest.parameters)
-    if not leads_to(warehouse, table):
+    if not is_up_to_date(warehouse, table):
         raise MissingTableError(
             f"expected {source} as the player plays now, found {table.folder.name} by another network or tables; "
-            f"try: bgdata {command_for(variant)}"
+            f"try: bgdata {corpus_command(variant)}"
         )
     return parameters
 
 
-def command_for(variant: str) -> str:
+def corpus_command(variant: str) -> str:
     """The `bgdata` arguments that make a corpus called `variant`, as far as the name tells."""
     name = NAME.fullmatch(variant)
     if not name:

@@ -15,7 +15,7 @@ from bgdata.equity.cube import CubeRules
 from bgdata.equity.kinds.match_equity import PUBLISHED
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.matches.acts import ActKind, CubeValues, Judged, totals_of
+from bgdata.matches.acts import ActKind, CubeValues, JudgedAct, totals_of
 from bgdata.matches.kinds.match_analysis import DATASET, MatchAnalysisParameters
 from bgdata.matches.kinds.match_analysis_compute import ANSWER, DOUBLE, counts_for_pr, error_of
 from bgdata.matches.kinds.matches_compute import matches_of
@@ -241,10 +241,10 @@ def test_missing_source_is_refused(imports: Imports) -> None:
         imports.warehouse.build("match_analysis", recipe("none"))
 
 
-def judgement(no_double: float, double_take: float, loss: float = 0.0, kind: ActKind = ActKind.ROLL) -> Judged:
+def judgement(no_double: float, double_take: float, loss: float = 0.0, kind: ActKind = ActKind.ROLL) -> JudgedAct:
     """A judged cube decision with these equities."""
     act: Any = type("Act", (), {"kind": kind})
-    return Judged(act, 2.0, 0, 0, 0, None, CubeValues(2 * no_double, 2 * double_take, 2.0), cube_loss=2 * loss)
+    return JudgedAct(act, 2.0, 0, 0, 0, None, CubeValues(2 * no_double, 2 * double_take, 2.0), cube_loss=2 * loss)
 
 
 @each(

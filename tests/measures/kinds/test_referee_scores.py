@@ -38,7 +38,7 @@ TOLERANCE = 1e-5
 
 
 def verdicts(tables: BearoffArrays, decisions: Decisions, chosen: Array) -> dict[str, Array]:
-    return referee.verdicts(partial(referee.bearoff_equities, tables), decisions, chosen, TOLERANCE)
+    return referee.judge_choices(partial(referee.bearoff_equities, tables), decisions, chosen, TOLERANCE)
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ def test_contact_losses_equal_those_of_legal_plays(tmp_path: Path) -> None:
     table = EndgameTable(warehouse.build("contact_endgame", EndgameParameters(2)))
     decisions = contact_decisions(all_layouts(2), 200, seed=3)
     chosen = PubEval().choose_plays(decisions.boards, decisions.rolls)
-    found = referee.verdicts(partial(referee.contact_equities, table.stored), decisions, chosen, TOLERANCE)
+    found = referee.judge_choices(partial(referee.contact_equities, table.stored), decisions, chosen, TOLERANCE)
     for row, (board, roll) in enumerate(zip(decisions.boards.tolist(), decisions.rolls.tolist(), strict=True)):
         values = {}
         for play in legal_plays(Position(board), roll):
@@ -187,7 +187,7 @@ def test_illegal_choice_in_contact_is_refused(tmp_path: Path) -> None:
     equities = warehouse.build("contact_endgame", EndgameParameters(1)).array("equities")
     decisions = contact_decisions(all_layouts(1), 3, seed=3)
     with pytest.raises(InvalidPositionError, match="expected a legal play of "):
-        referee.verdicts(partial(referee.contact_equities, equities), decisions, decisions.boards, TOLERANCE)
+        referee.judge_choices(partial(referee.contact_equities, equities), decisions, decisions.boards, TOLERANCE)
 
 
 def test_rows_and_summary_equal_the_losses(small_root: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.selfplay.commands.selfplay import command_for, rescored_lines, summary
+from bgdata.selfplay.commands.selfplay import corpus_command, rescored_lines, summary
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
@@ -160,7 +160,7 @@ def test_rescored_lines_are_printed() -> None:
     ],
 )
 def test_every_corpus_has_a_command_that_makes_it(variant: str, command: str) -> None:
-    assert command_for(variant) == command
+    assert corpus_command(variant) == command
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import bgdata
 from bgdata.kinds import all_kinds
 from bgdata.store.checks import connect_tables, only_row
 from bgdata.studies.claims.definitions import Claim, read_definitions
-from bgdata.studies.claims.register import DECIDES, OBSTACLE, Judged, judge
+from bgdata.studies.claims.register import DECIDES, OBSTACLE, JudgedClaim, judge
 from bgdata.studies.kinds.cube_studies import DATASET as STUDIES
 from bgdata.studies.kinds.published_luck import DATASET as LUCK
 from tests.studies.claims.test_register import HEAVY
@@ -30,7 +30,7 @@ def is_explained(claim: Claim) -> bool:
 
 
 @pytest.fixture(scope="module")
-def answered(tmp_path_factory: pytest.TempPathFactory) -> list[Judged]:
+def answered(tmp_path_factory: pytest.TempPathFactory) -> list[JudgedClaim]:
     """Every claim that is quick to answer, judged: by shipped data, by its record or by a formula."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("warehouse"))
     tables = [warehouse.build(STUDIES.name, study) for study in STUDIES.defaults]
@@ -51,7 +51,7 @@ def needed(claim: Claim) -> tuple[str, ...]:
     return claim.needs if claim.recorded else (*claim.needs, *claim.wants)
 
 
-def test_open_claims_name_an_experiment(answered: list[Judged]) -> None:
+def test_open_claims_name_an_experiment(answered: list[JudgedClaim]) -> None:
     found = {each.claim.claim: each for each in answered if each.status == "open"}
     assert set(found) == OPEN
     for name, each in found.items():
@@ -59,7 +59,7 @@ def test_open_claims_name_an_experiment(answered: list[Judged]) -> None:
         assert each.explanation.endswith(f"{DECIDES}{each.claim.experiment}. {OBSTACLE}{each.claim.obstacle}")
 
 
-def test_claims_that_disagree_have_an_explanation(answered: list[Judged]) -> None:
+def test_claims_that_disagree_have_an_explanation(answered: list[JudgedClaim]) -> None:
     found = [each for each in answered if each.status == "disagrees"]
     assert found
     for each in found:

@@ -17,7 +17,7 @@ from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.studies.claims import counting, register
 from bgdata.studies.claims.bearoff import READINGS
 from bgdata.studies.claims.definitions import Claim, read_definitions
-from bgdata.studies.claims.register import FORMULAS, chi_squared_tail, judge, judge_together, round_answer
+from bgdata.studies.claims.register import FORMULAS, chi_squared_tail, judge, judge_printed_tables, round_answer
 from tests.studies.claims.oracle_answers import drifting_equity, smallest_jump_point
 from tests.subtests import each
 
@@ -276,7 +276,7 @@ def test_top_of_a_parabola_is_found() -> None:
 
 
 def row(value: float, error: float | None, table: str | None = "t", **others: Any) -> dict[str, Any]:
-    """The columns of a row of `claims` that `judge_together` reads: 0 was published, to a tenth, and `value` was
+    """The columns of a row of `claims` that `judge_printed_tables` reads: 0 was published, to a tenth, and `value` was
     found."""
     figures = {"our_value": value, "our_error": error, "published_value": 0.0, "published_error": None}
     judged = {"our_bound": None, "tolerance": 0.05 + 3 * (error or 0), "status": "reproduced"}
@@ -286,7 +286,7 @@ def row(value: float, error: float | None, table: str | None = "t", **others: An
 def test_rows_of_a_printed_table_are_judged_together() -> None:
     """One difference of two standard errors is likely; five of them in one printed table are not."""
     rows = [row(2.0, 1.0), row(2.0, 1.0, "u"), *(row(2.0, 1.0, "u", status="disagrees") for _ in range(4))]
-    one, five = judge_together([*rows, row(9.0, 1.0, None), row(9.0, None)])
+    one, five = judge_printed_tables([*rows, row(9.0, 1.0, None), row(9.0, None)])
     score = 4 / (1 + 0.05**2 / 3)
     assert one == ("t", 1, 0, pytest.approx(score), pytest.approx(erfc(sqrt(score / 2))), "reproduced")
     assert five[:4] == ("u", 5, 4, pytest.approx(5 * score))
