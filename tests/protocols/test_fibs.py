@@ -34,7 +34,7 @@ PATIENCE = 60.0
 pytestmark = pytest.mark.slow  # plays whole matches
 
 
-class Whims(Scrambled):
+class RandomEvaluator(Scrambled):
     """An evaluator with arbitrary but valid chances."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
@@ -51,7 +51,7 @@ class Whims(Scrambled):
 @pytest.fixture(scope="module")
 def decisions(met: MatchEquity) -> Decisions:
     """A player whose decisions are arbitrary, so that games have acts of every kind."""
-    return Decisions(LookaheadPlayer(Whims()), CubeRules(met=met))
+    return Decisions(LookaheadPlayer(RandomEvaluator()), CubeRules(met=met))
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def session(
         yield FibsPlayer(talk, decisions, USER, told.append, patience, record), told
 
 
-def played(server: FibsServer, decisions: Decisions, wish: MatchRequest) -> tuple[FibsPlayer, list[str]]:
+def play_match(server: FibsServer, decisions: Decisions, wish: MatchRequest) -> tuple[FibsPlayer, list[str]]:
     with session(server, decisions) as (player, told):
         player.log_in(PASSWORD)
         assert player.play(wish) is Ending.PLAYED
@@ -100,7 +100,7 @@ def check_record(server: FibsServer, record: Record) -> Match:
 @pytest.mark.parametrize(("length", "seed"), [(1, 1), (3, 2), (5, 3), (7, 4)])
 def test_match_by_own_invitation(decisions: Decisions, length: int, seed: int) -> None:
     with FibsServer(seed) as server:
-        player, told = played(server, decisions, MatchRequest(OPPONENT, True, length))
+        player, told = play_match(server, decisions, MatchRequest(OPPONENT, True, length))
     assert player.record
     match = check_record(server, player.record)
     assert (match.length, match.players) == (length, (USER, OPPONENT))
@@ -115,7 +115,7 @@ def test_games_have_acts_of_every_kind(decisions: Decisions) -> None:
     """A match has doubles, takes and passes of both sides, refused and accepted resignations, and both directions of
     play."""
     with FibsServer(13) as server:
-        player, _ = played(server, decisions, MatchRequest(OPPONENT, True, 11))
+        player, _ = play_match(server, decisions, MatchRequest(OPPONENT, True, 11))
     assert player.record
     check_record(server, player.record)
     kinds = {(turn.player, turn.kind) for game in player.record.games for turn in game.turns}
@@ -130,12 +130,12 @@ def test_games_have_acts_of_every_kind(decisions: Decisions) -> None:
 
 def test_invitation_is_accepted(decisions: Decisions) -> None:
     with FibsServer(5, invites="3") as server:
-        player, told = played(server, decisions, MatchRequest())
+        player, told = play_match(server, decisions, MatchRequest())
     assert player.record
     check_record(server, player.record)
     assert told[0] == f"3-point match with {OPPONENT}"
     with FibsServer(6, invites="unlimited") as server:
-        player, told = played(server, decisions, MatchRequest(OPPONENT, games=3))
+        player, told = play_match(server, decisions, MatchRequest(OPPONENT, games=3))
     assert player.record
     assert check_record(server, player.record).length == 0
     assert len(server.results) == 3
@@ -222,7 +222,7 @@ def test_record_is_passed_on_after_every_game(decisions: Decisions) -> None:
 @pytest.mark.parametrize("fault", ["binary", "long"])
 def test_invalid_lines_are_skipped(decisions: Decisions, fault: str) -> None:
     with FibsServer(8, faults={9: fault}) as server:
-        player, told = played(server, decisions, MatchRequest(OPPONENT, True, 3))
+        player, told = play_match(server, decisions, MatchRequest(OPPONENT, True, 3))
     assert player.record
     check_record(server, player.record)
     (passed,) = (line for line in told if line.startswith("skipped: expected "))

@@ -126,7 +126,7 @@ def decisions_of(table: Table, parameters: RefereeParameters) -> Decisions:
 
 
 def judge(table: Table, parameters: RefereeParameters, decisions: Decisions, chosen: Array) -> dict[str, Array]:
-    """Judge the choices `chosen` by an exact table; returns the arrays of `verdicts`."""
+    """Judge the choices `chosen` by an exact table; returns the arrays of `judge_choices`."""
     if parameters.points == ANYWHERE:
         return judge_choices(
             partial(contact_equities, table.array("equities")), decisions, chosen, tolerance(parameters)

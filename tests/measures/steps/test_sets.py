@@ -28,7 +28,7 @@ from bgdata.store.progress import Silence
 from bgdata.warehouse import Warehouse
 from tests.evaluation.sample_evaluators import Scrambled
 
-SMALL = REFERENCE.slug(REFERENCE.smallest)
+SMALLEST = REFERENCE.slug(REFERENCE.smallest)
 BOARDS = np.zeros((28, 26), np.int8)
 
 
@@ -142,7 +142,7 @@ def test_default_references_are_the_largest_set() -> None:
 
 
 def test_missing_references_raise(small_root: Path, memory_path: Path) -> None:
-    assert [table.manifest.variant for table in available_references(bgdata.open_warehouse(small_root))] == [SMALL]
+    assert [table.manifest.variant for table in available_references(bgdata.open_warehouse(small_root))] == [SMALLEST]
     with pytest.raises(MissingTableError, match=f"no {REFERENCE.name}/none in "):
         find_references(bgdata.open_warehouse(small_root), "none")
     empty = bgdata.open_warehouse(memory_path / "none")

@@ -231,7 +231,7 @@ def test_invalid_parameters_are_refused(memory_path: Path, kind: str, changes: d
     assert warehouse.variants(kind) == []
 
 
-class CutOff(Notes):
+class StopsEarly(Notes):
     """Progress that stops a build after its second shard."""
 
     def __init__(self, root: Path) -> None:
@@ -270,7 +270,7 @@ def test_resumed_builds_have_the_same_values(
     parameters = all_kinds()[kind].smallest
     notes = Notes()
     with pytest.raises(KeyboardInterrupt):
-        warehouse.build(kind, parameters, force=True, progress=CutOff(warehouse.root))
+        warehouse.build(kind, parameters, force=True, progress=StopsEarly(warehouse.root))
     hide_from_workers(monkeypatch, warehouse.root.resolve(), memory_path / "cache")
     machines = Elsewhere(str(memory_path / "store"))
     assert warehouse.build(kind, parameters, force=True, progress=notes, executor=machines).manifest.digest == expected
@@ -296,16 +296,16 @@ def test_named_version_of_a_network_is_used(warehouse: Warehouse, kind: str) -> 
         warehouse.build(kind, replace(smallest, network_version="r1-00000000"))
 
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 
 
 def small_table(root: Path) -> Table:
-    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
+    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALLEST))
 
 
 def test_rows_equal_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    brain = open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
+    brain = open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
     result = roll_out(boards, brain, Limits(72, 0.02, 144), 0, RolloutSettings("exact", 2))
     with warehouse.connect() as connection:
@@ -331,7 +331,7 @@ def test_truncated_source_is_refused(warehouse: Warehouse) -> None:
     np.save(own(folder / "boards.npy"), boards[:1])
     for version in ("", folder.name):
         with pytest.raises(CorruptFileError, match=r"boards\.npy"):
-            warehouse.build(DATASET.name, replace(SMALL, seed=77, source=VersionRef("positions", "sample", version)))
+            warehouse.build(DATASET.name, replace(SMALLEST, seed=77, source=VersionRef("positions", "sample", version)))
 
 
 def test_statistics_equal_the_rows(small_root: Path) -> None:

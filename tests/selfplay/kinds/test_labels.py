@@ -228,10 +228,10 @@ class Program:
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         self.asked.append(len(boards))
-        return Evaluations(answers(boards), np.full(len(boards), AnswerSource.PROGRAM, np.int8))
+        return Evaluations(unordered_chances(boards), np.full(len(boards), AnswerSource.PROGRAM, np.int8))
 
 
-def answers(boards: Boards) -> Chances:
+def unordered_chances(boards: Boards) -> Chances:
     """float32[n, 5]: chances by the number of checkers on the points, slightly out of order, as after rounding."""
     win = (1 + np.abs(boards).sum(axis=1) % 7).astype(np.float32) / 8
     return np.stack([win, win + np.float32(1e-7), win / 2, 1 - win + np.float32(1e-7), win * 0], axis=1)
@@ -252,7 +252,7 @@ def test_program_answers_become_labels(warehouse: Warehouse, program: Program) -
     assert table.folder.parent.name == SAMPLED.title.replace("/", "-").replace("_", "-") + "-by-gnubg-1ply"
     boards = np.asarray(source.array("boards"))
     chances = table.array("chances")
-    assert chances == pytest.approx(answers(boards), abs=2e-7)
+    assert chances == pytest.approx(unordered_chances(boards), abs=2e-7)
     win, win_gammon, _, lose_gammon, _ = chances.T
     assert (win_gammon <= win).all()
     assert (lose_gammon <= np.float32(1) - win).all()
@@ -297,7 +297,7 @@ def test_other_version_of_a_program_is_refused(warehouse: Warehouse, program: Pr
     assert program.asked == []
 
 
-def test_network_is_an_engine(warehouse: Warehouse) -> None:
+def test_engine_labels_of_a_network_equal_lookahead_labels(warehouse: Warehouse) -> None:
     """A network as engine at 1-ply gives the labels of `lookahead_labels`, on any number of threads."""
     parameters = replace(ENGINE, source=SAMPLED, ply=1)
     table = warehouse.build(ENGINES.name, parameters)

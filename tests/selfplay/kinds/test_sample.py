@@ -101,12 +101,12 @@ def test_splits_match_the_reference() -> None:
         games = [*range(300), 1 << 40]
         found = splits_of_games(seed, np.array(games)).tolist()
         for game, split in zip(games, found, strict=True):
-            bits = splitmix(mixed(seed ^ 0x5350_4C49_5453), game)
+            bits = splitmix(mix_bits_slowly(seed ^ 0x5350_4C49_5453), game)
             tenth = (bits >> 32) * 10 >> 32
             assert split == (0 if tenth < 8 else tenth - 7)
 
 
-def mixed(bits: int) -> int:
+def mix_bits_slowly(bits: int) -> int:
     """The last steps of the random number generator splitmix64."""
     bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 & MASK
     bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB & MASK
@@ -119,7 +119,7 @@ def test_positions_can_be_exported(small_root: Path, tmp_path: Path) -> None:
     assert [line for line in (tmp_path / "list").read_text().split() if len(line) == 14] == expected
 
 
-SMALL = PLAYS.smallest
+SMALLEST = PLAYS.smallest
 
 
 def network(root: Path) -> NetworkPlayer:
@@ -162,7 +162,7 @@ def test_rows_equal_the_best_plays_of_turns(small_root: Path) -> None:
 
 
 def test_sample_may_have_some_classes_only(warehouse: Warehouse) -> None:
-    parameters = SMALL.with_texts({"classes": "contact crashed"})
+    parameters = SMALLEST.with_texts({"classes": "contact crashed"})
     table = warehouse.build(PLAYS.name, parameters)
     whole = small(warehouse.root, PLAYS)
     assert table.folder.parent.name.startswith("contact-crashed-of-pubeval-20-seed-3-most-20-")
@@ -196,7 +196,7 @@ def test_sql_shows_the_arrays(small_root: Path) -> None:
 
 
 def test_samples_can_be_labelled(warehouse: Warehouse) -> None:
-    parameters = LookaheadParameters("tiny", "", 3, 3, VersionRef(PLAYS.name, PLAYS.slug(SMALL)))
+    parameters = LookaheadParameters("tiny", "", 3, 3, VersionRef(PLAYS.name, PLAYS.slug(SMALLEST)))
     labels = warehouse.build("lookahead_labels", parameters)
     distinct = np.unique(np.asarray(small(warehouse.root, PLAYS).array("boards")), axis=0)
     assert labels.manifest.rows == len(distinct)
