@@ -308,8 +308,8 @@ def row_arrays(mets: Sequence[MatchEquity | None]) -> dict[str, NDArray[Any]]:
 
 
 def texts(arrays: Arrays, name: str) -> list[str]:
-    """Decode the strings that are stored as two arrays: the bytes of all, `name`, and the places where each ends,
-    `name`_ends."""
+    """Decode the strings that are stored as two arrays: the bytes of all in `name`, and the places where each ends in
+    the array of that name with `_ends` behind it."""
     letters, ends = np.asarray(arrays[name]).tobytes(), np.asarray(arrays[f"{name}_ends"]).tolist()
     return [letters[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
 

@@ -1,7 +1,5 @@
 """Timed workloads of players: games, evaluations and learning, without compilation."""
 
-from __future__ import annotations
-
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

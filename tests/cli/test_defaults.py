@@ -1,7 +1,5 @@
 """Tests of the user's own warehouse, which is used if the current folder has none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -10,7 +8,8 @@ from click.testing import CliRunner, Result
 from bgdata.cli import main
 from bgdata.cli.defaults import default_folder, own_folder
 
-BEAROFF, START = "CgAAEAEAAAAAAA", "4HPwATDgc/ABMA"
+BEAROFF = "CgAAEAEAAAAAAA"
+START = "4HPwATDgc/ABMA"
 SMALL = "bearoff_two_sided/6x6, bearoff_one_sided/6x15, bearoff_gammon/6x15"
 
 

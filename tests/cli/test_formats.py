@@ -1,7 +1,5 @@
 """Tests of `--format json` and `csv`: standard output has only data, for every command with these formats."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """Tests of rules for all commands: sections, one --warehouse, short errors, and help texts."""
 
-from __future__ import annotations
-
 import functools
 import re
 import shlex
@@ -20,7 +18,7 @@ from bgdata.cli.defaults import own_folder
 from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shorten
 from bgdata.errors import UsageError
 from bgdata.process import BROKEN_PIPE
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.subtests import each
 
 FIRST_LINE = 62  # characters that fit into the list of commands on 80 columns
@@ -60,7 +58,7 @@ def test_help_lists_every_command_once(tmp_path: Path) -> None:
     assert set(listed.values()) == {1}
     for name, (_, line) in main.entries.items():
         assert (command_at((name,)).help or "").splitlines()[0] == line
-    shown = succeeds(tmp_path, "--help")
+    shown = output_of(tmp_path, "--help")
     places = [shown.index(f"\n{title.capitalize()}:\n") for title in SECTIONS]
     assert places == sorted(places)
     for title, names in SECTIONS.items():
@@ -273,7 +271,7 @@ def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
     command = command_at(names)
     text = command.help or ""
     first, *rest = text.splitlines()
-    assert first in " ".join(succeeds(tmp_path, *names, "-h").split())
+    assert first in " ".join(output_of(tmp_path, *names, "-h").split())
     assert first.endswith("."), "a sentence"
     assert len(first) <= FIRST_LINE
     assert first[0].isupper()

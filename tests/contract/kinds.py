@@ -1,7 +1,5 @@
 """All kinds of datasets, by discovery, and their smallest versions."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Builds of every kind: the same values with any threads and processes, complete manifests, realistic estimates."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 import sys
@@ -69,7 +67,8 @@ def test_networks_that_may_be_retrained_are_named_by_version(memory_path: Path, 
 
 @each("name", ["supervised_network", "contact_parts"])
 def test_excluded_benchmarks_are_named_by_version(memory_path: Path, name: str) -> None:
-    warehouse, guard = bgdata.open_warehouse(memory_path / "warehouse"), VersionRef("rollout_decisions", "contact-1")
+    warehouse = bgdata.open_warehouse(memory_path / "warehouse")
+    guard = VersionRef("rollout_decisions", "contact-1")
     with pytest.raises(InvalidParameterError, match="expected a version in guard, such as rollout_dec"):
         warehouse.build(name, replace(all_kinds()[name].smallest, guard=(guard,)))
 
@@ -103,7 +102,8 @@ def test_every_kind_is_rebuilt_with_the_same_values(small_root: Path, rebuilding
 
 
 def build_again(kind: Dataset[Any], folder: Path, digest: str, processes: Executor) -> None:
-    warehouse, counted = bgdata.open_warehouse(folder / "warehouse"), Counted()
+    warehouse = bgdata.open_warehouse(folder / "warehouse")
+    counted = Counted()
     files = sample_files(kind, folder)
     rebuilt = partial(warehouse.build, kind.name, kind.smallest, files=files, force=True)
     with threads(1):
@@ -134,7 +134,8 @@ def most_memory() -> int:
 @each_kind
 def test_manifest_is_complete(small_root: Path, kind: Dataset[Any]) -> None:
     table = small(small_root, kind)
-    manifest, inputs = table.manifest, kind.inputs(kind.smallest)
+    manifest = table.manifest
+    inputs = kind.inputs(kind.smallest)
     for field in dataclasses.fields(manifest):
         assert getattr(manifest, field.name) or field.name in MAY_BE_EMPTY, field.name
     assert (manifest.dataset, manifest.variant) == (kind.name, kind.slug(kind.smallest))
@@ -178,7 +179,8 @@ def test_parameters_round_trip_through_the_manifest(small_root: Path, kind: Data
 @each_kind
 def test_estimates_of_rows_and_disk_are_upper_bounds(small_root: Path, kind: Dataset[Any]) -> None:
     """Estimates equal the written size or slightly exceed it; headers depend on columns, not rows."""
-    estimate, manifest = kind.estimate(kind.smallest), small(small_root, kind).manifest
+    estimate = kind.estimate(kind.smallest)
+    manifest = small(small_root, kind).manifest
     if not estimate.rows:  # unknown before files, or another version, are read
         assert kind.takes_files or any(isinstance(each, VersionRef) for each in vars(kind.smallest).values())
         return
@@ -239,6 +241,7 @@ def test_estimates_have_room_for_checkpoints(
     measuring(job, "remove_folder")  # removes checkpoints, once the next one is complete or the last is unnecessary
     measuring(storage, "publish")  # writes Parquet files, after checkpoints are removed
     warehouse.build(name, parameters)
-    estimate, most = warehouse.kind(name).estimate(parameters), max(max(held["remove_folder"]), max(held["publish"]))
+    estimate = warehouse.kind(name).estimate(parameters)
+    most = max(max(held["remove_folder"]), max(held["publish"]))
     assert most <= estimate.building_bytes + 2 * HEADERS_BYTES
     assert estimate.building_bytes < 1.6 * most

@@ -1,7 +1,5 @@
 """Content and descriptions of the files of every kind."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

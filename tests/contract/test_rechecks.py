@@ -1,7 +1,5 @@
 """Checks of every kind: `verify` accepts good versions and finds any corrupted value."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator
@@ -55,7 +53,8 @@ def test_table_made_from_damaged_cells_is_found(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int | None
 ) -> None:
     """A damaged checkpoint may leave some cells wrong, while all others follow correctly from them."""
-    warehouse, solve = bgdata.open_warehouse(memory_path), two_sided.solve_batch
+    warehouse = bgdata.open_warehouse(memory_path)
+    solve = two_sided.solve_batch
 
     def damaged(window: two_sided.Window, totals: range) -> Iterator[two_sided.Solved]:
         for solved in solve(window, totals):
@@ -108,7 +107,8 @@ def test_sampled_rows_are_not_reported_as_all(small_root: Path, name: str) -> No
 @each_kind
 def test_good_version_passes(small_root: Path, kind: Dataset[Any]) -> None:
     """All rows are recomputed."""
-    warehouse, table = bgdata.open_warehouse(small_root), small(small_root, kind)
+    warehouse = bgdata.open_warehouse(small_root)
+    table = small(small_root, kind)
     findings = list(verify(warehouse, [table], sample_rows=8 * table.manifest.rows, seed=0, progress=Silence()))
     assert [finding.text for finding in findings if finding.problem] == []
     skipped = {finding.check for finding in findings if finding.status is Status.SKIPPED}
@@ -156,7 +156,8 @@ def test_corrupted_value_of_any_computed_array_is_found(small_root: Path, tmp_pa
     with Subtests() as subtests:
         for array in kind.arrays:
             with subtests.test(f"{kind.name}.{array.name}"):
-                generator, good = np.random.default_rng(5), table.array(array.name)
+                generator = np.random.default_rng(5)
+                good = table.array(array.name)
                 is_unknown = f"{kind.name}.{array.name}" in NOT_COMPUTED_AGAIN
                 count = (1 if is_unknown else SAMPLES) if good.size else 0
                 samples = [corrupted(good, generator) for _ in range(count)]

@@ -1,7 +1,5 @@
 """The package `stranger/` adds a kind of dataset with SQL, and a player, only through entry points."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -157,7 +155,8 @@ def test_callable_opens_as_a_player(name: str) -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_callable_plays_and_is_scored(tmp_path: Path) -> None:
-    name, place = "dice_kinds.players:by_pips", ("--warehouse", tmp_path)
+    name = "dice_kinds.players:by_pips"
+    place = ("--warehouse", tmp_path)
     run("benchmark", name, "--against", "random", "--games", 20, *place)
     assert "dice-kinds-players-by-pips-0ply" in run("list", "game_scores", *place)
 

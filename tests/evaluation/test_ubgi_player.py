@@ -1,7 +1,5 @@
 """UBGI engines as players: invalid engine files, and engines with invalid answers."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

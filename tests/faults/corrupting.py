@@ -1,7 +1,5 @@
 """Small corruptions of text lines: bytes flipped, cut, doubled, exchanged, and difficult bytes inserted."""
 
-from __future__ import annotations
-
 import random
 
 SPICE = [

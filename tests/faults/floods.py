@@ -3,8 +3,6 @@
 Each command ends by itself with one line, or continues to answer others, in limited time, memory and log size.
 """
 
-from __future__ import annotations
-
 import http.client
 import os
 import random
@@ -144,7 +142,9 @@ class Floods(Campaign):
     def prepare(self) -> None:
         root = self.root / "warehouse"
         bgdata.open_warehouse(root).build("bearoff_gammon", RaceParameters(2))
-        self.told, port, stop = self.root / "site", self.root / "port", self.root / "stop"
+        self.told = self.root / "site"
+        port = self.root / "port"
+        stop = self.root / "stop"
         self.server = processes.start(site, root, port, self.told, stop)
         self.open.callback(self.server.kill)
         wait_until(port.exists, HANG_SECONDS)
@@ -199,7 +199,9 @@ class Floods(Campaign):
                 [sys.executable, "-c", COMMAND, str(told), "ubgi"], stdin=reading, stdout=subprocess.DEVNULL
             )
             self.open.callback(process.kill)
-            lines, flood, until = 0, flood_of("ubgi", chance), time.monotonic() + FLOOD_SECONDS
+            lines = 0
+            flood = flood_of("ubgi", chance)
+            until = time.monotonic() + FLOOD_SECONDS
             while time.monotonic() < until:
                 data = flood()
                 lines += data.count(b"\n")
@@ -212,7 +214,8 @@ class Floods(Campaign):
     def site(self, chance: random.Random, folder: Path) -> None:  # noqa: ARG002
         """More connections of one sort than the site can hold; others are still answered."""
         sent = chance.choice([half_open, slow_headers, endless_header, endless_body, many_pages, unread_pages, garbage])
-        before, clients = self.told.stat().st_size, list[socket.socket]()
+        before = self.told.stat().st_size
+        clients = list[socket.socket]()
         try:
             for _ in range(CONNECTIONS):
                 with suppress(OSError):
@@ -339,7 +342,8 @@ def half_open(clients: list[socket.socket], chance: random.Random) -> None:
 def slow_headers(clients: list[socket.socket], chance: random.Random) -> None:
     """A request, byte by byte."""
     request = b"GET / HTTP/1.1\r\nhost: localhost\r\nx: " + b"y" * 1000
-    until, begin = time.monotonic() + FLOOD_SECONDS, chance.randrange(20)
+    until = time.monotonic() + FLOOD_SECONDS
+    begin = chance.randrange(20)
     while time.monotonic() < until and begin < len(request):
         send(clients, request[begin : begin + 1])
         begin += 1
@@ -374,7 +378,8 @@ def many_pages(clients: list[socket.socket], chance: random.Random) -> None:
 
 def unread_pages(clients: list[socket.socket], chance: random.Random) -> None:
     """Requests for several pages whose answers are not read for a while."""
-    few, many = 1 << 12, 1 << 20
+    few = 1 << 12
+    many = 1 << 20
     for client in clients:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, few)
     send(clients, request(chance.choice(PAGES)) * 20)

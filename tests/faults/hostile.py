@@ -3,8 +3,6 @@
 Payloads are sealed like real data: manifests have valid hashes, and folders the names in the manifests.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -112,7 +110,8 @@ class Hostile(Campaign):
 
     def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
         (target, place), which = self.cases[number % len(self.cases)]
-        root, outside = folder / "warehouse", folder / "place"
+        root = folder / "warehouse"
+        outside = folder / "place"
         copy_warehouse(self.whole, root)
         outside.mkdir()
         (outside / "secret").write_text(f"{SECRET}\n")

@@ -1,7 +1,5 @@
 """Corrupted files for every importer: imports do not stop, account for every line, and keep every good row."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter
@@ -62,7 +60,8 @@ class Sessions(NamedTuple):
         """Import many pieces, half of them corrupted; the games of the others are the same as alone, once: a match that
         comes again is left out."""
         alone = {piece: games_of(imports.text("matches", piece, self.file)) for piece in self.pieces}
-        expected, text = set[Any](), b""
+        expected = set[Any]()
+        text = b""
         while text.count(b"\n") < count:
             piece = chance.choice(self.pieces)
             if chance.random() < 0.5:
@@ -157,7 +156,8 @@ def rows_of_lines(table: Table, text: bytes) -> dict[bytes, dict[str, Any]]:
 
 def check_lines(table: Table, text: bytes) -> dict[int, dict[str, Any]]:
     """Check that every line is a row, a comment or quarantined, and return rows by line."""
-    lines, aside = lines_of(text), quarantined(table)
+    lines = lines_of(text)
+    aside = quarantined(table)
     check_quarantine(table, len(lines))
     for _, line, text_there, _ in aside[:200]:
         assert text_there[:20] == printable(lines[line - 1])[:20]

@@ -1,7 +1,5 @@
 """Corrupted lines: reading never stops, every line is accounted for, and rows can be written and read again."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

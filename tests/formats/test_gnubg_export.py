@@ -1,7 +1,5 @@
 """Tests of gnubg's text and HTML exports, with files that it wrote and with gnubg itself."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

@@ -29,7 +29,7 @@ from bgdata.imports.sources import load_sources
 from bgdata.imports.steps import SUMS, add_checksum, read_checksums
 from bgdata.store.download import download
 from bgdata.store.progress import Silence
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 TRAINING = bz2.compress(b"".join(b"# comment %d\n" % number for number in range(20_000)))
 BENCHMARK = bz2.compress(SAMPLE.encode())
@@ -124,7 +124,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def fetch(root: Path, server: Server, *names: str) -> str:
-    return succeeds(root, "fetch", "gnubg", *names, "--address", server.address)
+    return output_of(root, "fetch", "gnubg", *names, "--address", server.address)
 
 
 def fails(root: Path, server: Server, *names: str) -> str:
@@ -156,11 +156,11 @@ def test_sources_are_whole() -> None:
 
 
 def test_fetch_lists_all_sources(root: Path) -> None:
-    shown = succeeds(root, "fetch").splitlines()
+    shown = output_of(root, "fetch").splitlines()
     assert shown[0].split() == ["source", "file", "MB", "hash"]
     assert [line.split()[0] for line in shown if line.endswith(" known")] == ["gnubg"] * 3
     assert max(map(len, shown)) <= 120
-    rows = json.loads(succeeds(root, "fetch", "--format", "json"))
+    rows = json.loads(output_of(root, "fetch", "--format", "json"))
     assert {row["source"]: row["licence"] for row in rows} == {
         source.name: source.licence for source in load_sources().values()
     }
@@ -220,7 +220,7 @@ def test_fetch_downloads_and_prints_the_import_command(server: Server, root: Pat
     digests = [hashlib.sha256(server.files[f"/{name}"]).hexdigest() for name in ("matches.zip", "plain.csv")]
     assert (folder / SUMS).read_text() == f"{digests[0]}  matches.zip\n{digests[1]}  plain.csv\n"
     assert not root.exists()
-    rows = json.loads(succeeds(root, "fetch", "club", "plain.csv", "-o", folder, "--format", "json"))
+    rows = json.loads(output_of(root, "fetch", "club", "plain.csv", "-o", folder, "--format", "json"))
     assert rows == [{"source": "club", "file": "plain.csv", "path": str(folder / "plain.csv"), "next": ""}]
 
 
@@ -229,7 +229,8 @@ def test_full_disk_is_found_before_anything_is_downloaded(
     server: Server, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the sizes of the list, without files that are there and bytes that are kept; else by what the server says."""
-    folder, free = tmp_path / "downloads", 12_000
+    folder = tmp_path / "downloads"
+    free = 12_000
     folder.mkdir()
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Mock(free=free))
     monkeypatch.setitem(load_sources(), "club", club_of_size(server, 10_000, 5_000))
@@ -268,11 +269,12 @@ def test_token_goes_to_the_publisher_alone(
         "accept the conditions at https://club.example/, and set CLUB_TOKEN to a token of yours"
     )
     monkeypatch.setenv("CLUB_TOKEN", "secret")
-    succeeds(root, "fetch", "club", "plain.csv", "-o", tmp_path / "x")
+    output_of(root, "fetch", "club", "plain.csv", "-o", tmp_path / "x")
     assert server.tokens == ["", "Bearer secret"]
-    server.wants_token, server.moved = False, {"/matches.zip": f"{server.address}/elsewhere"}
+    server.wants_token = False
+    server.moved = {"/matches.zip": f"{server.address}/elsewhere"}
     server.files["/elsewhere"] = server.files["/matches.zip"]
-    succeeds(root, "fetch", "club", "matches.zip", "-o", tmp_path / "x")
+    output_of(root, "fetch", "club", "matches.zip", "-o", tmp_path / "x")
     assert server.tokens[2:] == ["Bearer secret", ""]
 
 
@@ -321,7 +323,7 @@ def test_fetch_downloads_all_files(server: Server, root: Path, monkeypatch: pyte
         assert asked == 7
         assert fetch(root, server) == shown
         assert len(server.requests) == asked, "existing files are not requested again"
-        imported = succeeds(root, *shown.splitlines()[0].split()[2:])
+        imported = output_of(root, *shown.splitlines()[0].split()[2:])
         assert imported == "3 lines read: 3 with rows, 0 of comment or blank, 0 quarantined\n"
         (manifest,) = [table.manifest for table in bgdata.open_warehouse(root).versions()]
         assert (manifest.warnings, manifest.raw_files[0].address) == ([], gnubg_benchmark.ADDRESS)
@@ -361,7 +363,8 @@ def test_file_that_changes_meanwhile_is_downloaded_whole(
     """Some servers compare the tag themselves (If-Range), others only send it."""
     name = serve_training(server)
     server.tags[f"/{name}"] = (header, '"1"' if header == "ETag" else "Sun, 01 Nov 2026 10:00:00 GMT")
-    server.knows_if_range, server.cuts = knows_if_range, [1000]
+    server.knows_if_range = knows_if_range
+    server.cuts = [1000]
     fails(root, server, name)
     changed = bz2.compress(b"# changed\n" * (9000 if longer else 1))
     serve_training(server, changed)
@@ -488,7 +491,8 @@ def test_unreachable_sources_and_unwritable_targets_are_reported(server: Server,
 
 
 def test_download_resumes_after_a_full_disk(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, real_open = serve_training(server), Path.open
+    name = serve_training(server)
+    real_open = Path.open
 
     class FullAfter1000Bytes:
         def __init__(self, file: Any) -> None:

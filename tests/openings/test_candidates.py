@@ -1,7 +1,5 @@
 """Candidates of a decision: their choice, rollouts with the same dice, and when they stop."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Comparisons of a book with others: clearly worse plays, different equities, and plays that the book lacks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One run of every case of `flows`, in a new process."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -85,7 +83,8 @@ def flows(tmp_path_factory: pytest.TempPathFactory) -> Run:
         capture_output=True, text=True, timeout=1200, cwd=folder, env=environment(folder), check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    cases, errors = {}, split(done.stderr)
+    cases = {}
+    errors = split(done.stderr)
     for name, text in split(done.stdout).items():
         *output, result = text.splitlines()
         cases[name] = Case("\n".join(output), errors[name], json.loads(result))

@@ -4,8 +4,6 @@ Starting Prefect's server takes seconds, so one process runs every case. A line 
 line of JSON ends it on standard output.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import runpy
@@ -70,7 +68,8 @@ def main(folder: Path) -> None:
     """Run every case, in order: later ones use the versions of earlier ones."""
     for kind in all_kinds().values():
         if kind.defaults:
-            kind.defaults, kind.more = (kind.smallest,), ()
+            kind.defaults = (kind.smallest,)
+            kind.more = ()
     gammon = all_kinds()["bearoff_gammon"]
     gammon.more = (RaceParameters(2),)
     gammon.defaults += gammon.more

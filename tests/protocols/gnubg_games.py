@@ -1,7 +1,5 @@
 """Games of the installed gnubg against `bgdata external`, as recorded by both."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Accepted resignations, which are worth at least what playing on would win; rolled-out decisions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """gnubg's external player: its lines, invalid lines, and real games play by play; records made from its questions, with
 certain rolls, uncertain rolls, and unexpected boards."""
 
-from __future__ import annotations
-
 import os
 import socket
 import threading

@@ -1,7 +1,5 @@
 """FIBS: matches against a small fake server, its messages, and its faults."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager

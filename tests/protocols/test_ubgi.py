@@ -1,7 +1,5 @@
 """UBGI: conversations, settings, and invalid lines."""
 
-from __future__ import annotations
-
 import random
 import re
 import socket

@@ -44,8 +44,10 @@ class Ranges(http.server.SimpleHTTPRequestHandler):
         if not path.is_file():
             self.send_error(404)
             return
-        size, wanted = path.stat().st_size, self.headers.get("Range")
-        begin, end = 0, size
+        size = path.stat().st_size
+        wanted = self.headers.get("Range")
+        begin = 0
+        end = size
         if wanted:
             first, _, last = wanted.removeprefix("bytes=").partition("-")
             begin, end = (int(first), min(size, int(last) + 1 if last else size)) if first else (size - int(last), size)

@@ -1,7 +1,5 @@
 """Flat arrays: written, mapped and hashed; damaged ones are refused."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os
@@ -214,7 +212,8 @@ def test_only_large_files_are_read_page_by_page(
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells what is resident")
 def test_released_pages_are_read_again(tmp_path: Path) -> None:
-    path, values = tmp_path / "values.npy", np.arange(1 << 20)
+    path = tmp_path / "values.npy"
+    values = np.arange(1 << 20)
     save_array(path, values)
     found = map_array(path)
 
@@ -249,7 +248,8 @@ def test_digest_depends_on_values_only(values: np.ndarray) -> None:
     assert values_digest({"x": swapped}) == values_digest({"x": values})
     changed = values.copy()
     changed.view(np.uint8).flat[0] ^= 1
-    renamed, reshaped = {"y": values}, {"x": values[None]}
+    renamed = {"y": values}
+    reshaped = {"x": values[None]}
     for other in ({"x": changed}, renamed, reshaped, {"x": values.view(f"V{values.itemsize}")}):
         assert values_digest(other) != values_digest({"x": values})
 

@@ -1,7 +1,5 @@
 """A warehouse from another user: invalid manifests, files, links and catalogs lead only to an error."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import shutil

@@ -1,8 +1,6 @@
 """Building versions: found by recipe, forced, refused when too large, by several processes at once, and after
 failures."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """The DuckDB file: derived, commented, readable by other clients, and updated after every change."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import re
@@ -28,7 +26,7 @@ from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.rows import listed_rows
+from bgdata.warehouse.rows import listing_rows
 from tests.store import processes
 from tests.store.test_verify import reseal
 from tests.store.toy import GONE, Count, Squares, overwrite, problems, toy_warehouse
@@ -71,7 +69,8 @@ def test_plain_clients_read_the_catalog(toys: Warehouse) -> None:
 def test_moved_catalog_names_its_old_folder(toys: Warehouse, tmp_path: Path) -> None:
     """A plain client names the missing folder, and can be told the new one, until bgdata opens the warehouse."""
     toys.build("squares", TEN)
-    place, catalog_file = tmp_path / "else where", tmp_path / "else where" / "catalog.duckdb"
+    place = tmp_path / "else where"
+    catalog_file = tmp_path / "else where" / "catalog.duckdb"
     shutil.move(toys.root, place)
     with pytest.raises(duckdb.IOException, match=re.escape(str(toys.root))):
         answer(catalog_file, LARGEST)
@@ -245,7 +244,7 @@ def test_missing_current_versions_are_not_empty_tables(memory_path: Path, how: C
             assert client.sql("select count(*) from squares where variant = '20'").fetchall() == [(20,)]
     with pytest.raises(BgdataError, match="squares/10"):
         list(toys.current("squares"))
-    (lost,) = (row for row in listed_rows(toys) if row["variant"] == "10" and row["version"] is None)
+    (lost,) = (row for row in listing_rows(toys) if row["variant"] == "10" and row["version"] is None)
     assert "squares/10" in lost["damage"]
 
 
@@ -286,7 +285,8 @@ def pipe(path: Path) -> None:
 @pytest.mark.parametrize("is_file", [False, True])
 def test_query_of_damaged_version_fails(toys: Warehouse, damage: str, is_file: bool) -> None:
     """Only this query fails; other variants can still be read."""
-    whole, table = toys.build("squares", TEN), toys.build("squares", Count(20))
+    whole = toys.build("squares", TEN)
+    table = toys.build("squares", Count(20))
     DAMAGES[damage](table)
     write_catalog(toys)
 

@@ -1,8 +1,6 @@
 """A real cluster: a scheduler and workers as processes, each with its own home and without a shared disk, which are
 killed, slow, late, or have another bgdata."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -32,7 +30,8 @@ class Machines:
     """A scheduler and workers, each with its own folder."""
 
     def __init__(self, folder: Path, hidden: Path) -> None:
-        self.folder, self.hidden = folder, hidden
+        self.folder = folder
+        self.hidden = hidden
         self.processes: dict[str, subprocess.Popen[str]] = {}
         self.scheduler = ""
 
@@ -126,7 +125,9 @@ def test_cluster_without_a_shared_disk_computes_all_shards(tmp_path: Path, monke
     """One worker is killed, one slow, one late, and the scheduler ends: the shards equal those of one process."""
     pytest.importorskip("distributed")
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "3s")
-    hidden, store, log = tmp_path / "own", tmp_path / "store", tmp_path / "log"
+    hidden = tmp_path / "own"
+    store = tmp_path / "store"
+    log = tmp_path / "log"
     hidden.mkdir()
     wanted = doubled(squares(hidden / "warehouse"), log)
     expected = computed(hidden / "alone", wanted, InProcess())
@@ -185,7 +186,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_damaged_cache_is_fetched_again(elsewhere: Path, tmp_path: Path) -> None:
-    wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), str(tmp_path / "store")
+    wanted = doubled(squares(elsewhere / "warehouse"), tmp_path / "log")
+    store = str(tmp_path / "store")
     expected = computed(elsewhere / "one", wanted, Elsewhere(store))
     (path,) = (tmp_path / "cache/versions").glob("*/squares/40/*/square.npy")
     path.write_bytes(path.read_bytes()[:-1])
@@ -194,7 +196,8 @@ def test_damaged_cache_is_fetched_again(elsewhere: Path, tmp_path: Path) -> None
 
 def test_truncated_shard_is_refused(elsewhere: Path, tmp_path: Path) -> None:
     """The error is one line; the next run computes only this shard."""
-    wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), tmp_path / "store"
+    wanted = doubled(squares(elsewhere / "warehouse"), tmp_path / "log")
+    store = tmp_path / "store"
     computed(elsewhere / "one", wanted, Elsewhere(str(store)))
     (array,) = store.glob("given/*/square.npy")
     array.write_bytes(array.read_bytes()[:40])
@@ -210,7 +213,8 @@ def test_unfetched_shards_are_taken_from_the_store(
     elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A killed build resumes from shards left in the store; a damaged shard is computed again."""
-    wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), tmp_path / "store"
+    wanted = doubled(squares(elsewhere / "warehouse"), tmp_path / "log")
+    store = tmp_path / "store"
     receive = shards.ShardReturn.receive
 
     def killed(back: shards.ShardReturn, name: str, data: bytes | None) -> Path:

@@ -1,7 +1,5 @@
 """The current version is the last one requested, after any builds, imports, `use`, `rm`, `gc` and kills."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 import tempfile

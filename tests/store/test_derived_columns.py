@@ -1,7 +1,5 @@
 """Tests of columns that were declared after versions were written: they follow from the others, so views fill them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Durability across a power cut: bytes are synced before a name refers to them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -65,7 +63,8 @@ def test_files_of_an_older_version_are_replaced_in_the_order_of_writing(tmp_path
         path.touch()
         os.utime(path, (written, written))
     publish(tmp_path / "staging", target)
-    synced, named = [("sync", name) for name in ("z", "a", "m")], [("name", name) for name in ("z", "a", "m")]
+    synced = [("sync", name) for name in ("z", "a", "m")]
+    named = [("name", name) for name in ("z", "a", "m")]
     end = [("sync", "version"), ("delete", "staging"), ("sync", tmp_path.name)]
     assert events == [*synced, ("sync", "staging"), *named, *end]
 

@@ -1,7 +1,5 @@
 """Executors by name: in this process, in spawned processes that end with their parent, on a Dask cluster."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,8 +1,6 @@
 """The cost of a catalog grows with its changes: operations are counted in warehouses with a few variants more or
 less."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -22,7 +20,7 @@ from bgdata.store.locked_sql import QueryLimits, read_only_query
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify_files
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.rows import listed_rows
+from bgdata.warehouse.rows import listing_rows
 from tests.store.test_catalog import DAMAGES
 from tests.store.test_seal import Make, declare, declared, scripts  # noqa: F401 (fixtures)
 from tests.store.toy import Count, overwrite
@@ -58,7 +56,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         monkeypatch.setattr(module, name, counting)
 
     count(table, "load_manifest", "manifests")
-    count(survey, "see", "looked at")
+    count(survey, "read_folder_facts", "looked at")
     count(catalog._Reader, "read", "read")
     count(catalog_views, "_create_view", "views")
     monkeypatch.setattr(survey, "RECENT_NS", 0)
@@ -100,13 +98,13 @@ def test_query_compares_only_named_variants(many: Warehouse, counted: Counter[st
 
 
 def test_list_reads_no_manifests(many: Warehouse, counted: Counter[str]) -> None:
-    rows = [row for row in listed_rows(many) if row["version"]]
+    rows = [row for row in listing_rows(many) if row["version"]]
     assert [row["rows"] for row in rows] == [10, *MANY]
     assert all(row["is_current"] and row["bytes"] > 0 for row in rows)
     assert counted["manifests"] == 0
     damaged = many.open("squares", "12")
     overwrite(damaged.folder / "square.npy", b"short")
-    flaws = [row["damage"] for row in listed_rows(many) if row["damage"]]
+    flaws = [row["damage"] for row in listing_rows(many) if row["damage"]]
     assert len(flaws) == 1
     assert f"bytes in {damaged.folder / 'square.npy'}, found 5" in flaws[0]
 
@@ -227,7 +225,7 @@ def test_index_of_another_user_is_ignored(
     path: Path = declared.root / survey.INDEX_NAME
     path.write_bytes(content(declared))
     assert survey.read_index(declared) is None
-    assert [row["rows"] for row in listed_rows(declared) if row["version"]] == [10]
+    assert [row["rows"] for row in listing_rows(declared) if row["version"]] == [10]
     assert ask(declared, "select count(*) from squares") == 10
 
 

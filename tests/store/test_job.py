@@ -1,7 +1,5 @@
 """Checkpoints: saved in time and complete, and resumed only if they match."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
@@ -106,7 +104,8 @@ DAMAGES = ["no state", "bad state", "other state", "no array", "short array", "n
 def test_damaged_checkpoints_are_reported_and_deleted(tmp_path: Path, damage: str) -> None:
     count_up(tmp_path, 3)
     folder = tmp_path / "checkpoint-000000003"
-    state, array = folder / "state.json", folder / "counts.npy"
+    state = folder / "state.json"
+    array = folder / "counts.npy"
     if damage == "no state":
         state.unlink()
     elif damage == "bad state":
@@ -132,7 +131,8 @@ def test_checkpoint_is_synced_before_the_older_one_is_deleted(tmp_path: Path, mo
     """The files are synced first, then their folder, then its parent."""
     count_up(tmp_path, 2)
     done: list[str] = []
-    fsync, remove = os.fsync, storage.remove_folder
+    fsync = os.fsync
+    remove = storage.remove_folder
 
     def noted_sync(handle: int) -> None:
         path = Path(f"/proc/self/fd/{handle}").readlink()
@@ -158,7 +158,8 @@ def test_checkpoint_is_synced_before_the_older_one_is_deleted(tmp_path: Path, mo
 
 def test_checkpoints_take_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a fake clock, steps take 1 s and checkpoints 10 s, and are requested every 5 s."""
-    clock, written = [0.0], []
+    clock = [0.0]
+    written = []
     monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 5.0)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
 
@@ -381,7 +382,8 @@ class Waiting(Executor):
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
         self.waiting[future] = lambda: function(*args, **kwargs)
-        self.asked, self.most = self.asked + 1, max(self.most, len(self.waiting))
+        self.asked = self.asked + 1
+        self.most = max(self.most, len(self.waiting))
         return future
 
     def queue(self) -> SimpleQueue[Future[Any]]:

@@ -1,7 +1,5 @@
 """Variants on another disk: built there, linked, and cleaned up, also after kills, damage, moves and attacks."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pickle
@@ -348,7 +346,8 @@ def test_build_survives_a_kill_at_every_change(memory_path: Path, force: bool) -
     kill_at = 0
     while exitcode == KILLED:
         folder = memory_path / str(kill_at)
-        warehouse, disk = toy_warehouse(folder / "warehouse"), folder / "disk"
+        warehouse = toy_warehouse(folder / "warehouse")
+        disk = folder / "disk"
         disk.mkdir(parents=True)
         if force:
             warehouse.build("squares", Count(3), directory=disk)

@@ -1,7 +1,5 @@
 """warehouse.lock: read back, in a stable order; damaged ones are refused."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path
@@ -83,7 +81,8 @@ def lock_some(path: Path, name: str, together: Any) -> None:
 
 
 def test_concurrent_writers_leave_one_whole_lock(memory_path: Path) -> None:
-    path, together = memory_path / "warehouse.lock", processes.barrier(3)
+    path = memory_path / "warehouse.lock"
+    together = processes.barrier(3)
     processes.run_all((lock_some, path, name, together) for name in ("cubes", "roots", "squares"))
     assert len(load_lock(path)) == 1
     assert [found.name for found in memory_path.iterdir()] == [path.name]

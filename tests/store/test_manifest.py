@@ -1,7 +1,5 @@
 """Manifests: read back, sealed, and with any error in one line."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

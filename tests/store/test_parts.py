@@ -1,7 +1,5 @@
 """Versions in parts: computed, written and checked one at a time, kept after a kill, and read as one."""
 
-from __future__ import annotations
-
 import functools
 import json
 import random
@@ -129,7 +127,8 @@ def computed_ranges(log: Path) -> list[str]:
 
 
 def test_finished_parts_are_kept(memory_path: Path, tmp_path: Path) -> None:
-    warehouse, log = parted(memory_path, log=str(tmp_path / "log")), tmp_path / "log"
+    warehouse = parted(memory_path, log=str(tmp_path / "log"))
+    log = tmp_path / "log"
     with pytest.raises(StoppedError):
         warehouse.build("squares", TEN, progress=Interrupting())
     assert computed_ranges(log) == ["0-2", "2-4"]
@@ -143,7 +142,9 @@ def test_finished_parts_are_kept(memory_path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("damaged", ["part_00000_square.npy", "part/part_00000.json", "part_00000_table.parquet"])
 def test_damaged_parts_are_computed_again(memory_path: Path, tmp_path: Path, damaged: str) -> None:
     expected = parted(memory_path / "whole", log=str(tmp_path / "other")).build("squares", TEN).manifest.digest
-    warehouse, log, notes = parted(memory_path / "cut", log=str(tmp_path / "log")), tmp_path / "log", Notes()
+    warehouse = parted(memory_path / "cut", log=str(tmp_path / "log"))
+    log = tmp_path / "log"
+    notes = Notes()
     with pytest.raises(StoppedError):
         warehouse.build("squares", TEN, progress=Interrupting())
     (staging,) = (path for path in warehouse.staging.iterdir() if path.is_dir())
@@ -226,7 +227,8 @@ def test_manifest_of_parts_round_trips(memory_path: Path) -> None:
 def test_parted_arrays_index_like_joined_ones(sizes: list[int], data: st.DataObject) -> None:
     ends = np.cumsum(sizes)
     parts = [np.arange(3 * (end - size), 3 * end).reshape(size, 3) for end, size in zip(ends, sizes, strict=True)]
-    joined, found = np.concatenate(parts), PartedArray(parts)
+    joined = np.concatenate(parts)
+    found = PartedArray(parts)
     total = len(joined)
     assert found.shape == joined.shape
     assert found.dtype == joined.dtype

@@ -1,8 +1,6 @@
 """A warehouse at an address: used files are fetched, checked and kept; and fetching and publishing by cluster
 workers."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Builds killed at any moment: nothing is half-published, and the next build has the same digest."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -1,7 +1,5 @@
 """Queries use the catalog on disk only if this user wrote it and nothing has changed since."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Callable
@@ -27,7 +25,8 @@ from tests.subtests import Subtests
 
 pytestmark = pytest.mark.catalog
 
-TEN, TWENTY = Count(10), Count(20)
+TEN = Count(10)
+TWENTY = Count(20)
 LIMITS = QueryLimits(60)
 WHERE = "select current_database()"
 LARGEST = "select max(square) from squares"

@@ -1,7 +1,5 @@
 """Files written aside and renamed, folders published, locks across processes, and errors in one line."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

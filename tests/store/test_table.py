@@ -1,7 +1,5 @@
 """An opened version: its content, and errors for missing or damaged parts."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tables in notebooks: the content of cells, escaped names, and reported damage."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """Versions copied to and from folders, object stores and web servers: complete, resumed, and never mixed."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -182,7 +180,8 @@ def test_cut_push_resumes(built: Warehouse, memory: str, memory_path: Path, monk
 def test_cut_pull_resumes(built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     push(built, memory)
     monkeypatch.setattr(places, "CHUNK", 64)
-    read, total = [0], [0]
+    read = [0]
+    total = [0]
     real = Store.part
 
     def part(self: Store, name: str, begin: int, length: int | None) -> places.Part:
@@ -386,7 +385,8 @@ def test_two_pushes_of_different_files_of_a_version_are_not_mixed(
 def test_push_overtaken_by_another_writes_no_manifest(
     built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    second, real = written_otherwise(built, memory_path), MemoryFileSystem.put_file
+    second = written_otherwise(built, memory_path)
+    real = MemoryFileSystem.put_file
 
     def put_file(self: MemoryFileSystem, local: str, name: str, **options: Any) -> None:
         real(self, local, name, **options)
@@ -496,7 +496,8 @@ def test_invalid_names_in_a_store_are_ignored(built: Warehouse, memory: str, mem
 
 def test_variant_on_another_disk_is_copied(built: Warehouse, memory: str, memory_path: Path) -> None:
     push(built, memory)
-    copy, disk = other(memory_path), memory_path / "disk"
+    copy = other(memory_path)
+    disk = memory_path / "disk"
     disk.mkdir()
     copy.build("squares", Count(10), directory=disk)
     folder = copy.open("squares", "10").folder
@@ -534,7 +535,8 @@ class Files(SimpleHTTPRequestHandler):
 def _web(memory_path: Path) -> Iterator[str]:
     """The address of a server of the files in the folder `served`."""
     (memory_path / "served").mkdir(parents=True)
-    Files.asked, Files.password = [], ""
+    Files.asked = []
+    Files.password = ""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(memory_path / "served"))) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
@@ -575,7 +577,8 @@ def test_passwords_are_sent_to_the_server_only(built: Warehouse, web: str, memor
     push(built, str(memory_path / "served"))
     Files.password = "Basic " + "dXNlcjpzZWNyZXQtd29yZA=="
     address = web.replace("http://", "http://user:secret-word@")
-    notes, copy = Notes(), other(memory_path)
+    notes = Notes()
+    copy = other(memory_path)
     Transfer(notes).pull(copy, open_place(address), ["squares/10"])
     assert notes.done == notes.total > 0
     assert {login for _, login in Files.asked} == {Files.password}
@@ -655,7 +658,8 @@ def test_concurrent_index_writers_lose_no_version(
 ) -> None:
     """Another process publishes a version after this one has listed them, and writes the index first."""
     push(built, memory, "squares")
-    place, real = open_place(memory), Store.write
+    place = open_place(memory)
+    real = Store.write
     first = threading.Event()
 
     def write(self: Store, name: str, data: bytes, *, is_new: bool = False) -> bool:

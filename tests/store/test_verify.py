@@ -27,7 +27,7 @@ from bgdata.errors import (
     StorageError,
 )
 from bgdata.store.arrays import save_array
-from bgdata.store.dataset import Build, Recheck, drawn_text, sample_text
+from bgdata.store.dataset import Build, Recheck, drawn_sample_text, sample_text
 from bgdata.store.linked import move_aside
 from bgdata.store.lockfile import save_lock
 from bgdata.store.manifest import FileEntry
@@ -159,7 +159,8 @@ def test_forged_values_are_found(toys: Warehouse) -> None:
 
 
 def test_forged_parquet_is_found(toys: Warehouse) -> None:
-    table, other = toys.build("squares", TEN), toys.build("squares", Count(20))
+    table = toys.build("squares", TEN)
+    other = toys.build("squares", Count(20))
     overwrite(table.parquet, other.parquet.read_bytes())
     reseal(table)
     found = problem(toys)
@@ -232,7 +233,8 @@ def test_small_tables_are_recomputed_as_a_whole(toys: Warehouse, monkeypatch: py
 
 def test_rows_are_compared_when_written(toys: Warehouse) -> None:
     table = toys.build("square_sums", TEN)
-    kind, inputs = toys.kind("square_sums"), {"terms": toys.open("squares", "10")}
+    kind = toys.kind("square_sums")
+    inputs = {"terms": toys.open("squares", "10")}
     kind.computation.compute(Build(TEN, inputs, toys, Comparison(table, Silence())))
     wrong = table.array("total").copy()
     wrong[6] += 1
@@ -251,11 +253,11 @@ def test_rows_are_compared_when_written(toys: Warehouse) -> None:
         (sample_text, 1000, 10_000, "1,000 of 10,000 rows: finds 1 bad one in 217 with 99%"),
         # 300 bad ones in 100 million are 1 in 333,333
         (sample_text, 1_540_000, 10**8, "1,540,000 of 100,000,000 rows: finds 1 bad one in 334,407 with 99%"),
-        (drawn_text, 1000, 10_000, "1,000 rows drawn of 10,000: finds 1 bad one in 217 with 99%"),
+        (drawn_sample_text, 1000, 10_000, "1,000 rows drawn of 10,000: finds 1 bad one in 217 with 99%"),
         # drawn rows may repeat
-        (drawn_text, 10_000, 10_000, "10,000 rows drawn of 10,000: finds 1 bad one in 2,171 with 99%"),
-        (drawn_text, 100_000, 10_000, "100,000 rows drawn of 10,000: finds 1 bad one in 10,000 with 99%"),
-        (drawn_text, 0, 10_000, "0 rows drawn of 10,000: finds 1 bad one in 0 with 99%"),
+        (drawn_sample_text, 10_000, 10_000, "10,000 rows drawn of 10,000: finds 1 bad one in 2,171 with 99%"),
+        (drawn_sample_text, 100_000, 10_000, "100,000 rows drawn of 10,000: finds 1 bad one in 10,000 with 99%"),
+        (drawn_sample_text, 0, 10_000, "0 rows drawn of 10,000: finds 1 bad one in 0 with 99%"),
     ],
 )
 def test_sample_text_says_what_is_found(text_of: Callable[[int, int], str], count: int, total: int, text: str) -> None:
@@ -574,7 +576,8 @@ def test_version_set_aside_is_put_back(memory_path: Path, monkeypatch: pytest.Mo
 
 def test_verify_fails_without_the_current_version(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
     """Verifying the warehouse, the kind or the variant fails; a repair rebuilds the version."""
-    table, other = toys.build("squares", Count(20)), toys.build("squares", TEN)
+    table = toys.build("squares", Count(20))
+    other = toys.build("squares", TEN)
     shutil.rmtree(table.folder)
     for scope in (None, "squares", "squares/20"):
         assert not verify_warehouse(toys, scope, 0, 0, repair=False)

@@ -1,7 +1,5 @@
 """Finding and opening versions, also among damaged ones and other people's files."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from pathlib import Path

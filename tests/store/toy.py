@@ -1,7 +1,5 @@
 """Two tiny kinds without backgammon, which tests of the store build in milliseconds and damage."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -127,7 +125,8 @@ class Notes(Silence):
         self.total = self.done = 0
 
     def start(self, label: str, total: int, unit: str) -> None:  # noqa: ARG002
-        self.total, self.done = total, 0
+        self.total = total
+        self.done = 0
 
     def advance(self, count: int) -> None:
         self.done += count

@@ -1,7 +1,5 @@
 """Tests of sums of losses against exact fractions, for every pair of small layouts."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import product

@@ -1,7 +1,5 @@
 """Networks to start from: unchanged after rounding, and wider ones, or ones with more inputs, with the same outputs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

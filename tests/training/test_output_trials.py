@@ -1,7 +1,5 @@
 """Networks with conditional outputs: every game against a reference, and what each trial may not do."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Training from the first game on: it is deterministic, and gives a player with plausible chances."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Networks with the turn as input: every game against a reference, and the effect of wrong inputs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

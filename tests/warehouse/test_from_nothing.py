@@ -1,7 +1,5 @@
 """Tests of the plan that makes the package's versions again: order, resuming and errors."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -59,7 +57,8 @@ def test_plan_makes_every_network_without_a_gpu(tmp_path: Path) -> None:
 
 def test_parts_run_once_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only failed parts and those with deleted versions are run again."""
-    warehouse, parts = bgdata.open_warehouse(tmp_path / "made"), from_nothing.read_plan(plan_of(tmp_path))[:2]
+    warehouse = bgdata.open_warehouse(tmp_path / "made")
+    parts = from_nothing.read_plan(plan_of(tmp_path))[:2]
     warehouse.root.mkdir()
     ran: list[list[str]] = []
     really = subprocess.run
@@ -118,9 +117,9 @@ def test_damaged_plans_are_refused(tmp_path: Path, before: str, after: str, mess
 
 def test_chosen_part_includes_its_needs(tmp_path: Path) -> None:
     parts = from_nothing.read_plan(plan_of(tmp_path))
-    assert [part.name for part in from_nothing.chosen_parts(parts, ["sample"])] == ["games", "sample"]
+    assert [part.name for part in from_nothing.select_parts(parts, ["sample"])] == ["games", "sample"]
     with pytest.raises(UsageError, match="expected a part among games, table, sample, got 'colour'"):
-        from_nothing.chosen_parts(parts, ["colour"])
+        from_nothing.select_parts(parts, ["colour"])
 
 
 def test_damaged_record_is_refused(tmp_path: Path) -> None:
@@ -169,7 +168,8 @@ def test_published_figures_are_numbers(tmp_path: Path) -> None:
         "select 'rows' as figure, count(*) as ours, null as standard_error, 0.079 as published "
         "from bearoff_gammon where variant = $variant"
     )
-    warehouse, part = bgdata.open_warehouse(tmp_path / "made"), from_nothing.read_plan(plan_of(tmp_path))[1]
+    warehouse = bgdata.open_warehouse(tmp_path / "made")
+    part = from_nothing.read_plan(plan_of(tmp_path))[1]
     table = warehouse.build("bearoff_gammon", warehouse.kind("bearoff_gammon").smallest)
     (row,) = from_nothing.figures_of(warehouse, replace(part, figures=query), table)
     assert row == {"part": "table", "figure": "rows", "ours": table.manifest.rows, "standard_error": None,
@@ -202,7 +202,8 @@ def test_player_of_2012_from_end_to_end(tmp_path: Path) -> None:
     for size, tiny in TINY_PLAYER:
         assert size in text
         text = text.replace(size, tiny)
-    warehouse, parts = bgdata.open_warehouse(tmp_path / "made"), from_nothing.read_plan(plan_of(tmp_path, text))
+    warehouse = bgdata.open_warehouse(tmp_path / "made")
+    parts = from_nothing.read_plan(plan_of(tmp_path, text))
     warehouse.root.mkdir()
     figures = []
     for part, table in from_nothing.run_parts(warehouse, parts):
@@ -232,7 +233,8 @@ def test_size_of_a_difference_is_given_for_floats_of_one_shape() -> None:
 @pytest.mark.prefect
 def test_flow_continues_what_the_command_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command has finished the part `games`, so the flow runs only `table`."""
-    path, made = plan_of(tmp_path), tmp_path / "made"
+    path = plan_of(tmp_path)
+    made = tmp_path / "made"
     monkeypatch.setattr(plans, "PLAN", path)
     assert run(made, "rebuild", "--from-nothing", "--part", "games").exit_code == 0
     before = [table.folder for table in bgdata.open_warehouse(made).versions()]

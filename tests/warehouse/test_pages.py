@@ -37,7 +37,7 @@ from bgdata.warehouse.pages.tables import SAMPLE
 from bgdata.web.answer import percent
 from bgdata.web.app import create_app
 from bgdata.web.static_site import write_static
-from tests.command_line import succeeds
+from tests.command_line import output_of
 from tests.web.reading import open_client, read
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ TABLE = "bearoff_two_sided/3x3"
 
 
 def data(root: Path, *arguments: str) -> object:
-    return json.loads(succeeds(root, *arguments, "--format", "json"))
+    return json.loads(output_of(root, *arguments, "--format", "json"))
 
 
 def test_lists_equal_those_of_the_commands(client: TestClient, site_root: Path) -> None:
@@ -63,7 +63,8 @@ def test_every_table_has_a_page(client: TestClient, site_root: Path) -> None:
     """The page shows manifest, digest, graph, and samples whose first column equals SQL."""
     for table in bgdata.open_warehouse(site_root).current():
         where = f"/table/{'/'.join(table.folder.parts[-3:-1])}"
-        page, found = read(client, where), client.get(f"{where}.json").json()
+        page = read(client, where)
+        found = client.get(f"{where}.json").json()
         assert found["manifest"] == json.loads(json.dumps(table.manifest.values()))
         assert (found["name"], found["is_current"], found["damage"]) == (table.name, True, None)
         assert table.manifest.digest in page.text
@@ -143,7 +144,8 @@ def test_lineage_has_all_inputs(site_root: Path) -> None:
     for table in warehouse.current():
         root = ElementTree.fromstring(lineage_svg(warehouse, table))
         links = [element.attrib["href"] for element in root.iter() if element.tag.endswith("}a")]
-        expected, waiting = set[str](), [table]
+        expected = set[str]()
+        waiting = [table]
         while waiting:
             each = waiting.pop()
             expected.add(f"/table/{each.name}")
@@ -243,7 +245,8 @@ def test_match_equity_shows_take_points_and_a_scale(client: TestClient, site_roo
 
 def test_ledger_lists_every_network(client: TestClient, site_root: Path) -> None:
     """Each network has a chart that links to the network's table, where all its charts are."""
-    page, rows = read(client, "/players"), client.get("/players.json").json()["networks"]
+    page = read(client, "/players")
+    rows = client.get("/players.json").json()["networks"]
     tables = networks(bgdata.open_warehouse(site_root))
     assert [f"{row['network']}/{row['version']}" for row in rows] == [table.name for table in tables]
     for table in tables:
@@ -465,7 +468,8 @@ def test_replay_draws_and_links_the_turns(known: tuple[TestClient, str]) -> None
         (link,) = {each for each in links if all(word in each for word in wanted)}
         assert "away=7-7" in link
         assert client.get(link).status_code == 200
-    page, first = client.get(f"{where}/0?turn=0").text, client.get(f"{where}/0?turn=1").text
+    page = client.get(f"{where}/0?turn=0").text
+    first = client.get(f"{where}/0?turn=1").text
     assert "Play: 8/5 6/5." in page
     assert "On roll: the first, Ann (light, below)." in page
     assert "On roll: the second, Bob (dark, above)." in first
@@ -531,7 +535,8 @@ def test_jacoby_rule_is_taken_from_the_record(known: tuple[TestClient, str]) -> 
     for number, rule in ((0, 1), (1, 0)):
         found = client.get(f"/game/matches/jacoby/{number}.json").json()
         turn = next(turn for turn, row in enumerate(found["turns"]) if row["action"] == "double")
-        row, loss = found["turns"][turn], found["cube_losses"][turn]
+        row = found["turns"][turn]
+        loss = found["cube_losses"][turn]
         page = read(client, f"/game/matches/jacoby/{number}?turn={turn}")
         assert (", by the Jacoby rule" in page.text) == bool(rule)
         cube = client.get(f"/position/{row['position_id']}.json?jacoby={rule}").json()["cube"][0]

@@ -76,7 +76,8 @@ def test_filters_keep_the_rows_that_sql_counts(
 
 def test_pages_have_every_row_once(client: TestClient) -> None:
     (count,) = rows_of(client, "select count(*) as n from turns")
-    found, number = list[tuple[Any, ...]](), 1
+    found = list[tuple[Any, ...]]()
+    number = 1
     while rows := asked(client, source="games", page=str(number))["positions"]:
         found += [(row["dataset"], row["variant"], row["game"], row["turn"]) for row in rows]
         number += 1
@@ -127,7 +128,8 @@ def test_plays_made_in_a_position_are_counted_with_their_results(client: TestCli
     )
     assert plays
     one = plays[0]
-    roll, play = {one["die1"], one["die2"]}, one["play"]
+    roll = {one["die1"], one["die2"]}
+    play = one["play"]
     same = [row for row in turns if {row["die1"], row["die2"]} == roll and row["play"] == play]
     if len(turns) < 50:
         assert sum(row["games"] for row in plays) == len(turns)
@@ -196,4 +198,4 @@ def test_number_of_compared_positions_is_bounded(client: TestClient, monkeypatch
     from bgdata.game.position import Position
 
     monkeypatch.setattr(browsed, "MAX_BOARDS", 0)
-    assert browsed.nearest(site, Position(START)) == []
+    assert browsed.nearest_positions(site, Position(START)) == []

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from bgdata.equity.cube import CubeRules
 from bgdata.errors import CheckFailedError
-from bgdata.kinds.column_values import chosen_texts, constant, numbers_or_null, text_arrays, text_column
+from bgdata.kinds.column_values import constant, numbers_or_null, select_texts, text_arrays, text_column
 from bgdata.matches.acts import ActKind
 from bgdata.matches.kinds.match_analysis import NUMBERS
 from bgdata.matches.kinds.match_rollouts import DATASET, VALUES, MatchRolloutParameters
@@ -71,8 +71,8 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
             {
                 "decision": pa.array(index),
                 "choice": pa.array([row[1] for row in rows], pa.int16()),
-                "xgid": chosen_texts(pa.array([each.xgid for each in decisions], pa.string()), index),
-                "subject": chosen_texts(pa.array(SUBJECTS), np.asarray(arrays["subjects"])[index].astype(np.int32)),
+                "xgid": select_texts(pa.array([each.xgid for each in decisions], pa.string()), index),
+                "subject": select_texts(pa.array(SUBJECTS), np.asarray(arrays["subjects"])[index].astype(np.int32)),
                 "action": text_column(arrays, "choices"),
                 "is_made": pa.array([row[2] for row in rows], pa.bool_()),
                 "is_best_by_analysis": pa.array([row[3] for row in rows], pa.bool_()),

@@ -45,11 +45,11 @@ from bgdata.game.random import mix_bits
 from bgdata.game.themes import Theme, position_themes
 from bgdata.game.xgid import parse_xgid
 from bgdata.kinds.column_values import (
-    chosen_texts,
     class_column,
     constant,
     numbers_or_null,
     position_columns,
+    select_texts,
     text_arrays,
     text_column,
 )
@@ -131,7 +131,7 @@ class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
                 "xgid": xgids,
                 **position_columns(np.asarray(arrays["boards"])),
                 "class": class_column(np.asarray(arrays["classes"])),
-                "theme": chosen_texts(pa.array(THEMES), np.asarray(arrays["themes"]).astype(np.int32)),
+                "theme": select_texts(pa.array(THEMES), np.asarray(arrays["themes"]).astype(np.int32)),
                 "score": pa.array([score_text(each) for each in stakes]),
                 "cube_value": pa.array([each.cube.value for each in stakes], pa.int32()),
                 "cube_owner": pa.array([str(each.cube.owner) for each in stakes]),
@@ -139,7 +139,7 @@ class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
                 "no_double_standard_error": np.ascontiguousarray(errors[:, 0]),
                 "double_take_standard_error": np.ascontiguousarray(errors[:, 1]),
                 **{f"mwc_{name}": numbers_or_null(value) for name, value in mwc.items()},
-                "best_action": chosen_texts(pa.array(ACTIONS), best_actions(values)),
+                "best_action": select_texts(pa.array(ACTIONS), best_actions(values)),
                 "trials": trials,
                 "judge": constant(judge, "VARCHAR", len(values)),
                 "level": pa.array([f"rollout, {ply}-ply, {count:,} games" for count in trials.tolist()]),

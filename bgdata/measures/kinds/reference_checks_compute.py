@@ -12,7 +12,7 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.player import Player, open_player_of_version
 from bgdata.game.board_kernels import position_classes
 from bgdata.kinds import all_kinds
-from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
+from bgdata.kinds.column_values import chance_columns, class_column, position_columns, select_texts
 from bgdata.kinds.rechecking import check_arrays, check_rows
 from bgdata.measures.kinds.reference_checks import ReferenceCheckParameters
 from bgdata.measures.kinds.reference_positions import THEMES
@@ -59,7 +59,7 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
         yield pa.record_batch(
             {
                 "row": found["rows"],
-                "theme": chosen_texts(pa.array(THEMES), found["themes"].astype(np.int32)),
+                "theme": select_texts(pa.array(THEMES), found["themes"].astype(np.int32)),
                 "position_id": position_columns(found["boards"])["position_id"],
                 "class": class_column(position_classes(found["boards"]).astype(np.uint8)),
                 **chance_columns(found["chances"]),

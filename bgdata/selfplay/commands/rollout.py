@@ -19,7 +19,7 @@ import click
 import numpy as np
 
 from bgdata.cli import options as cli
-from bgdata.cli.defaults import chosen_rules
+from bgdata.cli.defaults import rules_from_options
 from bgdata.cli.output import print_left_out, write_rows
 from bgdata.errors import CorruptFileError, StorageError, UsageError
 from bgdata.evaluation.rows import chosen_stakes, is_cubeful, play_rows, rolled_out_columns
@@ -245,9 +245,9 @@ def roll_out_cubeful(
 
 def rollout_rules(warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any]) -> CubeRules:
     """The cube rules that both sides play by, from a command's options. A match needs a match equity table even if both
-    sides play as for money. Raises the errors of `cli.defaults.chosen_rules`."""
+    sides play as for money. Raises the errors of `cli.defaults.rules_from_options`."""
     is_match, as_money = isinstance(stakes.score, MatchScore), options["as_money"]
-    rules = chosen_rules(warehouse, stakes, {**options, "as_money": as_money and not is_match})
+    rules = rules_from_options(warehouse, stakes, {**options, "as_money": as_money and not is_match})
     return replace(rules, as_money=as_money)
 
 

@@ -24,7 +24,7 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.position_hash import position_hashes
-from bgdata.kinds.column_values import chance_columns, chosen_texts
+from bgdata.kinds.column_values import chance_columns, select_texts
 from bgdata.kinds.rechecking import check_arrays, check_chances, check_rows
 from bgdata.selfplay.kinds.bearoff_labels import BearoffParameters
 from bgdata.selfplay.kinds.engine_labels import EngineParameters
@@ -158,7 +158,7 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
         return {
             "static_equity": cubeless_equities(found["static_chances"]),
             "change": found["changes"],
-            "label_source": chosen_texts(pa.array(LABEL_SOURCES), found["sources"].astype(np.int32)),
+            "label_source": select_texts(pa.array(LABEL_SOURCES), found["sources"].astype(np.int32)),
         }
 
     def statistics(self, computed: Computed[LookaheadParameters]) -> Mapping[str, float]:
@@ -305,7 +305,7 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
         job.progress.advance(len(boards))
 
     def own_columns(self, found: Mapping[str, Array], _computed: Computed[BearoffParameters]) -> dict[str, Any]:
-        return {"label_source": chosen_texts(pa.array(TABLE_SOURCES), found["sources"].astype(np.int32))}
+        return {"label_source": select_texts(pa.array(TABLE_SOURCES), found["sources"].astype(np.int32))}
 
     def statistics(self, computed: Computed[BearoffParameters]) -> Mapping[str, float]:
         with_gammons = np.asarray(computed.arrays["chances"])[:, [1, 3]].any(axis=1)

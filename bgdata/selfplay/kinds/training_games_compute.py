@@ -15,7 +15,7 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.board_kernels import position_classes
 from bgdata.kinds.column_values import (
-    chosen_texts,
+    select_texts,
 )
 from bgdata.kinds.rechecking import check_arrays, check_replayed
 from bgdata.selfplay.kinds.shared.games_compute import RowsComputation, counts_of
@@ -58,7 +58,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
 
     def own_columns(self, found: Mapping[str, Array], _computed: Computed[TrainingGameParameters]) -> dict[str, Any]:
         return {
-            "start": chosen_texts(pa.array(STARTS), found["starts"].astype(np.int32)),
+            "start": select_texts(pa.array(STARTS), found["starts"].astype(np.int32)),
             "lookahead_equity": found["lookahead_equities"],
             "static_equity": found["static_equities"],
         }

@@ -16,7 +16,7 @@ from bgdata.evaluation.bearoff_kernels import layout_indexes
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.game.random import GAMMA, mix_bits
 from bgdata.kernel import kernel, prange
-from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
+from bgdata.kinds.column_values import select_texts, text_arrays, text_column
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
@@ -46,7 +46,7 @@ class RaceRulesComputation(Computation[RaceRuleParameters]):
         kinds, places = (np.asarray(arrays[name]) for name in ("kinds", "places"))
         positions, occurrences, loss, errors, largest = np.asarray(arrays["sums"]).T
         names = (DECISIONS, WEIGHTINGS, PARTS)
-        texts = [chosen_texts(pa.array(each), kinds[:, n].astype(np.int32)) for n, each in enumerate(names)]
+        texts = [select_texts(pa.array(each), kinds[:, n].astype(np.int32)) for n, each in enumerate(names)]
         means = [each / np.maximum(occurrences, 1) for each in (loss / STEPS, errors)]
         shares = [pa.array(each, mask=occurrences == 0) for each in means]
         yield pa.record_batch(

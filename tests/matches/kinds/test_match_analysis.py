@@ -27,7 +27,7 @@ from bgdata.store.dataset import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from tests.command_line import succeeds
+from tests.command_line import output_of
 from tests.imports.importing import Imports
 from tests.subtests import each
 
@@ -120,9 +120,9 @@ def test_rows_equal_those_of_analyze(imports: Imports) -> None:
     other = imports.folder / "other"
     texts = []
     for option in ("--no-jacoby", "--jacoby"):
-        succeeds(other, "selfplay", "--cube-model", "0.7", "--games", "3", option)
+        output_of(other, "selfplay", "--cube-model", "0.7", "--games", "3", option)
     for table in bgdata.open_warehouse(other).versions("cubeful_selfplay"):
-        succeeds(other, "export", "text", table.name, "--format", "mat", "-o", imports.folder / "made.mat")
+        output_of(other, "export", "text", table.name, "--format", "mat", "-o", imports.folder / "made.mat")
         texts.append((imports.folder / "made.mat").read_text())
     largest: dict[str, Any] = {"table_points": 6, "table_checkers": 6}  # which `bgdata analyze` chooses
     found = rows(analyse_texts(imports, "all", MATCH, SESSION, BEAVERS, *texts, **largest))
@@ -145,7 +145,7 @@ def test_rows_equal_those_of_analyze(imports: Imports) -> None:
 
 def turns_of(root: Path, *options: str) -> list[dict[str, Any]]:
     """The turns that `bgdata analyze` lists for the import `all`."""
-    found: list[dict[str, Any]] = json.loads(succeeds(root, "analyze", "matches/all", *options))
+    found: list[dict[str, Any]] = json.loads(output_of(root, "analyze", "matches/all", *options))
     return found
 
 

@@ -16,7 +16,7 @@ from bgdata.matches.rolling_out import AnalysedDecision
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from tests.command_line import run, succeeds
+from tests.command_line import output_of, run
 from tests.imports.importing import Imports
 from tests.matches.kinds.test_match_analysis import BEAVERS, MATCH, SESSION, Notes, analyse_texts, rows
 from tests.subtests import each
@@ -76,7 +76,7 @@ def test_values_are_those_of_bgdata_rollout(imports: Imports) -> None:
         seed = AnalysedDecision(own[0]["xgid"], subject, "", "").seed
         options = ["--network", "tiny", "--trials", "72", "--seed", str(seed), "--met", "published-12"]
         options += ["--plays", "30", "--within", "3"] if subject == "play" else []
-        text = succeeds(imports.warehouse.root, "rollout", own[0]["xgid"], *options, "--format", "json")
+        text = output_of(imports.warehouse.root, "rollout", own[0]["xgid"], *options, "--format", "json")
         values = {row["choice"]: row["value"] for row in json.loads(text)}
         names = {"double": "double, take"}
         for row in own:
@@ -184,8 +184,8 @@ def test_errors_are_shown_with_their_rollouts(imports: Imports) -> None:
     again."""
     analysis = analyse_texts(imports, "m", ERRORS)
     root = imports.warehouse.root
-    assert "by rollout" not in succeeds(root, "matches", "ann")
-    succeeds(root, "build", "match_rollouts", *settings_of(recipe(analysis.manifest.variant)))
+    assert "by rollout" not in output_of(root, "matches", "ann")
+    output_of(root, "build", "match_rollouts", *settings_of(recipe(analysis.manifest.variant)))
     found = imports.warehouse.rows("from my_errors where loss >= 0.001")
     table = imports.warehouse.open("match_rollouts", DATASET.slug(recipe(analysis.manifest.variant)))
     made = {(row["xgid"], row["action"]): row for row in rows(table) if row["is_made"]}
@@ -197,7 +197,7 @@ def test_errors_are_shown_with_their_rollouts(imports: Imports) -> None:
         assert (row["rollout_best"] == row["made"]) == (row["rollout_loss"] == 0)
     (worst, *_) = [row for row in found if row["player"] == "ann"]
     page = imports.folder / "ann.html"
-    lines = succeeds(root, "matches", "ann", "--page", page).splitlines()
+    lines = output_of(root, "matches", "ann", "--page", page).splitlines()
     heading = lines[lines.index(next(line for line in lines if "worst errors" in line)) + 1]
     assert "by rollout" in heading
     assert f"{worst['rollout_loss']:.4f}" in "".join(lines)

@@ -14,7 +14,7 @@ from bgdata.errors import InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation import gnubg, programs
 from bgdata.measures.kinds.ladder import Entrant
 from bgdata.measures.steps.ladder import check_games, dice_seed, ladder_players, series_of
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 FEW_GAMES = ("--games", "4", "--seed", "1")
 
@@ -32,7 +32,7 @@ def game_versions(root: Path) -> set[str]:
 
 
 def test_new_player_adds_only_its_own_games(root: Path) -> None:
-    first = succeeds(root, "ladder", "pubeval", "--alone", *FEW_GAMES).splitlines()
+    first = output_of(root, "ladder", "pubeval", "--alone", *FEW_GAMES).splitlines()
     assert first[0].endswith(": 4 games of 1 pairings")
     assert [line.split()[1] for line in first[2:4]] == ["diverse-19", "pubeval"]
     before = game_versions(root)
@@ -40,7 +40,7 @@ def test_new_player_adds_only_its_own_games(root: Path) -> None:
     assert again.exit_code == 0
     assert again.stdout.splitlines() == first
     assert game_versions(root) == before
-    more = succeeds(root, "ladder", "random", *FEW_GAMES).splitlines()
+    more = output_of(root, "ladder", "random", *FEW_GAMES).splitlines()
     assert more[0].endswith(": 12 games of 3 pairings")
     assert len(game_versions(root) - before) == 2
     assert before < game_versions(root)
@@ -53,9 +53,9 @@ def test_more_games_are_added_as_new_parts(root: Path, monkeypatch: pytest.Monke
     from bgdata.measures.steps import ladder
 
     monkeypatch.setattr(ladder, "CUBELESS_GAMES", 4)
-    succeeds(root, "ladder", "pubeval", "--alone", *FEW_GAMES)
+    output_of(root, "ladder", "pubeval", "--alone", *FEW_GAMES)
     before = game_versions(root)
-    found = succeeds(root, "ladder", "--games", "12", "--seed", "1")
+    found = output_of(root, "ladder", "--games", "12", "--seed", "1")
     assert ": 12 games of 1 pairings" in found
     assert len(game_versions(root)) == len(before) + 2
     assert before < game_versions(root)
@@ -77,7 +77,7 @@ def test_cube_ladder_leaves_out_players_without_evaluations(root: Path, tmp_path
 
 
 def test_low_rating_is_written_as_a_number_in_the_picture(root: Path, tmp_path: Path) -> None:
-    stdout = succeeds(root, "ladder", "random", "--alone", *FEW_GAMES, "--plot", tmp_path / "a.svg")
+    stdout = output_of(root, "ladder", "random", "--alone", *FEW_GAMES, "--plot", tmp_path / "a.svg")
     rating = next(line.split()[3] for line in stdout.splitlines() if " random " in line)
     assert f">← {float(rating):.2f}" in (tmp_path / "a.svg").read_text()
 

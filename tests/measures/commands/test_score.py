@@ -22,7 +22,7 @@ from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.steps import scores, sets
 from bgdata.measures.steps.scores import Amount, full_name, opponent_of
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.kept import link
 
 NO_GAMES = ("--games", "0", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs")  # only quick measures
@@ -111,21 +111,21 @@ def shipped_slug() -> str:
 def test_rows_are_written_as_csv_and_json(warehouse: Warehouse) -> None:
     """CSV and JSON have a row for every figure and every difference, with the same columns."""
     few = ("score", "pubeval", *FEW_GAMES, "--no-programs")
-    shown = json.loads(succeeds(warehouse.root, *few, "--format", "json"))
+    shown = json.loads(output_of(warehouse.root, *few, "--format", "json"))
     with warehouse.connect() as connection:
         relation = connection.sql("select * exclude variant from scores where variant = 'pubeval-0ply'")
         own = [row for row in shown if row["measure"] != "error_rate_difference"]
         assert [tuple(row.values()) for row in own] == relation.fetchall()
         assert list(shown[0]) == relation.columns
     assert {row["against"].split()[1] for row in shown if row not in own} == {f"{shipped_slug()}-0ply"}
-    rows = list(csv.DictReader(succeeds(warehouse.root, *few, "--format", "csv").splitlines()))
+    rows = list(csv.DictReader(output_of(warehouse.root, *few, "--format", "csv").splitlines()))
     assert [row["measure"] for row in rows] == [row["measure"] for row in shown]
     assert "points_per_game" not in {row["measure"] for row in shown}  # no player plays against itself
 
 
 def test_values_by_theme_equal_those_of_plain_sql(warehouse: Warehouse) -> None:
     """RMSE, MAE and bias by theme equal those that plain SQL computes from the rows of both tables."""
-    rows = json.loads(succeeds(warehouse.root, "score", "network/tiny", *NO_GAMES, "--format", "json"))
+    rows = json.loads(output_of(warehouse.root, "score", "network/tiny", *NO_GAMES, "--format", "json"))
     found = {(row["measure"], row["against"]): row for row in rows if row["unit"] in ("points", "chance")}
     place = "reference_positions/2-by-tiny-seed-1"
     with warehouse.connect() as connection:
@@ -151,7 +151,7 @@ def test_values_by_theme_equal_those_of_plain_sql(warehouse: Warehouse) -> None:
 def test_differences_are_from_the_named_rivals(warehouse: Warehouse) -> None:
     """Error rates are compared with those of the named rivals on the same decisions, without any games."""
     options = ("score", "network/tiny", *NO_GAMES, "--against", "random", "--format", "json")
-    rows = json.loads(succeeds(warehouse.root, *options))
+    rows = json.loads(output_of(warehouse.root, *options))
     (own_set,) = (f"rollout_decisions/{variant}" for variant in warehouse.variants("rollout_decisions"))
     (row,) = (row for row in rows if row["against"] == f"{own_set} random-0ply")
     with warehouse.connect() as connection:
@@ -178,9 +178,9 @@ def test_picture_shows_the_figures_of_the_table(warehouse: Warehouse, tmp_path: 
     title = "network/tiny:0, test split of reference_positions/2-by-tiny-seed-1"
     assert {title, "RMSE", "MAE", "bias", *CHANCES, *THEMES, "all"} <= texts
     first = picture.read_bytes()
-    succeeds(warehouse.root, "score", "network/tiny", *NO_GAMES, "--plot", picture)
+    output_of(warehouse.root, "score", "network/tiny", *NO_GAMES, "--plot", picture)
     assert picture.read_bytes() == first
-    succeeds(warehouse.root, "score", "network/tiny", *NO_GAMES, "--plot", tmp_path / "player.png", "--format", "csv")
+    output_of(warehouse.root, "score", "network/tiny", *NO_GAMES, "--plot", tmp_path / "player.png", "--format", "csv")
     assert (tmp_path / "player.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -20,7 +20,7 @@ from bgdata.measures.kinds.cube_benchmark_scores import DATASET, MODELS, CubeSco
 from bgdata.measures.kinds.cube_benchmark_scores_compute import action_losses, player_actions
 from bgdata.store.parameters import VersionRef
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.contract.kinds import Corrupted
 from tests.oracles import needs_gnubg_tool
 from tests.rechecking import check_sample, inputs_of
@@ -87,13 +87,13 @@ def test_command_scores_each_cube_model(warehouse: Warehouse) -> None:
     """The command prints one row for each cube model; at 0-ply it leaves out the one that looks ahead with the cube."""
     for ply, models in ((0, MODELS[:-1]), (1, MODELS)):
         options = ("network/tiny", "--on", "cube", "--ply", str(ply), "--format", "json")
-        rows = json.loads(succeeds(warehouse.root, "benchmark", *options))
+        rows = json.loads(output_of(warehouse.root, "benchmark", *options))
         assert [row["cube_model"] for row in rows] == list(models)
         for row in rows:
             assert (row["player"], row["ply"], row["decisions"]) == ("network/tiny", ply, 4)
             assert row["judge"].startswith("network/tiny/")
             assert row["low"] <= row["error_rate"] <= row["high"]
-    lines = succeeds(warehouse.root, "benchmark", "network/tiny", "--on", "cube").splitlines()
+    lines = output_of(warehouse.root, "benchmark", "network/tiny", "--on", "cube").splitlines()
     assert lines[0].split()[:3] == ["judge", "cube", "model"]
     assert len(lines) == len(MODELS)
     shown = warehouse.rows("select distinct cube_model from cube_benchmark_summary")
@@ -102,7 +102,7 @@ def test_command_scores_each_cube_model(warehouse: Warehouse) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_gnubg_is_scored_by_its_own_model(warehouse: Warehouse) -> None:
-    (row,) = json.loads(succeeds(warehouse.root, "benchmark", "gnubg", "--on", "cube", "--format", "json"))
+    (row,) = json.loads(output_of(warehouse.root, "benchmark", "gnubg", "--on", "cube", "--format", "json"))
     assert (row["player"], row["cube_model"], row["decisions"]) == ("gnubg", "", 4)
     table = warehouse.open(DATASET.name, f"gnubg-0ply-on-{SET}")
     questions = [question_of(text) for text in text_column(table.arrays(), "xgids").to_pylist()]

@@ -1,7 +1,5 @@
 """The opening book: rows, replies to sensible plays, digests, resuming, invalid parameters, and verification."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`bgdata external`: what it prints and saves, and ports where it cannot listen."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

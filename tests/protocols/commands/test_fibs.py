@@ -1,7 +1,5 @@
 """`bgdata fibs`: whole matches with a fake server, which are always saved."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """`bgdata play`: whole games, every command, cube actions; and games that depend only on the seed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +24,7 @@ from bgdata.protocols.commands.play import HELP, Dialogue
 from bgdata.protocols.commands.watch import Program
 from bgdata.protocols.decisions import Answer, Decisions
 from bgdata.protocols.session import DecisionKind, Moment, Session
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.conftest import SharedFolder, build_for_player
 from tests.protocols.test_external import WildDecisions
 from tests.protocols.test_fibs import RandomEvaluator
@@ -203,7 +201,7 @@ def test_answers_are_not_echoed_in_a_terminal(
 
 def test_seed_is_random_by_default(player_root: Path) -> None:
     heads = {
-        succeeds(player_root, "play", "--network", "random", "--watch", "random").splitlines()[0] for _ in range(2)
+        output_of(player_root, "play", "--network", "random", "--watch", "random").splitlines()[0] for _ in range(2)
     }
     assert len(heads) == 2
 
@@ -464,10 +462,10 @@ def test_saved_matches_round_trip(
             assert text.count("\ngame ") == len(match.games)
             assert f"the match {max(session.points)}-{min(session.points)}\n" in text
         rolls = sum(turn.dice is not None for game in match.games for turn in game.turns)
-        table = succeeds(cube_root, "luck", path, "--player", "network/random", "--format", "csv").splitlines()
+        table = output_of(cube_root, "luck", path, "--player", "network/random", "--format", "csv").splitlines()
         assert len(table) == rolls + 1
         network = ("--network", "random", "--ply", "0", "--format", "csv", "--by-game")
-        judged = succeeds(cube_root, "analyze", path, *network, *(["--met", MET] if is_match else []))
+        judged = output_of(cube_root, "analyze", path, *network, *(["--met", MET] if is_match else []))
         assert len(judged.splitlines()) == len(match.games) + 1
     assert {TurnKind.DOUBLE, TurnKind.TAKE} <= kinds
     assert is_match or TurnKind.BEAVER in kinds
@@ -556,7 +554,7 @@ def test_watch_command_saves_a_match(cube_root: Path, tmp_path: Path, monkeypatc
     monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda _: LookaheadPlayer(RandomEvaluator()))
     path = tmp_path / "watched.mat"
     words = f"play --network random --seed 4 --watch any.onnx --match-length 3 --met {MET} --save {path}"
-    shown = succeeds(cube_root, *words.split())
+    shown = output_of(cube_root, *words.split())
     match = read(path)
     assert match.players == ("scrambled-0ply", "random-0ply")
     assert shown.count("mwc of random-0ply\n") == len(match.games)

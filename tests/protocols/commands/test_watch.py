@@ -1,7 +1,5 @@
 """Games between programs to watch, with and without the cube, and their output."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from itertools import product
@@ -37,7 +35,7 @@ from bgdata.protocols.commands.watch import (
 )
 from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.session import DecisionKind, Moment, Session
-from tests.command_line import succeeds
+from tests.command_line import output_of
 from tests.protocols.test_external import WildDecisions
 from tests.protocols.test_fibs import RandomEvaluator
 
@@ -66,8 +64,8 @@ class Engine(RandomEvaluator):
 def test_watched_game_is_legal_and_repeatable(player_root: Path, player: LookaheadPlayer, name: str) -> None:
     """A watched game has legal plays of alternating sides with the dice of the seed, and is the same again."""
     arguments = ("play", "--network", "random", "--seed", "11", "--watch", name)
-    shown = succeeds(player_root, *arguments)
-    assert succeeds(player_root, *arguments) == shown
+    shown = output_of(player_root, *arguments)
+    assert output_of(player_root, *arguments) == shown
     head, _, columns, *lines, empty, result = shown.splitlines()
     assert head == f"{name} is X, random-0ply is O; the dice are those of seed 11."
     assert columns.split() == ["play", "equity", "of", "random-0ply"]

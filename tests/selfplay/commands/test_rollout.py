@@ -32,7 +32,7 @@ from bgdata.selfplay.rows import describe_player
 from bgdata.store import job
 from bgdata.store.progress import TerminalBars
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, position_id, run, succeeds
+from tests.command_line import error_of, output_of, position_id, run
 from tests.store.processes import bgdata_command
 from tests.subtests import each
 from tests.test_process import started
@@ -63,7 +63,7 @@ def player(player_root: Path) -> NetworkPlayer:
 
 def test_position_is_rolled_out(player_root: Path, player: NetworkPlayer) -> None:
     result = roll_out(START_BOARD[None], player.chooser, 72, 3, THREE_TURNS)
-    shown = succeeds(player_root, "rollout", START_ID, *SHORT_OPTIONS, "--seed", "3")
+    shown = output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, "--seed", "3")
     board, words, ending = shown.split("\n\n")
     assert board.startswith(f"Position ID: {START_ID}\n+-13-")
     win, lose, equity = words.splitlines()
@@ -84,7 +84,7 @@ def test_position_is_rolled_out(player_root: Path, player: NetworkPlayer) -> Non
 
 
 def test_json_row_equals_the_rollout(player_root: Path, player: NetworkPlayer) -> None:
-    (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *SHORT_OPTIONS, "--format", "json", "--no-luck"))
+    (found,) = json.loads(output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, "--format", "json", "--no-luck"))
     result = roll_out(START_BOARD[None], player.chooser, 72, 0, THREE_TURNS._replace(with_luck=False))
     assert found["position_id"] == START_ID
     assert found["win"] == result.chances[0, 0]
@@ -95,7 +95,7 @@ def test_json_row_equals_the_rollout(player_root: Path, player: NetworkPlayer) -
 
 def test_plays_are_ranked(player_root: Path, player: NetworkPlayer) -> None:
     decision = roll_out_decision(START_BOARD, (3, 1), player.chooser, 0, THREE_TURNS, Window(9.0, 2, 4), Limits(72))
-    shown = succeeds(player_root, "rollout", START_ID, "31", *SHORT_OPTIONS, "--within", "9", "--plays", "4")
+    shown = output_of(player_root, "rollout", START_ID, "31", *SHORT_OPTIONS, "--within", "9", "--plays", "4")
     lines = shown.split("\n\n")[1].splitlines()
     assert len(lines) == 6
     assert lines[-1] == f"     and {decision.n_plays - 4} more that were not rolled out"
@@ -104,7 +104,7 @@ def test_plays_are_ranked(player_root: Path, player: NetworkPlayer) -> None:
     losses = [float(line[47:56]) for line in lines[2:5]]
     assert losses == pytest.approx(decision.losses[1:], abs=6e-5)
     found = json.loads(
-        succeeds(
+        output_of(
             player_root, "rollout", START_ID, "31", *SHORT_OPTIONS, "--within", "9", "--plays", "4", "--format", "json"
         )
     )
@@ -117,15 +117,15 @@ def test_plays_are_ranked(player_root: Path, player: NetworkPlayer) -> None:
 
 def test_unreached_standard_error_is_reported(player_root: Path) -> None:
     until = ("--until", "0.0001", "--most-trials", "144")
-    shown = succeeds(player_root, "rollout", START_ID, *SHORT_OPTIONS, *until)
+    shown = output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, *until)
     last = shown.splitlines()[-1]
     assert re.fullmatch(
         r"expected a standard error of at most 0.0001, got \d\.\d{4} after 144 trials; try: --most-trials \d+", last
     )
     assert int(last.rpartition(" ")[2]) % 144 == 0
-    (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *SHORT_OPTIONS, *until, "--format", "json"))
+    (found,) = json.loads(output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, *until, "--format", "json"))
     assert (found["trials"], found["is_reached"]) == (144, False)
-    assert "expected" not in succeeds(
+    assert "expected" not in output_of(
         player_root, "rollout", START_ID, *SHORT_OPTIONS, "--until", "3", "--most-trials", "144"
     )
 
@@ -133,12 +133,12 @@ def test_unreached_standard_error_is_reported(player_root: Path) -> None:
 def test_default_maximum_is_a_multiple_of_trials(player_root: Path) -> None:
     """The default of --most-trials, 46,656, is rounded to a multiple of --trials 360."""
     few = ("--trials", "360", "--truncate", "1", "--network", "random")
-    (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *few, "--until", "3", "--format", "json"))
+    (found,) = json.loads(output_of(player_root, "rollout", START_ID, *few, "--until", "3", "--format", "json"))
     assert (found["trials"], found["is_reached"]) == (360, True)
 
 
 def test_exact_positions_have_no_error(player_root: Path) -> None:
-    shown = succeeds(player_root, "rollout", BEAROFF_ID, "--network", "random", "--trials", "72")
+    shown = output_of(player_root, "rollout", BEAROFF_ID, "--network", "random", "--trials", "72")
     assert "win   67.11 % +/- 0.00" in shown
     assert "cubeless equity +0.3422 +/- 0.0000\n\n72 trials\nby " in shown
 
@@ -170,7 +170,7 @@ def test_invalid_arguments_are_refused(player_root: Path, arguments: tuple[str, 
 
 def test_label_rolls_out_positions(warehouse: Warehouse) -> None:
     arguments = ("label", "positions/sample", "--network", "tiny", "--trials", "72", "--truncate", "1")
-    shown = succeeds(warehouse.root, *arguments).splitlines()
+    shown = output_of(warehouse.root, *arguments).splitlines()
     table = warehouse.open("rollout_labels", "positions-sample-by-tiny-72-seed-0")
     assert shown[0] == str(table.folder)
     assert shown[1].startswith("2 positions, 144 games: standard errors of 0.00")
@@ -184,7 +184,7 @@ def test_label_rolls_out_positions(warehouse: Warehouse) -> None:
 
 def test_unreached_standard_errors_of_labels_are_reported(warehouse: Warehouse) -> None:
     arguments = ("label", "positions/sample", "--network", "tiny", "--trials", "72", "--truncate", "4")
-    shown = succeeds(warehouse.root, *arguments, "--until", "1e-9", "--most-trials", "144")
+    shown = output_of(warehouse.root, *arguments, "--until", "1e-9", "--most-trials", "144")
     assert shown.splitlines()[2] == (
         "expected standard errors of at most 1e-09, got larger ones for 2 positions after 144 trials; "
         "try: --most-trials 576"
@@ -198,21 +198,21 @@ def test_cube_decision_compares_double_and_no_double(root: Path, player: Network
     starts = [CubefulStart(board, each, may_double=False) for each in (money, money.after_take())]
     result = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72))
     how = ("rollout", ENDING_ID, "--cube", "1", "--network", "random", "--trials", "72")
-    rows = json.loads(succeeds(root, *how, "--format", "json"))
+    rows = json.loads(output_of(root, *how, "--format", "json"))
     assert [row["choice"] for row in rows] == ["no double", "double, take"]
     assert [row["value"] for row in rows] == result.values.tolist()
     assert [row["standard_error"] for row in rows] == result.standard_errors.tolist()
     assert {(row["unit"], row["trials"]) for row in rows} == {("points per unit cube", 72)}
     gap, error = difference(result, 1, 0)
     assert (rows[1]["loss"], rows[1]["loss_standard_error"]) == (-gap, error)
-    shown = succeeds(root, *how)
+    shown = output_of(root, *how)
     line = f"{'no double':<26}{result.values[0]:+9.4f}{result.standard_errors[0]:8.4f}"
     assert line in shown.splitlines()
     how_far = RolloutSettings(play_ply=1)
     ahead = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), 0, how_far)
-    rows = json.loads(succeeds(root, *how, "--play-ply", "1", "--format", "json"))
+    rows = json.loads(output_of(root, *how, "--play-ply", "1", "--format", "json"))
     assert [row["value"] for row in rows] == ahead.values.tolist()
-    owned = succeeds(root, *how[:2], "--cube", "2", "--owner", "opponent", *how[4:])
+    owned = output_of(root, *how[:2], "--cube", "2", "--owner", "opponent", *how[4:])
     assert "no double" in owned
     assert "double, take" not in owned
 
@@ -224,13 +224,13 @@ def test_until_is_in_points_of_equity(root: Path) -> None:
     assert point < 0.1
     how = ("rollout", "start", "--network", "random", "--trials", "72", "--most-trials", "144")
     match = (*how, "--away", "11-11", "--met", "published-12")
-    (row, _) = json.loads(succeeds(root, *match, "--until", "9", "--format", "json"))
+    (row, _) = json.loads(output_of(root, *match, "--until", "9", "--format", "json"))
     assert (row["trials"], row["is_reached"]) == (72, True)
     error = row["standard_error"] / point
-    assert "expected a standard error" not in succeeds(root, *match, "--until", f"{9 * error}")
-    text = succeeds(root, *match, "--until", f"{2 * row['standard_error']}")  # in mwc, as if it were points
+    assert "expected a standard error" not in output_of(root, *match, "--until", f"{9 * error}")
+    text = output_of(root, *match, "--until", f"{2 * row['standard_error']}")  # in mwc, as if it were points
     assert re.search(r"expected a standard error of at most \S+, got \d\.\d+ after 144 trials; try: --most-tr", text)
-    rows = json.loads(succeeds(root, *how, "--cube", "1", "--until", "0.00001", "--format", "json"))
+    rows = json.loads(output_of(root, *how, "--cube", "1", "--until", "0.00001", "--format", "json"))
     assert {(row["trials"], row["is_reached"]) for row in rows} == {(144, False)}
 
 
@@ -240,7 +240,7 @@ def test_plays_with_the_cube_are_ranked(root: Path, player: NetworkPlayer) -> No
     stakes = Stakes(MatchScore(3, 5))
     met = find_met(bgdata.open_warehouse(root), "published-12")
     how = ("--away", "3-5", "--met", "published-12", "--network", "random", "--trials", "72", "--plays", "2")
-    rows = json.loads(succeeds(root, "rollout", ENDING_ID, "21", *how, "--format", "json"))
+    rows = json.loads(output_of(root, "rollout", ENDING_ID, "21", *how, "--format", "json"))
     plays = {str(play): play for play in legal_plays(Position(ENDING_ID), parse_roll("21"))}
     starts = [CubefulStart(np.array(plays[row["choice"]].next_position.board, np.int8), stakes.flip()) for row in rows]
     rules = CubeRules(met=met)
@@ -248,7 +248,7 @@ def test_plays_with_the_cube_are_ranked(root: Path, player: NetworkPlayer) -> No
     assert [row["value"] for row in rows] == pytest.approx((1 - result.values).tolist())
     assert rows[0]["loss"] == 0 <= rows[1]["loss"]
     assert {row["unit"] for row in rows} == {"mwc"}
-    assert rows[0]["choice"] in succeeds(root, "rollout", ENDING_ID, "21", *how)
+    assert rows[0]["choice"] in output_of(root, "rollout", ENDING_ID, "21", *how)
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_stopped_rollout_resumes(
     player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
     """A rollout that is stopped twice gives exactly the figures of one that was never stopped."""
-    whole = json.loads(succeeds(player_root, "rollout", *arguments))
+    whole = json.loads(output_of(player_root, "rollout", *arguments))
     assert [*cache.iterdir()] == [] if cache.exists() else True
     kept = 0
     for _ in range(2):
@@ -344,7 +344,7 @@ def test_stopped_rollout_resumes(
 def test_more_trials_resume_a_stopped_rollout(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rollout with more trials continues the stopped one; a rollout with any other changed option does not."""
     more = (*RESUMABLE, "--trials", "720", "--seed", "5")
-    whole = json.loads(succeeds(player_root, "rollout", *more))
+    whole = json.loads(output_of(player_root, "rollout", *more))
     run_stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
     for other in (("--seed", "6"), ("--no-luck",), ("--truncate", "2"), ("31",)):
         assert "going on" not in run(player_root, "rollout", *POSITION, *other).stderr
@@ -359,7 +359,7 @@ def test_more_trials_resume_a_stopped_rollout(player_root: Path, cache: Path, mo
 def test_damaged_parts_are_played_again(
     player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[bytes], bytes]
 ) -> None:
-    whole = json.loads(succeeds(player_root, "rollout", *POSITION))
+    whole = json.loads(output_of(player_root, "rollout", *POSITION))
     for _ in range(3):
         run_stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
     first, second, _ = sorted(cache.glob("*/*.npz"))

@@ -15,7 +15,7 @@ from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, lacking, run, succeeds
+from tests.command_line import error_of, missing_extra, output_of, run
 
 PUBEVAL = ("selfplay", "--player", "pubeval", "--games", "20", "--seed", "3")
 
@@ -48,17 +48,17 @@ def test_summary_has_shares_points_and_luck() -> None:
 
 
 def test_luck_option_measures_luck(network_root: Path) -> None:
-    out = succeeds(network_root, "selfplay", "--games", "6", "--seed", "4", "--luck")
+    out = output_of(network_root, "selfplay", "--games", "6", "--seed", "4", "--luck")
     folder, _, points = out.splitlines()
     assert Path(folder).parent.name == "network-6-seed-4-luck"
     assert "; luck-adjusted " in points
     query = "select count(*) from luck_by_game where variant = 'network-6-seed-4-luck'"
-    assert succeeds(network_root, "query", query, "--format", "csv").split()[1] == "6"
+    assert output_of(network_root, "query", query, "--format", "csv").split()[1] == "6"
 
 
 def test_processes_give_the_same_corpus(memory_path: Path) -> None:
-    alone = succeeds(memory_path / "alone", *PUBEVAL)
-    shared = succeeds(memory_path / "shared", *PUBEVAL, "--executor", "processes:2")
+    alone = output_of(memory_path / "alone", *PUBEVAL)
+    shared = output_of(memory_path / "shared", *PUBEVAL, "--executor", "processes:2")
     assert [line.rpartition("/")[2] for line in alone.splitlines()] == [
         line.rpartition("/")[2] for line in shared.splitlines()
     ]
@@ -84,7 +84,7 @@ def test_invalid_arguments_are_refused(memory_path: Path, options: tuple[str, ..
 def test_missing_dask_is_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     message = error_of(run(memory_path, *PUBEVAL, "--executor", "dask://localhost:8786"), 1)
-    assert message == f"expected distributed for an executor dask://..., {lacking('dask')}"
+    assert message == f"expected distributed for an executor dask://..., {missing_extra('dask')}"
 
 
 CORPUS = "selfplay/pubeval-20-seed-3"
@@ -128,13 +128,13 @@ def test_labels_are_rescored_once(labels_root: Path) -> None:
     assert again.stdout == result.stdout
     assert re.search(r": already built \(r\d-[0-9a-f]{8}\)\n$", again.stderr)
     assert "-combined-6: built" in run(labels_root, "rescore", CORPUS, "--combined", "--force").stderr
-    assert succeeds(labels_root, "verify").startswith("5 versions: ")
+    assert output_of(labels_root, "verify").startswith("5 versions: ")
 
 
 def test_rescore_uses_the_largest_or_the_named_table(labels_root: Path, small_root: Path) -> None:
     shutil.copytree(small_root / "bearoff_two_sided" / "3x3", labels_root / "bearoff_two_sided" / "3x3")
-    assert "/pubeval-20-seed-3-6x6/" in succeeds(labels_root, "rescore", CORPUS).splitlines()[0]
-    assert "/pubeval-20-seed-3-3x3/" in succeeds(labels_root, "rescore", CORPUS, "--table", "3x3").splitlines()[0]
+    assert "/pubeval-20-seed-3-6x6/" in output_of(labels_root, "rescore", CORPUS).splitlines()[0]
+    assert "/pubeval-20-seed-3-3x3/" in output_of(labels_root, "rescore", CORPUS, "--table", "3x3").splitlines()[0]
 
 
 def test_rescored_lines_are_printed() -> None:

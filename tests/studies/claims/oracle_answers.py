@@ -1,7 +1,5 @@
 """Functions that answer the oracles of `oracles/*.toml`, in addition to those of claims."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import comb

@@ -1,7 +1,5 @@
 """Tests of definitions of claims: published numbers, and invalid files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

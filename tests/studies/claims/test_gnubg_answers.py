@@ -1,7 +1,5 @@
 """Tests of claims that the installed gnubg answers: match equity tables and the start position."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

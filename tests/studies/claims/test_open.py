@@ -1,7 +1,5 @@
 """Tests that open claims are few, and explain their experiment and obstacle."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

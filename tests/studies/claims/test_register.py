@@ -1,7 +1,5 @@
 """Tests of judging claims, and of every claim that needs no table."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 from math import comb, erfc, nan, sqrt

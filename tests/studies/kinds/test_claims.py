@@ -1,7 +1,5 @@
 """Tests of the kind `claims`: rows, inputs, sources and errors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from math import hypot, sqrt

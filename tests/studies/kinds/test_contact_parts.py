@@ -1,7 +1,5 @@
 """Tests of the kind `contact_parts`: digest, resuming, rows and errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the kind `cube_studies`: figures against sums over games, published figures, resuming and errors."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

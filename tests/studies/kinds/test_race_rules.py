@@ -1,7 +1,5 @@
 """Tests of the kind `race_rules`, against a corpus and a table read one position at a time."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter, defaultdict
 from functools import cache

@@ -1,8 +1,6 @@
 """Opening a feed: rows are counted once, the counts are kept with a hash, and rows that have changed since are
 noticed."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The feed gives the same batches for the same seed, each row once per epoch, and continues where it stopped."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import tracemalloc

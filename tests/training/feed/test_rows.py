@@ -1,7 +1,5 @@
 """No position of a benchmark, nor its flip, is ever trained on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import cache

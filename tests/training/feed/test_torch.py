@@ -1,7 +1,5 @@
 """The feed in PyTorch: whole batches, without a copy, in the same order with any number of workers."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import sys

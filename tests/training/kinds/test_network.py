@@ -1,7 +1,5 @@
 """Networks as a dataset: the same digest everywhere, also after a kill, and a verification that finds damage."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

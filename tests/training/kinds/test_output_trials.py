@@ -1,7 +1,5 @@
 """Trials of outputs as a dataset: the same digest everywhere, also after a kill, and its rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Networks trained from labels: the same digest everywhere and after a kill, the best epoch, and invalid inputs."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The turn as an input, as a dataset: the same digest everywhere, also after a kill, and its rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
