@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from bgdata.cli.defaults import find_met_or_file, open_player
-from bgdata.cli.options import OUTPUT, Option, beavers_option, jacoby_option, met_option, player_options
+from bgdata.cli.options import OUTPUT, Option, beavers_option, jacoby_option, met_option, player_options, value_option
 from bgdata.errors import BgdataError, ExternalProgramError, MissingTableError, StorageError
 from bgdata.game.plays import NO_PLAY
 from bgdata.process import continue_after_signal
@@ -38,14 +38,7 @@ def patience_option(whom: str, *, default: int | None = None, note: str = "") ->
 
 
 @click.command()
-@click.option(
-    "--port",
-    default=7200,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    metavar="N",
-    help="Port to listen on; 0 takes a free one.",
-)
+@value_option("--port", 7200, "N", "Port to listen on; 0 takes a free one.", type=click.IntRange(0, 65535))
 @met_option
 @jacoby_option
 @beavers_option

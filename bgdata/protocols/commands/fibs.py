@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bgdata.cli.options import OUTPUT, met_option, player_options
+from bgdata.cli.options import OUTPUT, met_option, player_options, value_option
 from bgdata.errors import EngineRefusedError, ExternalProgramError, MissingTableError, UsageError, cite
 from bgdata.protocols.commands.external import check_place, open_decisions, patience_option, save_matches, write_matches
 from bgdata.warehouse import Warehouse
@@ -28,10 +28,8 @@ PAUSE_SECONDS = 2  # before reconnecting
 
 @click.command()
 @click.argument("user")
-@click.option("--host", default="fibs.com", show_default=True, metavar="ADDRESS", help="The server.")
-@click.option(
-    "--port", default=4321, show_default=True, type=click.IntRange(1, 65535), metavar="N", help="Port of the server."
-)
+@value_option("--host", "fibs.com", "ADDRESS", "The server.")
+@value_option("--port", 4321, "N", "Port of the server.", type=click.IntRange(1, 65535))
 @click.option("--opponent", default="", metavar="NAME", help="Play only against NAME.  [default: anyone who invites]")
 @click.option("--invite", is_flag=True, help="Invite the opponent: to a saved match, or to one of --length points.")
 @click.option(
@@ -47,14 +45,7 @@ PAUSE_SECONDS = 2  # before reconnecting
     metavar="N",
     help="Leave an unlimited match after N games.  [default: when the opponent does]",
 )
-@click.option(
-    "--reconnect",
-    default=3,
-    show_default=True,
-    type=click.IntRange(0, 100),
-    metavar="N",
-    help="How often to reconnect after a lost connection.",
-)
+@value_option("--reconnect", 3, "N", "How often to reconnect after a lost connection.", type=click.IntRange(0, 100))
 @patience_option("a silent server", default=600)
 @met_option
 @player_options

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from bgdata.cli.charts import mark_style, new_figure, write_figure
-from bgdata.cli.options import force_option, format_option, plot_option, seed_option, threads_option
+from bgdata.cli.options import force_option, format_option, plot_option, seed_option, threads_option, value_option
 from bgdata.cli.output import build_version, show_rows
 from bgdata.cli.recipes import SL_RECIPE, label_options, recipe_options
 from bgdata.rows import COUNT, THOUSANDTHS, Column, Row, table_lines
@@ -36,22 +36,15 @@ MEASURES = (  # (grouping by theme, grouping of all, source of the equities to c
 
 @click.command(name="parts")
 @label_options
-@click.option(
+@value_option(
     "--parts",
+    ContactPartsParameters.parts,
+    "N",
+    "Number of parts that k-means makes; once for each number.",
     multiple=True,
     type=int,
-    default=ContactPartsParameters.parts,
-    show_default=True,
-    metavar="N",
-    help="Number of parts that k-means makes; once for each number.",
 )
-@click.option(
-    "--units",
-    default=ContactPartsParameters.units,
-    show_default=True,
-    metavar="N",
-    help="Hidden units of each network.",
-)
+@value_option("--units", ContactPartsParameters.units, "N", "Hidden units of each network.")
 @recipe_options(ContactPartsParameters, SL_RECIPE, ("epochs", "epoch_rows", "learning_rate"))
 @seed_option(ContactPartsParameters.seed)
 @plot_option

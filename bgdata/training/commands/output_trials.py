@@ -40,9 +40,7 @@ PANELS = (  # (figure, title, factor)
 
 @click.command(name="output-trials")
 @options.games_option(OutputTrialParameters.games)
-@click.option(
-    "--units", default=OutputTrialParameters.units, show_default=True, metavar="N", help="Hidden units of each network."
-)
+@options.value_option("--units", OutputTrialParameters.units, "N", "Hidden units of each network.")
 @recipe_options(OutputTrialParameters, TD_RECIPE, ("learning_rate", "row_games", "test_games"))
 @options.seed_option(OutputTrialParameters.seed)
 @options.plot_option

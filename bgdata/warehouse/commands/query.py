@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from bgdata.cli.options import gnubg_option, output_option
+from bgdata.cli.options import gnubg_option, output_option, value_option
 from bgdata.errors import QueryError, UsageError, cite
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.process import when_cut_off
@@ -53,14 +53,7 @@ class FiniteRange(click.FloatRange):
 @output_option("standard output")
 @gnubg_option
 @click.option("--allow-files", is_flag=True, help="Allow any statement, which may read and write any file.")
-@click.option(
-    "--seconds",
-    default=600.0,
-    show_default=True,
-    type=FiniteRange(0.01, 86_400),
-    metavar="S",
-    help="Stop the query after this many seconds.",
-)
+@value_option("--seconds", 600.0, "S", "Stop the query after this many seconds.", type=FiniteRange(0.01, 86_400))
 @click.option("--memory", type=FiniteRange(0.1, 65_536), metavar="GB", help="Maximum memory.  [default: half of all]")
 @click.pass_obj
 def query(

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from bgdata.cli.defaults import build_small_tables
-from bgdata.cli.options import refuse_beside
+from bgdata.cli.options import refuse_beside, value_option
 from bgdata.errors import StorageError, UsageError, cite, needing
 from bgdata.warehouse import Warehouse
 
@@ -17,21 +17,10 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 @click.command()
-@click.option(
-    "--host",
-    default=LOCAL[0],
-    show_default=True,
-    metavar="ADDRESS",
-    help="Address to listen on. Others than this machine's own let anybody on the network in.",
+@value_option(
+    "--host", LOCAL[0], "ADDRESS", "Address to listen on. Others than this machine's own let anybody on the network in."
 )
-@click.option(
-    "--port",
-    default=8000,
-    show_default=True,
-    type=click.IntRange(0, 65_535),
-    metavar="N",
-    help="Port to listen on; 0 takes a free one.",
-)
+@value_option("--port", 8000, "N", "Port to listen on; 0 takes a free one.", type=click.IntRange(0, 65_535))
 @click.option(
     "--static",
     "folder",
