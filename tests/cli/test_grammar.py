@@ -74,7 +74,7 @@ def test_help_lists_every_command_once(tmp_path: Path) -> None:
 # one --warehouse
 
 
-def listed(*arguments: str, variable: str | None = None) -> str:
+def listed_folder(*arguments: str, variable: str | None = None) -> str:
     """The folder that `bgdata list` uses, from its message about a missing one."""
     result = CliRunner().invoke(main, [*arguments], env={"BGDATA_WAREHOUSE": variable})
     assert result.exit_code == 0, result.output
@@ -85,13 +85,13 @@ def listed(*arguments: str, variable: str | None = None) -> str:
 
 def test_warehouse_option_is_before_or_after_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert listed("--warehouse", "x", "list") == listed("list", "--warehouse", "x") == "x"
-    assert listed("--warehouse", "x", "list", "--warehouse", "x") == "x"
-    assert listed("list") == str(own_folder())
-    assert listed("list", variable="y y") == "y y"
-    assert listed("list", variable="") == str(own_folder())
-    assert listed("list", "--warehouse", "x", variable="y") == "x"
-    assert listed("--warehouse", "x", "list", variable="y") == "x"
+    assert listed_folder("--warehouse", "x", "list") == listed_folder("list", "--warehouse", "x") == "x"
+    assert listed_folder("--warehouse", "x", "list", "--warehouse", "x") == "x"
+    assert listed_folder("list") == str(own_folder())
+    assert listed_folder("list", variable="y y") == "y y"
+    assert listed_folder("list", variable="") == str(own_folder())
+    assert listed_folder("list", "--warehouse", "x", variable="y") == "x"
+    assert listed_folder("--warehouse", "x", "list", variable="y") == "x"
 
 
 def test_groups_pass_the_warehouse_on(tmp_path: Path) -> None:

@@ -69,17 +69,17 @@ class PowerSums(SquareSums):
         return {"terms": ("powers", parameters)}
 
 
-def open_toys(root: Path) -> Warehouse:
+def open_powers_warehouse(root: Path) -> Warehouse:
     return toy_warehouse(root, powers=Powers(), power_sums=PowerSums())
 
 
 @pytest.fixture
 def powers(memory_path: Path) -> Warehouse:
     """An empty warehouse that knows powers and their sums."""
-    return open_toys(memory_path / "warehouse")
+    return open_powers_warehouse(memory_path / "warehouse")
 
 
-def shown(warehouse: Warehouse, view: str = "powers", column: str = "square") -> int:
+def seed_in_view(warehouse: Warehouse, view: str = "powers", column: str = "square") -> int:
     """The first value of the view: the seed of the current version in SQL."""
     with warehouse.connect() as connection:
         return int(connection.sql(f"select {column} from {view} where number = 0").fetchall()[0][0])
@@ -88,9 +88,9 @@ def shown(warehouse: Warehouse, view: str = "powers", column: str = "square") ->
 def test_existing_version_becomes_current_when_built_again(powers: Warehouse) -> None:
     """After builds with seeds 1, 2 and 1, the current version must not be that of seed 2."""
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
-    assert (powers.open("powers", "10").name, shown(powers)) == (second.name, 2)
+    assert (powers.open("powers", "10").name, seed_in_view(powers)) == (second.name, 2)
     assert powers.build("powers", Seeded(10, 1)).name == first.name
-    assert (powers.open("powers", "10").name, shown(powers)) == (first.name, 1)
+    assert (powers.open("powers", "10").name, seed_in_view(powers)) == (first.name, 1)
     assert [table.name for table in powers.current("powers")] == [first.name]
     assert (first.folder.parent / CURRENT).read_text() == f"{first.folder.name}\n"
     assert not powers.use(first)
@@ -102,7 +102,7 @@ def test_last_build_is_current_despite_an_older_date(powers: Warehouse, monkeypa
     monkeypatch.setattr("bgdata.store.build.datetime", past)
     second = powers.build("powers", Seeded(10, 2))
     assert second.manifest.created.startswith("2001-01-01")
-    assert (powers.open("powers", "10").name, shown(powers)) == (second.name, 2)
+    assert (powers.open("powers", "10").name, seed_in_view(powers)) == (second.name, 2)
     assert powers.use(powers.open_reference(second.name)) is False, "current by name, not by date"
 
 
@@ -114,7 +114,7 @@ def test_existing_inputs_stay_as_they_are(powers: Warehouse) -> None:
     powers.build("power_sums", Seeded(10, 2))
     assert powers.open("powers", "10").name == first.name
     powers.build("power_sums", Seeded(10, 3))
-    assert shown(powers) == 3
+    assert seed_in_view(powers) == 3
 
 
 def test_references_open_versions(powers: Warehouse) -> None:
@@ -202,7 +202,7 @@ def test_rubbish_is_neither_current_nor_needed(powers: Warehouse) -> None:
     sweep(powers, found)
     assert not staged.exists()
     assert [table.name for table in powers.versions()] == sorted([sums.name, first.name, third.name])
-    assert shown(powers) == 3
+    assert seed_in_view(powers) == 3
 
 
 def test_sweep_checks_again(powers: Warehouse) -> None:

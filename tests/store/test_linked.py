@@ -63,7 +63,7 @@ def table(toys: Warehouse, disk: Path) -> Table:
     return toys.build("squares", TEN, directory=disk)
 
 
-def names(folder: Path) -> set[str]:
+def version_names(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
 
 
@@ -73,7 +73,7 @@ def test_version_on_another_disk_is_linked(toys: Warehouse, disk: Path, table: T
     assert (toys.root / "squares" / "10").readlink() == disk / "squares" / "10"
     files = {"manifest.json", "square.npy", "table.parquet"}
     inside = {table.folder.name, CURRENT, OWNER, *(f"{table.folder.name}/{name}" for name in files)}
-    assert names(disk / "squares" / "10") == inside
+    assert version_names(disk / "squares" / "10") == inside
     assert list(toys.staging.iterdir()) == []
     assert toy_warehouse(tmp_path / "usual").build("squares", TEN).manifest.digest == table.manifest.digest
     assert pickle.loads(pickle.dumps(table)).manifest == table.manifest
@@ -160,7 +160,7 @@ def test_gc_deletes_on_the_other_disk(toys: Warehouse, disk: Path, table: Table)
     assert not (disk / "squares" / "10" / table.folder.name).exists()
 
 
-def damaged(table: Table) -> Table:
+def damage_array(table: Table) -> Table:
     path = table.folder / "square.npy"
     path.chmod(0o644)
     path.write_bytes(path.read_bytes()[:-1] + b"\1")
@@ -170,7 +170,7 @@ def damaged(table: Table) -> Table:
 def test_repair_works_on_the_other_disk(
     toys: Warehouse, disk: Path, table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    damaged(table)
+    damage_array(table)
     assert problems(toys) != []
     repair_version(toys, Table(table.folder))
     (aside,) = toys.staging.iterdir()
@@ -179,7 +179,7 @@ def test_repair_works_on_the_other_disk(
     assert aside.resolve().is_relative_to(disk)
     assert problems(toys) == []
     assert table.folder.resolve().is_relative_to(disk)
-    damaged(table)
+    damage_array(table)
     repair_version(toys, Table(table.folder))  # again, beside the files of the last repair
     assert rubbish(toys) == []
     sweep(toys, rubbish(toys, damaged=True))
@@ -279,7 +279,7 @@ class StoppedSquares(WrongSquares):
 
 
 @pytest.fixture
-def stopped(toys: Warehouse) -> tuple[Warehouse, StoppedSquares]:
+def stopping_warehouse(toys: Warehouse) -> tuple[Warehouse, StoppedSquares]:
     """A warehouse whose builds stop while writing."""
     kind = StoppedSquares()
     return toy_warehouse(toys.root, squares=kind), kind
@@ -287,9 +287,9 @@ def stopped(toys: Warehouse) -> tuple[Warehouse, StoppedSquares]:
 
 @pytest.mark.parametrize("with_option", [False, True])
 def test_stopped_build_resumes_on_the_other_disk(
-    stopped: tuple[Warehouse, StoppedSquares], disk: Path, with_option: bool
+    stopping_warehouse: tuple[Warehouse, StoppedSquares], disk: Path, with_option: bool
 ) -> None:
-    warehouse, kind = stopped
+    warehouse, kind = stopping_warehouse
     with pytest.raises(StorageError):
         warehouse.build("squares", TEN, directory=disk)
     assert list(warehouse.versions()) == []
@@ -304,9 +304,11 @@ def test_stopped_build_resumes_on_the_other_disk(
     assert list(warehouse.staging.iterdir()) == []
 
 
-def test_build_that_began_in_the_warehouse_begins_anew(stopped: tuple[Warehouse, StoppedSquares], disk: Path) -> None:
+def test_build_that_began_in_the_warehouse_begins_anew(
+    stopping_warehouse: tuple[Warehouse, StoppedSquares], disk: Path
+) -> None:
     """The disk of the warehouse was full."""
-    warehouse, kind = stopped
+    warehouse, kind = stopping_warehouse
     with pytest.raises(StorageError):
         warehouse.build("squares", TEN)
     kind.is_wrong = False
@@ -319,8 +321,8 @@ def test_build_that_began_in_the_warehouse_begins_anew(stopped: tuple[Warehouse,
     assert list(warehouse.staging.iterdir()) == []
 
 
-def test_gc_deletes_a_stopped_build(stopped: tuple[Warehouse, StoppedSquares], disk: Path) -> None:
-    warehouse, _ = stopped
+def test_gc_deletes_a_stopped_build(stopping_warehouse: tuple[Warehouse, StoppedSquares], disk: Path) -> None:
+    warehouse, _ = stopping_warehouse
     with pytest.raises(StorageError):
         warehouse.build("squares", TEN, directory=disk)
     (found,) = rubbish(warehouse)

@@ -55,14 +55,14 @@ def findings(warehouse: Warehouse, rows: int | None = 7, seed: int = 0) -> list[
     return list(verify(warehouse, tables, sample_rows=rows, seed=seed, progress=Silence()))
 
 
-def problem(warehouse: Warehouse) -> Finding:
+def only_problem(warehouse: Warehouse) -> Finding:
     """The only failed check."""
     failed = [finding for finding in findings(warehouse) if finding.problem]
     assert len(failed) == 1
     return failed[0]
 
 
-def flip(path: Path, generator: random.Random) -> None:
+def flip_bit(path: Path, generator: random.Random) -> None:
     data = bytearray(path.read_bytes())
     data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
     overwrite(path, bytes(data))
@@ -75,7 +75,7 @@ def test_columns_may_have_another_order(toys: Warehouse) -> None:
     for names, is_equal in (["square", "number"], True), (["number"], False), (["number", "square", "more"], False):
         table.parquet.chmod(0o644)
         pq.write_table(whole.append_column("more", whole["square"]).select(names), table.parquet, row_group_size=8)
-        reseal(table)
+        update_manifest(table)
         found = {finding.check: finding for finding in findings(toys) if finding.problem}
         assert ("Parquet equals the arrays" not in found) == is_equal
 
@@ -102,8 +102,8 @@ def test_any_flipped_bit_is_found(toys: Warehouse, name: str) -> None:
     whole = (table.folder / name).read_bytes()
     generator = random.Random(len(whole))
     for _ in range(20):
-        flip(table.folder / name, generator)
-        found = problem(toys)
+        flip_bit(table.folder / name, generator)
+        found = only_problem(toys)
         assert found.table is not None
         assert (found.table.name, found.check) == (table.name, "manifest" if "json" in name else "file hashes")
         assert str(table.folder / name) in found.problem
@@ -116,7 +116,7 @@ def test_any_flipped_bit_of_smallest_tables_is_found(warehouse: Warehouse) -> No
     for table in warehouse.versions():
         for path in sorted(table.folder.iterdir()):
             whole = own(path).read_bytes()
-            flip(path, generator)
+            flip_bit(path, generator)
             found = list(verify(warehouse, [Table(table.folder)], sample_rows=0, seed=0, progress=Silence()))
             assert str(path) in found[-1].problem
             overwrite(path, whole)
@@ -131,12 +131,12 @@ def test_incomplete_files_are_found(toys: Warehouse, name: str, how: str) -> Non
         path.unlink()
     else:
         overwrite(path, path.read_bytes() + b"x" if how == "longer" else path.read_bytes()[:-1])
-    found = problem(toys)
+    found = only_problem(toys)
     assert found.check == ("manifest" if "json" in name else "file sizes")
     assert str(table.folder) in found.problem
 
 
-def reseal(table: Table) -> Table:
+def update_manifest(table: Table) -> Table:
     """A version whose manifest matches its files again, as after a careful forgery."""
     files = [
         FileEntry(entry.name, (table.folder / entry.name).stat().st_size, sha256_file(table.folder / entry.name))
@@ -152,8 +152,8 @@ def test_forged_values_are_found(toys: Warehouse) -> None:
     values[3] += 1
     (table.folder / "square.npy").unlink()
     save_array(table.folder / "square.npy", values)
-    reseal(table)
-    found = problem(toys)
+    update_manifest(table)
+    found = only_problem(toys)
     assert found.check == "values"
     assert f"expected the value digest {table.manifest.digest} in {table.name}, found" in found.problem
 
@@ -162,13 +162,13 @@ def test_forged_parquet_is_found(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     other = toys.build("squares", Count(20))
     overwrite(table.parquet, other.parquet.read_bytes())
-    reseal(table)
-    found = problem(toys)
+    update_manifest(table)
+    found = only_problem(toys)
     assert found.check == "Parquet equals the arrays"
     assert f"expected {table.parquet} to equal the arrays, found a difference after row 8" in found.problem
     overwrite(table.parquet, b"no Parquet at all")
-    reseal(table)
-    assert "expected a readable Parquet file" in problem(toys).problem
+    update_manifest(table)
+    assert "expected a readable Parquet file" in only_problem(toys).problem
 
 
 @pytest.mark.parametrize(
@@ -189,8 +189,8 @@ def test_manifests_of_another_table_are_refused(toys: Warehouse, changes: dict[s
     manifest = dataclasses.replace(table.manifest, **changes)  # type: ignore[arg-type]
     (table.folder / "manifest.json").unlink()
     manifest.save(table.folder)
-    assert problem(toys).check == "manifest"
-    assert message in problem(toys).problem
+    assert only_problem(toys).check == "manifest"
+    assert message in only_problem(toys).problem
 
 
 def test_sample_finds_wrong_values(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,7 +314,7 @@ def test_digest_must_match_the_lock(toys: Warehouse) -> None:
     save_lock(toys.lock, [table.manifest, dataclasses.replace(table.manifest, recipe_key="0" * 64, digest="1" * 64)])
     assert {finding.problem for finding in findings(toys)} == {""}
     save_lock(toys.lock, [dataclasses.replace(table.manifest, digest="ab" * 32)])
-    found = problem(toys)
+    found = only_problem(toys)
     assert found.check == "lock"
     assert f"expected the digest abababababababab... of {table.name}" in found.problem
 
@@ -353,8 +353,8 @@ def test_damaged_input_skips_recomputing(toys: Warehouse) -> None:
     sums = toys.build("square_sums", TEN)
     squares = toys.open("squares", "10")
     values = np.load(squares.folder / "square.npy")
-    flip(squares.folder / "square.npy", random.Random(1))
-    assert problem(toys).subject == squares.name
+    flip_bit(squares.folder / "square.npy", random.Random(1))
+    assert only_problem(toys).subject == squares.name
     (skipped,) = (each for each in findings(toys, None) if each.status is Status.SKIPPED)
     assert (skipped.subject, skipped.text) == (sums.name, f"it is made from {squares.name}, which is damaged")
     found = list(verify(toys, [sums], sample_rows=None, seed=0, progress=Silence()))  # verify a single kind
@@ -371,7 +371,7 @@ def test_version_and_its_input_are_repaired(toys: Warehouse, name: str) -> None:
     sums = toys.build("square_sums", TEN)
     names = [sums.name, toys.open("squares", "10").name]
     for path in (sums.folder / name, toys.open("squares", "10").folder / "square.npy"):
-        flip(path, random.Random(1))
+        flip_bit(path, random.Random(1))
     assert verify_warehouse(toys, None, None, 0, repair=True)
     assert whole_versions(toys) == names
     assert Table(sums.folder).array("total")[-1] == 285
@@ -382,7 +382,7 @@ def test_nothing_is_repaired_from_damaged_versions(toys: Warehouse) -> None:
     sums = toys.build("square_sums", TEN)
     squares = toys.open("squares", "10")
     for path in (sums.folder / "total.npy", squares.folder / "square.npy"):
-        flip(path, random.Random(1))
+        flip_bit(path, random.Random(1))
     with pytest.raises(DigestMismatchError, match=f"of {squares.folder / 'square.npy'}, found"):
         verify_warehouse(toys, "square_sums", None, 0, repair=True)
     assert [table.name for table in toys.versions("square_sums")] == [sums.name]
@@ -407,7 +407,7 @@ def test_older_revision_is_skipped(toys: Warehouse, whole: int) -> None:
     (skipped,) = (finding for finding in findings(later, None) if finding.status is not Status.PASSED)
     assert (skipped.check, skipped.status) == ("rows recomputed", Status.SKIPPED)
     assert skipped.text.startswith("it is of revision 1, and revision 2 gives other values: expected ")
-    flip(next(later.versions()).folder / "square.npy", random.Random(1))
+    flip_bit(next(later.versions()).folder / "square.npy", random.Random(1))
     assert [finding.check for finding in findings(later, None) if finding.problem] == ["file hashes"]
 
 
@@ -424,7 +424,7 @@ def test_repair_uses_the_recorded_inputs(toys: Warehouse) -> None:
     later = toy_warehouse(toys.root, squares=Later())
     newer = later.build("square_sums", TEN)
     assert older.name != newer.name
-    flip(older.folder / "total.npy", random.Random(1))
+    flip_bit(older.folder / "total.npy", random.Random(1))
     repair_version(later, Table(older.folder))
     assert {table.name for table in later.versions("square_sums")} == {older.name, newer.name}
     assert Table(older.folder).array("total")[-1] == 285
@@ -443,7 +443,7 @@ def test_mutually_named_versions_are_repaired_in_order(toys: Warehouse, monkeypa
 
 def test_refused_repair_moves_nothing(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
-    flip(table.folder / "square.npy", random.Random(1))
+    flip_bit(table.folder / "square.npy", random.Random(1))
 
     class Choosy(Squares):
         def check_parameters(self, parameters: Count) -> None:
@@ -555,7 +555,7 @@ def test_version_set_aside_is_put_back(memory_path: Path, monkeypatch: pytest.Mo
     """If the repair fails, the version is put back at once, or by the next repair."""
     toys = toy_warehouse(memory_path / "warehouse")
     table = toys.build("squares", TEN)
-    flip(table.parquet, random.Random(1))
+    flip_bit(table.parquet, random.Random(1))
     damaged = table.parquet.read_bytes()
     if how == "raises":
         with monkeypatch.context() as patch:

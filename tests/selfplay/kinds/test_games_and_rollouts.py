@@ -27,7 +27,7 @@ from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.export import write_text
-from tests.contract.kinds import small
+from tests.contract.kinds import smallest_version
 from tests.kept import own
 from tests.rechecking import inputs_of
 from tests.store.sharing import Elsewhere, hide_from_workers
@@ -264,7 +264,7 @@ def test_resumed_builds_have_the_same_values(
 ) -> None:
     """A build that is stopped and resumed, on machines without the warehouse and with other shard sizes, gives the same
     values."""
-    expected = small(warehouse.root, all_kinds()[kind]).manifest.digest
+    expected = smallest_version(warehouse.root, all_kinds()[kind]).manifest.digest
     for name, size in step.items():
         monkeypatch.setattr(import_module(type(all_kinds()[kind].computation).__module__), name, size)
     parameters = all_kinds()[kind].smallest
@@ -279,7 +279,7 @@ def test_resumed_builds_have_the_same_values(
 
 @each("kind", ["lookahead_labels", "rollout_labels", "selfplay_labels"])
 def test_labels_are_exported_as_training_data(small_root: Path, tmp_path: Path, kind: str) -> None:
-    table = small(small_root, all_kinds()[kind])
+    table = smallest_version(small_root, all_kinds()[kind])
     write_text(table, "gnubg-training", tmp_path / "contact-train-data")
     found = parse_gnubg_training(read_bytes(tmp_path / "contact-train-data"))
     assert np.array_equal(found.boards, table.array("boards"))
@@ -291,7 +291,7 @@ def test_named_version_of_a_network_is_used(warehouse: Warehouse, kind: str) -> 
     version = warehouse.open("network", "tiny").folder.name
     smallest = all_kinds()[kind].smallest
     table = warehouse.build(kind, replace(smallest, network_version=version))
-    assert np.array_equal(table.array("chances"), small(warehouse.root, all_kinds()[kind]).array("chances"))
+    assert np.array_equal(table.array("chances"), smallest_version(warehouse.root, all_kinds()[kind]).array("chances"))
     with pytest.raises(MissingTableError, match="r1-00000000"):
         warehouse.build(kind, replace(smallest, network_version="r1-00000000"))
 
