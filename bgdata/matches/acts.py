@@ -229,7 +229,7 @@ def luck_mark(luck: float) -> str:
 
 
 def score_of(acts: Iterable[JudgedAct], player: int) -> Score:
-    """The sums over the acts of one player."""
+    """Add up the luck, losses and decisions in the acts of one player."""
     own = [each for each in acts if each.act.player == player]
     kinds = [each.act.kind for each in own]
     losses = [loss / each.point for each in own for loss in (each.play_loss, each.cube_loss)]
@@ -252,7 +252,7 @@ def score_of(acts: Iterable[JudgedAct], player: int) -> Score:
 
 
 def totals_of(games: Sequence[JudgedGame]) -> Totals:
-    """The sums over consecutive games."""
+    """Add up the luck, losses and results of consecutive games."""
     acts = [act for game in games for act in game.acts]
     first, second = scores = score_of(acts, 0), score_of(acts, 1)
     net_luck, net_skill = first.luck - second.luck, second.loss - first.loss

@@ -242,7 +242,7 @@ class Session:
         return True
 
     def roll_dice(self) -> None:
-        """Roll the dice without doubling first."""
+        """Roll the dice, without offering a double first."""
         self.now = replace(self.now, kind=DecisionKind.PLAY)
 
     def make(self, play: Play) -> None:

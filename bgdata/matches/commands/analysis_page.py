@@ -42,16 +42,16 @@ CANDIDATES = 5  # plays listed beside a board
 BOARD_WIDTH = 440  # pixels
 
 
-def write_page(found: Sequence[MatchAnalysis], path: Path, most_errors: int) -> None:
+def write_page(matches: Sequence[MatchAnalysis], path: Path, most_errors: int) -> None:
     """Write the page of `format_page` to a file. Raises StorageError if it cannot be written."""
-    write_file(path, format_page(found, most_errors).encode())
+    write_file(path, format_page(matches, most_errors).encode())
 
 
-def format_page(found: Sequence[MatchAnalysis], most_errors: int) -> str:
+def format_page(matches: Sequence[MatchAnalysis], most_errors: int) -> str:
     """The page about analysed matches as HTML: figures, picture, games, worst errors and turns of each match."""
-    title = " against ".join(found[0].players) if len(found) == 1 else f"{len(found)} matches"
+    title = " against ".join(matches[0].players) if len(matches) == 1 else f"{len(matches)} matches"
     parts = [*page_head(title)]
-    for analysis in found:
+    for analysis in matches:
         parts += match_parts(analysis, most_errors)
     notes = "<br>".join(map(escape, NOTE.splitlines()))
     return "\n".join([*parts, f'<p class="soft">{notes}</p>', "</body></html>"]) + "\n"
@@ -149,14 +149,14 @@ def turn_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
 SIZE = (10.5, 7.0)  # inches
 
 
-def draw_analysis(found: list[MatchAnalysis], path: Path) -> None:
+def draw_analysis(matches: list[MatchAnalysis], path: Path) -> None:
     """Write a picture of the analysed match. Raises UsageError if there are several matches, and StorageError if the
     file cannot be written."""
-    if len(found) > 1:
-        raise UsageError(f"expected one match with --plot, got {len(found)}")
+    if len(matches) > 1:
+        raise UsageError(f"expected one match with --plot, got {len(matches)}")
     with new_figure(*SIZE) as figure:
-        draw_match(figure, found[0])
-        figure.suptitle(" against ".join(found[0].players))
+        draw_match(figure, matches[0])
+        figure.suptitle(" against ".join(matches[0].players))
         write_figure(figure, path)
 
 

@@ -142,12 +142,12 @@ class MatchAnalysis:
 
     @cached_property
     def turns(self) -> list[Turn]:
-        """All turns of the match."""
+        """All judged acts of the match, game by game."""
         return [Turn(game, number, act) for game in self.games for number, act in enumerate(game.judged.acts)]
 
     @cached_property
     def totals(self) -> Totals:
-        """The sums over all games."""
+        """The luck, losses and results of all games, added up."""
         return totals_of([game.judged for game in self.games])
 
     @cached_property

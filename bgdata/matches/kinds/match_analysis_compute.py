@@ -125,13 +125,13 @@ def versions_judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[T
     return found
 
 
-def known_games(tables: Iterable[Table], wanted: set[bytes]) -> dict[bytes, GameRows]:
-    """The decisions of those games in `tables` whose keys are in `wanted`, by key."""
+def known_games(tables: Iterable[Table], keys: set[bytes]) -> dict[bytes, GameRows]:
+    """The decisions of those games in `tables` that have one of these keys, by key."""
     found: dict[bytes, GameRows] = {}
     for table in tables:
         arrays, begin = table.arrays(), 0
         for key, end in zip(np.asarray(arrays["game_keys"]), arrays["game_ends"].tolist(), strict=True):
-            if (name := key.tobytes()) in wanted and name not in found:
+            if (name := key.tobytes()) in keys and name not in found:
                 found[name] = rows_in(arrays, slice(begin, end))
             begin = end
     return found

@@ -189,15 +189,15 @@ def choice_rows(rolled: RolledOut) -> Iterator[tuple[int, bool, bool]]:
         yield place, each.choice == rolled.decision.made, is_best(rolled.decision, each.choice)
 
 
-def arrays_of(found: Sequence[RolledOut]) -> dict[str, Array]:
+def arrays_of(decisions: Sequence[RolledOut]) -> dict[str, Array]:
     """The arrays of rolled-out decisions in order, except the array `network`."""
-    choices = [choice for each in found for choice in each.choices]
+    choices = [choice for each in decisions for choice in each.choices]
     return {
-        **text_arrays("xgids", [each.decision.xgid for each in found]),
-        "subjects": np.array([SUBJECTS.index(each.decision.subject) for each in found], np.int8),
-        **text_arrays("asked", [text for each in found for text in (each.decision.made, each.decision.best)]),
-        "trials": np.array([each.trials for each in found], np.int64),
-        "choice_ends": np.cumsum([len(each.choices) for each in found], dtype=np.int64),
+        **text_arrays("xgids", [each.decision.xgid for each in decisions]),
+        "subjects": np.array([SUBJECTS.index(each.decision.subject) for each in decisions], np.int8),
+        **text_arrays("asked", [text for each in decisions for text in (each.decision.made, each.decision.best)]),
+        "trials": np.array([each.trials for each in decisions], np.int64),
+        "choice_ends": np.cumsum([len(each.choices) for each in decisions], dtype=np.int64),
         **text_arrays("choices", [choice.choice for choice in choices]),
         "values": np.array([choice[1:] for choice in choices], np.float64).reshape(-1, len(VALUES)),
     }

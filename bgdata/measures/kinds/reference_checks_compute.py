@@ -147,17 +147,17 @@ def rollouts_of(context: Context[ReferenceCheckParameters], player: Player, rows
     return rollout_arrays(parameters, parameters.seed, chooser, boards, items, ROLLED, lambda _: by_player)
 
 
-def derived_arrays(reference: Table, rows: Array, found: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays that follow from the reference positions, the sampled rows and their rollouts, `found`: differences
+def derived_arrays(reference: Table, rows: Array, rollouts: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays that follow from the reference positions, the sampled rows and their rollouts, `rollouts`: differences
     and z-scores."""
     taken = {name: np.asarray(reference.array(name))[rows] for name in ("boards", "themes", "equity_standard_errors")}
     expected = cubeless_equities(np.asarray(reference.array("chances"))[rows]).astype(np.float64)
-    errors = np.hypot(found["equity_standard_errors"], taken["equity_standard_errors"])
+    errors = np.hypot(rollouts["equity_standard_errors"], taken["equity_standard_errors"])
     return {
         "rows": rows,
         "boards": taken["boards"],
         "themes": taken["themes"],
-        "differences": np.asarray(found["equities"]) - expected,
+        "differences": np.asarray(rollouts["equities"]) - expected,
         "difference_errors": np.where(errors > ROUNDING, errors, 0.0),
     }
 

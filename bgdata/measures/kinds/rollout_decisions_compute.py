@@ -191,13 +191,13 @@ def sample_turns(parameters: DecisionParameters, corpus: Table, chooser: Chooser
     return SampledTurns(*map(np.concatenate, zip(*found, strict=True))).rows(slice(count)) if found else turns
 
 
-def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> SampledTurns:
-    """All turns of the corpus's test games whose position is of class `wanted`, in the order of their hashes."""
+def turns_of_test_games(corpus: Table, class_number: int, seed: int) -> SampledTurns:
+    """All turns of the corpus's test games whose position is of class `class_number`, in the order of their hashes."""
     classes, dice = file_classes(np.asarray(corpus.array("turn_classes"))), np.asarray(corpus.array("dice"))
     games, turns = turn_places(np.asarray(corpus.array("first_turns")), slice(0, len(dice)))
     corpus_seed = int(corpus.manifest.parameters["seed"])
     is_test = splits_of_games(corpus_seed, games) == SPLITS.index("test")
-    rows = np.flatnonzero(is_test & (classes == wanted))
+    rows = np.flatnonzero(is_test & (classes == class_number))
     boards = np.asarray(corpus.array("turn_boards"))[rows]
     dice = -np.sort(-dice[rows], axis=1)
     hashes, first = np.unique(decision_hashes(boards, dice, seed), return_index=True)

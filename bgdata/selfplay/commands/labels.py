@@ -249,9 +249,9 @@ def label_by_rollouts(warehouse: Warehouse, source: str, options: Mapping[str, A
     print_built(table, [line], form)
 
 
-def standard_errors_text(found: Mapping[str, float]) -> str:
-    """A phrase with the mean and the largest standard error of rollouts, from the statistics of a version."""
-    mean, largest = (LOSS.text(found[f"{name}_standard_error"]) for name in ("mean", "largest"))
+def standard_errors_text(statistics: Mapping[str, float]) -> str:
+    """A phrase with the mean and the largest standard error of rollouts, from the `statistics` of a version."""
+    mean, largest = (LOSS.text(statistics[f"{name}_standard_error"]) for name in ("mean", "largest"))
     return f"standard errors of {mean} on average, at most {largest}"
 
 
@@ -275,10 +275,10 @@ def roller_parameters(
     }
 
 
-def unreached_text(rows: int, what: str, found: Mapping[str, float], parameters: RollerParameters) -> str:
+def unreached_text(rows: int, what: str, statistics: Mapping[str, float], parameters: RollerParameters) -> str:
     """A second line of text if rollouts missed the standard error that `parameters` ask for, else an empty string.
-    `found` contains the statistics of a version with `rows` rows; `what` is the noun for a row."""
-    missed = round(rows * (1 - found["reached_share"]))
+    `statistics` are those of a version with `rows` rows; `what` is the noun for a row."""
+    missed = round(rows * (1 - statistics["reached_share"]))
     if not missed:
         return ""
     most = parameters.limits().most

@@ -126,7 +126,7 @@ def rollout(
 
 
 class RolloutRequest(NamedTuple):
-    """The position to roll out, and the settings."""
+    """The position or the plays to roll out, and the settings of the rollout."""
 
     position: Position
     roll: Roll | None
@@ -304,7 +304,7 @@ class SavedRollout:
 
     @property
     def count(self) -> int:
-        """The number of finished blocks."""
+        """The number of finished blocks of trials."""
         return sum(part.shape[1] for part in self.blocks)
 
     def load(self) -> None:

@@ -96,14 +96,14 @@ def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -
         yield from judge(claims, tables, lambda query: only_row(connection, query))
 
 
-def sorted_rows(found: Sequence[JudgedClaim]) -> list[JudgedClaim]:
+def sorted_rows(claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
     """The judged claims, sorted by the key of the table."""
-    return sorted(found, key=lambda each: each.claim.claim)
+    return sorted(claims, key=lambda each: each.claim.claim)
 
 
-def arrays_of(found: Sequence[JudgedClaim]) -> dict[str, Array]:
+def arrays_of(claims: Sequence[JudgedClaim]) -> dict[str, Array]:
     """All declared arrays, with the judged claims in order of their key."""
-    rows = [row_of(each) for each in sorted_rows(found)]
+    rows = [row_of(each) for each in sorted_rows(claims)]
     arrays: dict[str, Array] = {}
     for column in TEXTS:
         arrays |= text_arrays(f"{column.name}_texts", [row[column.name] for row in rows])
