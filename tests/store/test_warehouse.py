@@ -57,6 +57,7 @@ def test_newest_of_the_highest_revision_is_current_without_a_pointer(toys: Wareh
 def test_find_prefers_the_current_version(toys: Warehouse) -> None:
     """Of several versions with the same recipe, `find` returns the current one, else the newest; damaged ones are
     skipped."""
+
     def found() -> Path:
         table = toys.find(toys.kind("squares"), TEN)
         assert table is not None
