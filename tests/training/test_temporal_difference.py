@@ -55,7 +55,7 @@ def test_start_position_is_about_even(tiny: Trainer) -> None:
     assert abs(cubeless_equities(chances)[0]) < 0.2
 
 
-def test_chances_equal_outcomes(tiny: Trainer) -> None:
+def test_start_chances_are_near_shares_of_outcomes(tiny: Trainer) -> None:
     """The trained network's chances at the start position are near the shares of outcomes in its own games, for the
     player who begins."""
     networks = rounded_networks(tiny.networks)

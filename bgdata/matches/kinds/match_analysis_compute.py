@@ -29,13 +29,13 @@ from bgdata.kinds.column_values import (
     text_arrays,
     text_column,
 )
-from bgdata.matches.acts import NO_DOUBLE, ActKind, Judged
+from bgdata.matches.acts import NO_DOUBLE, ActKind, JudgedAct
 from bgdata.matches.judging import Analyst, judge_game
 from bgdata.matches.kinds.match_analysis import DATASET, NUMBERS, SUBJECTS, VALUES, MatchAnalysisParameters
 from bgdata.matches.kinds.shared.source_games import keys_by_match, keys_of_games, situations_of
 from bgdata.matches.situations import Situation
 from bgdata.selfplay.kinds.shared.games_compute import OWNERS
-from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller, played_tables
+from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, network_versions, open_roller
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.shards import compute_shards, context_of, opened_once, runs, work_of
@@ -65,7 +65,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
     """Computes `match_analysis`: judges the games of imported matches, and copies games that were judged before."""
 
     def compute(self, build: Build[MatchAnalysisParameters]) -> None:
-        source, before = build.inputs["source"], judged_alike(build)
+        source, before = build.inputs["source"], versions_judged_alike(build)
         by_match: dict[bytes, list[bytes]] = {}
         for table, judged in before:
             by_match |= keys_by_match(judged, table.array("game_keys"))
@@ -74,7 +74,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
         todo = [game for game, key in enumerate(keys) if key not in known]
         if len(todo) < len(keys):
             build.job.progress.note(f"{len(keys) - len(todo):,} of {len(keys):,} games were judged before")
-        work, parts = work_of(build, f"{__name__}:judge_games", played_tables(build)), runs(todo, STEP)
+        work, parts = work_of(build, f"{__name__}:judge_games", network_versions(build)), runs(todo, STEP)
         for part, shard in zip(parts, compute_shards(build.job, "games", work, parts), strict=True):
             known.update(zip(keys[part.start : part.stop], split_games(shard), strict=True))
         arrays = arrays_of([known[key] for key in keys])
@@ -111,7 +111,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
         return sample_text(len(chosen), count, "games")
 
 
-def judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Table]]:
+def versions_judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Table]]:
     """The versions that were judged by the same network, tables and settings, each with the import that it judged."""
     found = []
     mine = {role: table.folder.name for role, table in build.inputs.items() if role != "source"}
@@ -125,13 +125,13 @@ def judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Tab
     return found
 
 
-def known_games(tables: Iterable[Table], wanted: set[bytes]) -> dict[bytes, GameRows]:
-    """The decisions of those games in `tables` whose keys are in `wanted`, by key."""
+def known_games(tables: Iterable[Table], keys: set[bytes]) -> dict[bytes, GameRows]:
+    """The decisions of those games in `tables` that have one of these keys, by key."""
     found: dict[bytes, GameRows] = {}
     for table in tables:
         arrays, begin = table.arrays(), 0
         for key, end in zip(np.asarray(arrays["game_keys"]), arrays["game_ends"].tolist(), strict=True):
-            if (name := key.tobytes()) in wanted and name not in found:
+            if (name := key.tobytes()) in keys and name not in found:
                 found[name] = rows_in(arrays, slice(begin, end))
             begin = end
     return found
@@ -185,7 +185,7 @@ class Decision(NamedTuple):
     best: str
 
 
-def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Iterator[Decision]:
+def decision_rows(found: Situation, game: int, turn: int, judged: JudgedAct) -> Iterator[Decision]:
     """Yield the decisions of an act as rows. A roll has up to two: whether to double, if that was possible, and the
     play."""
     act, is_match = judged.act, bool(found.match.length)
@@ -217,12 +217,12 @@ def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Ite
         yield Decision(numbers, values, act.board, xgid(found, judged, PLAY), made, best)
 
 
-def losses(loss: float, judged: Judged, *, is_match: bool) -> tuple[float, ...]:
+def losses(loss: float, judged: JudgedAct, *, is_match: bool) -> tuple[float, ...]:
     """A loss as the VALUES of a row: in points, and in mwc if it is from a match; luck is NaN."""
     return loss / judged.point, loss if is_match else math.nan, math.nan, math.nan
 
 
-def counts_for_pr(judged: Judged, kind: int) -> bool:
+def counts_for_pr(judged: JudgedAct, kind: int) -> bool:
     """Whether a cube decision counts for PR by eXtreme Gammon's published rules.
 
     An answer counts unless take and pass are worth the same. A double, or a roll without one, does not count if both
@@ -241,7 +241,7 @@ def counts_for_pr(judged: Judged, kind: int) -> bool:
     return not is_trivial or judged.cube_loss / judged.point >= TRIVIAL
 
 
-def xgid(found: Situation, judged: Judged, kind: int) -> str:
+def xgid(found: Situation, judged: JudgedAct, kind: int) -> str:
     """The XGID of the position before a decision, for the player on roll."""
     act, length = judged.act, found.match.length
     score = act.stakes.score

@@ -42,7 +42,7 @@ START = f"Networks to start from: network, network/NAME, or {NEW} for random wei
 
 @click.group()
 def train() -> None:
-    """Train networks, and draw how they learned."""
+    """Train networks, and plot their learning curves."""
 
 
 train.add_command(parts)

@@ -34,7 +34,7 @@ class CurveComputation(Computation[P]):
 
     @abstractmethod
     def new_networks(self, parameters: P) -> TurnNetworks:
-        """The networks before training."""
+        """The networks as they are before training, one for each arm or trial."""
 
     @abstractmethod
     def train_row(self, parameters: P, networks: TurnNetworks, games: range, row: int) -> Array:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.selfplay.commands.selfplay import command_for, rescored_lines, summary
+from bgdata.selfplay.commands.selfplay import corpus_command, rescored_lines, summary
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
@@ -88,7 +88,7 @@ def test_missing_dask_is_refused(memory_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 CORPUS = "selfplay/pubeval-20-seed-3"
-FOUND = {
+STATISTICS = {
     "positions": 1069, "covered": 75, "rescored": 666,
     "variance_before": 2.24, "variance_after": 2.12, "removed_share": 0.0536,
 }  # fmt: skip
@@ -143,10 +143,12 @@ def test_rescored_lines_are_printed() -> None:
         "75 covered, 666 rescored (62.3 %); the others keep the outcome of their game",
         "label variance 2.2400 before, 2.1200 after: 5.4 % removed",
     ]
-    assert rescored_lines(SelfPlayLabelParameters(), FOUND) == lines
+    assert rescored_lines(SelfPlayLabelParameters(), STATISTICS) == lines
     lines[0] = lines[0].replace(":", " and, combined, bearoff_one_sided/10x15:")
     lines[2] += "; luck-adjusted 0.5600: 75.0 %"
-    assert rescored_lines(SelfPlayLabelParameters(one_sided_points=10), {**FOUND, "variance_hedged": 0.56}) == lines
+    assert (
+        rescored_lines(SelfPlayLabelParameters(one_sided_points=10), {**STATISTICS, "variance_hedged": 0.56}) == lines
+    )
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_rescored_lines_are_printed() -> None:
     ],
 )
 def test_every_corpus_has_a_command_that_makes_it(variant: str, command: str) -> None:
-    assert command_for(variant) == command
+    assert corpus_command(variant) == command
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, output_of, run
 
-ALONE = {"meta", "path", "rect", "use"}  # empty elements
+EMPTY_ELEMENTS = {"meta", "path", "rect", "use"}  # empty elements
 SMALL = ("--epochs", "1", "--batch-size", "32", "--hidden", "12", "--test-games", "4")
 
 
@@ -38,13 +38,13 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes += [name for name, _ in attrs]
-        self.open += [tag] * (tag not in ALONE)
+        self.open += [tag] * (tag not in EMPTY_ELEMENTS)
         if tag == "tr":
             self.sections[self._heading].append([])
         self._words = ""
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
-        assert tag in ALONE
+        assert tag in EMPTY_ELEMENTS
         self.tags.append(tag)
 
     def handle_data(self, data: str) -> None:

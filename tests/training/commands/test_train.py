@@ -35,7 +35,7 @@ from tests.random_games import random_game_positions
 from tests.store import processes
 
 # parameters that follow from the warehouse
-CHOSEN = {"name", "start", "labels", "guard", "features", "platform"}
+SET_BY_COMMAND = {"name", "start", "labels", "guard", "features", "platform"}
 TINY = [
     *("train", "td", "tiny", "--games", "400", "--round-games", "100", "--row-games", "200", "--test-games", "20"),
     *("--hidden", "8", "--crashed-hidden", "8", "--race-hidden", "8-4", "--td-lambda", "0"),
@@ -46,7 +46,7 @@ TINY = [
     ("command", "recipe", "helps", "chosen", "others"),
     [
         (td, NetworkParameters, TD_RECIPE, {"name", "start"}, {"start"}),
-        (sl, SupervisedParameters, SL_RECIPE, CHOSEN, {"labels", "start", "guard"}),
+        (sl, SupervisedParameters, SL_RECIPE, SET_BY_COMMAND, {"labels", "start", "guard"}),
     ],
 )
 def test_every_parameter_is_an_option_with_its_default(
@@ -299,11 +299,11 @@ def test_plot_of_a_network_from_labels(small_root: Path, tmp_path: Path) -> None
     assert path.stat().st_size > 20_000
 
 
-TURNS = ("train", "turn-input", "--games", "5", "--units", "4", "--row-games", "2")
+TURN_INPUT = ("train", "turn-input", "--games", "5", "--units", "4", "--row-games", "2")
 
 
 def test_turn_input_prints_a_line_for_each_row(small_root: Path) -> None:
-    folder, message, head, *rows = output_of(small_root, *TURNS).splitlines()
+    folder, message, head, *rows = output_of(small_root, *TURN_INPUT).splitlines()
     assert re.search(r"turn_input/5-units-4-rate-0-1-seed-1/r1-[0-9a-f]{8}$", folder)
     assert message == "chances at the start for the player on roll, in %: to win, to win a gammon, to lose a gammon"
     assert re.split("  +", head.strip()) == ["games", "dice kept", "dice passed", "no input"]
@@ -317,7 +317,7 @@ def test_turn_input_prints_a_line_for_each_row(small_root: Path) -> None:
 
 
 def test_turn_input_data_equal_the_table(small_root: Path) -> None:
-    rows = json.loads(output_of(small_root, *TURNS, "--format", "json"))
+    rows = json.loads(output_of(small_root, *TURN_INPUT, "--format", "json"))
     query = "select * exclude (variant) from turn_input order by arm, games"
     assert rows == json.loads(output_of(small_root, "query", query, "--format", "json"))
 
@@ -325,7 +325,7 @@ def test_turn_input_data_equal_the_table(small_root: Path) -> None:
 def test_picture_of_turn_input_is_written(small_root: Path, tmp_path: Path) -> None:
     pictures = [tmp_path / f"{name}.png" for name in "ab"]
     for picture in pictures:
-        result = run(small_root, *TURNS, "--plot", picture)
+        result = run(small_root, *TURN_INPUT, "--plot", picture)
         assert result.exit_code == 0, result.output
         assert result.stderr.splitlines()[-1] == f"wrote {picture}"
     assert pictures[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
