@@ -83,40 +83,40 @@ class PositionRequest:
         return {"met": self.options["met"], "beavers": int(self.has_beavers), "ply": self.ply}
 
     @property
-    def played_for(self) -> dict[str, object]:
+    def stakes_parameters(self) -> dict[str, object]:
         """The roll, score and cube as parameters of an address."""
         return {"roll": self.roll, **stakes_query(self.stakes)}
 
     @property
     def fields(self) -> dict[str, str]:
         """The parameters of the address as strings for the fields of a form; empty for those that are missing."""
-        values = {**dict.fromkeys(("roll", *SHORT, "ply"), ""), **self.played_for, **self.rules}
+        values = {**dict.fromkeys(("roll", *SHORT, "ply"), ""), **self.stakes_parameters, **self.rules}
         return {name: str(value) if value else "" for name, value in values.items()}
 
-    def here(self, **changes: object) -> str:
+    def own_address(self, **changes: object) -> str:
         """The address of the page about this position with some of its parameters changed."""
         rest = {"plays": self.given.get("plays"), "setup": int(self.is_setup)}
-        return address(position_path(self.position), self.played_for | self.rules | rest | changes)
+        return address(position_path(self.position), self.stakes_parameters | self.rules | rest | changes)
 
-    def around(self, path: str, **more: object) -> str:
+    def address_with_rules(self, path: str, **more: object) -> str:
         """The address of another page about this position, below `path`, with the same rules, but without roll, score
         and cube."""
         return address(f"{path}{position_path(self.position)[9:]}", self.rules | {"beavers": None} | more)
 
-    def aside(self, path: str, **more: object) -> str:
+    def address_with_stakes(self, path: str, **more: object) -> str:
         """The address of another page about this position, below `path`, with the same roll, score, cube and rules."""
-        return address(f"{path}{position_path(self.position)[9:]}", self.played_for | self.rules | more)
+        return address(f"{path}{position_path(self.position)[9:]}", self.stakes_parameters | self.rules | more)
 
-    def after(self, play: Play) -> str:
+    def address_after(self, play: Play) -> str:
         """The address of the page about the position after a play, in which the opponent is on roll."""
-        return self._opponents(play.next_position)
+        return self._opponent_address(play.next_position)
 
     @property
     def flip_address(self) -> str:
         """The address of the page about the same checkers with the other player on roll."""
-        return self._opponents(self.position.flip())
+        return self._opponent_address(self.position.flip())
 
-    def _opponents(self, position: Position) -> str:
+    def _opponent_address(self, position: Position) -> str:
         """The address of the page about a position in which the opponent is on roll, with score and cube seen from
         there."""
         stakes = self.stakes.flip() if self.stakes else None

@@ -103,7 +103,7 @@ def glance_row(
     own = CubeRules() if isinstance(stakes.score, Money) else rules
     row: dict[str, object] = {
         "name": name,
-        "address": asked.here(**(dict.fromkeys(SHORT) | stakes_query(stakes) | {"met": asked.options["met"]})),
+        "address": asked.own_address(**(dict.fromkeys(SHORT) | stakes_query(stakes) | {"met": asked.options["met"]})),
     }
     if asked.roll:
         best, *others = player.rank_plays(asked.position, asked.roll, stakes, own)
