@@ -38,9 +38,9 @@ class PositionRequest:
         self.roll: Roll | None = parse_roll(roll) if roll else self.match.roll if self.match else None
         play = given.get("play", "").strip()
         self.verdict: Verdict | None = judge_play(play, self.position, self.roll) if play else None
-        self.ply = whole(given, "ply", 0)
-        self.plays = whole(given, "plays", PLAYS)
-        self.is_setup = flag(given, "setup") or False  # whether the editor is open
+        self.ply = integer_parameter(given, "ply", 0)
+        self.plays = integer_parameter(given, "plays", PLAYS)
+        self.is_setup = boolean_parameter(given, "setup") or False  # whether the editor is open
         self.stakes: Stakes | None = None
         if self.match or is_cubeful(self.options):
             self.stakes = chosen_stakes(self.match, self.options)
@@ -123,7 +123,7 @@ class PositionRequest:
         return address(position_path(position), stakes_query(stakes) | self.rules | {"setup": int(self.is_setup)})
 
 
-def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = 9999) -> int:
+def integer_parameter(given: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = 9999) -> int:
     """The integer that the query parameter `name` gives, or the default if it is missing. Raises UsageError if it is
     not an integer from `least` to `most`."""
     text = given.get(name, "").strip()
@@ -135,7 +135,7 @@ def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, 
     return int(text)
 
 
-def flag(given: Mapping[str, str], name: str) -> bool | None:
+def boolean_parameter(given: Mapping[str, str], name: str) -> bool | None:
     """The boolean that the query parameter `name` gives, as 1, 0, yes or no; None if it is missing. Raises UsageError
     for any other word."""
     text = given.get(name, "").strip().lower()
@@ -153,12 +153,12 @@ def options_of(given: Mapping[str, str]) -> dict[str, Any]:
         raise UsageError(f"expected an owner of the cube: {', '.join(CubeOwner)}, got {cite(owner)}")
     return {
         "away": given.get("away", "").strip() or None,
-        "crawford": flag(given, "crawford") or False,
-        "cube_value": whole(given, "cube", 0, least=1, most=MAX_CUBE) or None,
+        "crawford": boolean_parameter(given, "crawford") or False,
+        "cube_value": integer_parameter(given, "cube", 0, least=1, most=MAX_CUBE) or None,
         "owner": owner,
         "met": given.get("met", "").strip(),
-        "jacoby": flag(given, "jacoby"),
-        "beavers": flag(given, "beavers"),
+        "jacoby": boolean_parameter(given, "jacoby"),
+        "beavers": boolean_parameter(given, "beavers"),
         "as_money": False,
         **dict.fromkeys(("model", "index", "volatility")),
     }

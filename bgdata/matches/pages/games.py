@@ -32,7 +32,7 @@ from bgdata.rows import whole_rows
 from bgdata.store.table import Table
 from bgdata.warehouse.pages.tables import open_version
 from bgdata.web.answer import Page, address, position_path
-from bgdata.web.position_request import stakes_query, whole
+from bgdata.web.position_request import integer_parameter, stakes_query
 from bgdata.web.site import Row, Site
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def corpus(site: Site, request: Request) -> Page:
     order = request.query_params.get("order", "all")
     if order not in FILTERS:
         raise UsageError(f"expected an order of games: {', '.join(FILTERS)}, got {cite(order)}")
-    start = whole(request.query_params, "page", 1, least=1, most=MAX_GAME)
+    start = integer_parameter(request.query_params, "page", 1, least=1, most=MAX_GAME)
     given = corpus_of(found) | {"start": PAGE * (start - 1)}
     key = ("games", found.name, order, start)
     swing = SWING if order == "swing" else "null"
@@ -267,9 +267,9 @@ def corpus_of(found: Table) -> dict[str, Any]:
 def game(site: Site, request: Request) -> Page:
     """The page of one game: its turns, a graph of equity and luck, and the position at one of them."""
     found = corpus_at(site, request)
-    number = whole(request.path_params, "number", 0, most=MAX_GAME)
+    number = integer_parameter(request.path_params, "number", 0, most=MAX_GAME)
     recorded, head, turns = game_of(site, found, number)
-    place = min(whole(request.query_params, "turn", 0), max(0, len(turns) - 1))
+    place = min(integer_parameter(request.query_params, "turn", 0), max(0, len(turns) - 1))
     here = f"/game/{'/'.join(found.folder.parts[-3:-1])}/{number}"
     losses = site.keep(("losses", found.name, number), lambda: losses_of(site, turns))
     cubes, failed = judged_cubes(site, found, head, turns)

@@ -21,7 +21,7 @@ from bgdata.game.plays import parse_play
 from bgdata.game.position import Position
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page, address, position_path
-from bgdata.web.position_request import stakes_query, whole
+from bgdata.web.position_request import integer_parameter, stakes_query
 from bgdata.web.site import Row, Site
 
 MAX_QUESTIONS = 99_999
@@ -100,7 +100,7 @@ def trainer(site: Site, request: Request) -> Page:
         if value not in known:
             raise UsageError(f"expected {', '.join(known)} as {name}, got {cite(value)}")
     roll = first_roll(given.get("roll", "").strip())
-    number = whole(given, "number", 1, least=1, most=MAX_QUESTIONS)
+    number = integer_parameter(given, "number", 1, least=1, most=MAX_QUESTIONS)
     decisions = site.keep(("trainer", objective), lambda: read_decisions(site, objective))
     chosen = [
         each

@@ -18,11 +18,11 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.rows import left_out
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.classes import check_in_progress
-from bgdata.rows import plain, whole_rows
+from bgdata.rows import json_value, whole_rows
 from bgdata.selfplay.rollout import Limits, RolloutResult, roll_out, rollout_rounds
 from bgdata.selfplay.rows import player_columns, rollout_row
 from bgdata.web.answer import Page, address, client_of, position_path, wants_json
-from bgdata.web.position_request import PositionRequest, whole
+from bgdata.web.position_request import PositionRequest, integer_parameter
 from bgdata.web.site import Row, Site
 
 TRIALS = 72  # default number of games of the page
@@ -47,7 +47,7 @@ def page(site: Site, request: Request) -> Page:
     there are too many trials."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     check_in_progress(asked.position)
-    trials = whole(request.query_params, "trials", TRIALS)
+    trials = integer_parameter(request.query_params, "trials", TRIALS)
     if trials > site.limits.trials:
         raise UsageError(f"expected at most {site.limits.trials:,} trials on this site, got {trials:,}")
     is_exact = "trials" in request.query_params or wants_json(request)
@@ -147,7 +147,7 @@ def estimate_events(site: Site, rows: Iterator[Mapping[str, object]]) -> Generat
         return
     try:
         for row in rows:
-            yield event("", plain(row))
+            yield event("", json_value(row))
         yield event("done", {})
     except BgdataError as error:
         yield event("refused", {"error": site.public(error), "is_busy": isinstance(error, TooBusyError)})
