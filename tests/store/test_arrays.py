@@ -59,7 +59,8 @@ def test_unreadable_files_are_refused(saved_path: Path) -> None:
 
 
 def test_flipped_header_bits_are_refused_or_change_shape_or_dtype(saved_path: Path) -> None:
-    """The header contains no checksum, so changed headers that are valid are left to the digest and the file's hash."""
+    """A header with a flipped bit is refused, or gives another shape or dtype, which the digest of the values then
+    reveals. The header itself has no checksum."""
     whole = saved_path.read_bytes()
     refused = 0
     for bit in range(128 * 8):
@@ -162,7 +163,7 @@ def test_invalid_arrays_are_refused(tmp_path: Path, content: bytes, found: str) 
 
 
 def test_pickles_are_not_loaded(tmp_path: Path) -> None:
-    """Unpickling would create this file."""
+    """A .npy file with pickled objects is refused, and nothing in it runs: unpickling would create a file."""
     (tmp_path / "x.npy").write_bytes(
         npy_bytes("|O", (1,), b"cpathlib\nPath\n(S'" + str(tmp_path / "evil").encode() + b"'\ntRp0\n.")
     )
@@ -233,7 +234,8 @@ def test_released_pages_are_read_again(tmp_path: Path) -> None:
 
 
 def test_digest_equals_a_digest_by_hand() -> None:
-    """The digest covers, in order of name, the name, dtype and shape as JSON, and then the little-endian values."""
+    """The digest is SHA-256 over the name, dtype and shape of each array as JSON, followed by its little-endian values,
+    in order of name."""
     text = b'["a", "<i2", [2]]\n' + b"\x01\x00\x02\x00" + b'["b", "|u1", [1, 2]]\n' + b"\x03\x04"
     found = values_digest({"b": np.array([[3, 4]], np.uint8), "a": np.array([1, 2], np.int16)})
     assert found == hashlib.sha256(text).hexdigest()
@@ -262,7 +264,8 @@ def test_digest_does_not_depend_on_block_size(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_growing_file_has_the_bytes_of_a_whole_one(tmp_path: Path) -> None:
-    """The files have no rows, and so many that their number needs a longer header."""
+    """Appending rows gives the same bytes as writing the whole array, also without rows, and with so many that the
+    header gets longer."""
     for shape in ((0,), (7,), (12_345, 3), (0, 26)):
         values = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
         with GrowingWriter(tmp_path / "growing.npy", values.dtype, shape[1:]) as writer:

@@ -67,7 +67,8 @@ def test_plain_clients_read_the_catalog(toys: Warehouse) -> None:
 
 
 def test_moved_catalog_names_its_old_folder(toys: Warehouse, tmp_path: Path) -> None:
-    """A plain client names the missing folder, and can be told the new one, until bgdata opens the warehouse."""
+    """In a moved warehouse a plain DuckDB client gets an error that names the old folder, unless it sets the new one as
+    a variable. Once bgdata has opened the warehouse, the catalog works again."""
     toys.build("squares", TEN)
     place = tmp_path / "else where"
     catalog_file = tmp_path / "else where" / "catalog.duckdb"
@@ -83,8 +84,8 @@ def test_moved_catalog_names_its_old_folder(toys: Warehouse, tmp_path: Path) -> 
 
 
 def test_copy_does_not_read_the_original(toys: Warehouse, tmp_path: Path) -> None:
-    """In a plain client, opened or attached by any path, views of a copy raise an error that names the variable to
-    set."""
+    """A plain DuckDB client never reads the original warehouse through the catalog of a copy: its views raise an error
+    that says which variable to set."""
     toys.build("squares", TEN)
     copy = tmp_path / "it's a copy"
     shutil.copytree(toys.root, copy)
@@ -110,7 +111,7 @@ def test_copy_does_not_read_the_original(toys: Warehouse, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("command", [["list"], ["explain", "bearoff_one_sided"], ["query", "select 1"], ["catalog"]])
 def test_any_command_updates_a_moved_catalog(warehouse: Warehouse, small_root: Path, command: list[str]) -> None:
-    """Here it is a copy, whose catalog would otherwise read the tables of the original."""
+    """Any command rewrites the catalog of a copied warehouse, so that it no longer names the original."""
     assert str(small_root) in view_definitions(warehouse.catalog)
     result = CliRunner().invoke(main, ["--warehouse", str(warehouse.root), *command])
     assert result.exit_code == 0, result.output
@@ -134,8 +135,8 @@ def test_unmoved_catalog_is_not_written(warehouse: Warehouse) -> None:
 
 
 def test_two_names_of_one_folder_are_not_a_move(toys: Warehouse, tmp_path: Path) -> None:
-    """A folder may have two names, for example by a link or a second mount; otherwise two readers would rewrite the
-    catalog in turns forever."""
+    """A warehouse that is opened by another path of the same folder, such as a link, is not taken for moved. Otherwise
+    two readers would rewrite the catalog in turns forever."""
     toys.build("squares", TEN)
     (tmp_path / "other").symlink_to(toys.root)
     assert not toy_warehouse(tmp_path / "other").is_moved()
@@ -236,7 +237,8 @@ def test_kinds_without_versions_are_empty_tables(toys: Warehouse) -> None:
 
 @each("how", GONE)
 def test_missing_current_versions_are_not_empty_tables(memory_path: Path, how: Callable[[Path], None]) -> None:
-    """Our connections and plain clients name the missing version."""
+    """If the current version of a variant is missing, queries raise an error that names it, instead of returning fewer
+    rows."""
     toys = toy_warehouse(memory_path / "warehouse")
     toys.build("squares", Count(20))
     toys.connect().close()
@@ -288,7 +290,7 @@ def replace_by_pipe(path: Path) -> None:
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("is_file", [False, True])
 def test_query_of_damaged_version_fails(toys: Warehouse, damage: str, is_file: bool) -> None:
-    """Only this query fails; other variants can still be read."""
+    """A query that reads a damaged version raises an error that names it; queries of other variants still work."""
     whole = toys.build("squares", TEN)
     table = toys.build("squares", Count(20))
     DAMAGES[damage](table)
@@ -321,7 +323,8 @@ def test_query_fails_after_later_damage(toys: Warehouse) -> None:
 
 
 def test_undeclared_columns_are_refused(toys: Warehouse) -> None:
-    """A Parquet file with texts would turn the numbers of all variants into texts."""
+    """A Parquet file whose columns have other types than declared is reported as damaged. In a view over all variants
+    it would turn all numbers into strings."""
     toys.build("squares", TEN)
     table = toys.build("squares", Count(20))
     table.parquet.chmod(0o644)
@@ -348,7 +351,8 @@ class Cubes(Squares):
 
 
 def test_outdated_columns_raise_and_say_how_to_rebuild(toys: Warehouse) -> None:
-    """Arrays can be read as before; SQL reports the difference, and other variants can be read."""
+    """Queries of a version with the columns of an older revision raise an error that names the command to rebuild it.
+    Its arrays can still be read, and `verify` skips what cannot be compared."""
     old = toys.build("squares", TEN)
     newer = toy_warehouse(toys.root, squares=Cubes())
     write_catalog(newer)
@@ -371,7 +375,8 @@ def test_outdated_columns_raise_and_say_how_to_rebuild(toys: Warehouse) -> None:
 
 
 def test_names_of_variants_do_not_hide_views(toys: Warehouse) -> None:
-    """A variant `sums` of a kind `square` would get the name of another table."""
+    """The view of a single variant is left out if it would have the name of another table: here `square_sums`, for the
+    variant `sums` of `square`."""
 
     class Square(Squares):
         name = "square"
@@ -387,7 +392,8 @@ def test_names_of_variants_do_not_hide_views(toys: Warehouse) -> None:
 
 
 def test_version_published_while_catalog_is_written(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The version is published by a build that is killed before it writes its own catalog."""
+    """A version that another build publishes while the catalog is being written makes the catalog stale, so the next
+    connection updates it."""
     toys.build("squares", TEN)
     fill = catalog_views.fill_catalog
 
@@ -477,7 +483,7 @@ def test_comments_come_from_the_declaration(small_root: Path) -> None:
 def test_catalog_is_rewritten_for_changed_kinds(
     memory_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second connection does not rewrite it."""
+    """The catalog is rewritten when the source of a kind has changed, and only then."""
     source = tmp_path / "declared_here.py"
     source.write_text("from tests.store.toy import Squares\n\n\nclass Declared(Squares):\n    pass\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -496,7 +502,7 @@ def test_catalog_is_rewritten_for_changed_kinds(
 def test_catalog_is_rewritten_for_changed_shared_modules(
     memory_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An example is declarations of common columns, without changes in the modules of kinds."""
+    """The catalog is stale when a module that kinds import, such as one with common columns, has changed."""
     package = tmp_path / "declared_together"
     (package / "common").mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -515,7 +521,8 @@ def test_catalog_is_rewritten_for_changed_shared_modules(
 
 
 def test_connections_may_have_different_settings(toys: Warehouse) -> None:
-    """DuckDB refuses different settings for one file, also beside a plain client."""
+    """Connections with different settings, and a plain client, can read the same warehouse at once, although DuckDB
+    allows only one setting for a file."""
     toys.build("squares", TEN)
     with (
         toys.connect() as first,
@@ -529,7 +536,8 @@ def test_connections_may_have_different_settings(toys: Warehouse) -> None:
 
 
 def test_connections_cannot_write(toys: Warehouse, tmp_path: Path) -> None:
-    """Connections may only change their own memory."""
+    """A connection cannot write any file, unless files are allowed. What it changes in its own memory does not affect
+    the catalog."""
     table = toys.build("squares", TEN)
     before = {path: path.read_bytes() for path in toys.root.rglob("*") if path.is_file()}
     with toys.connect() as connection:
@@ -554,7 +562,7 @@ def test_missing_permission_leaves_the_catalog_old(toys: Warehouse) -> None:
 
 @each("has_catalog", [True, False])
 def test_read_only_warehouses_are_not_changed(memory_path: Path, has_catalog: bool) -> None:
-    """Copying changes the times of folders, so the catalog looks old."""
+    """A read-only warehouse with an outdated catalog, or without one, can be queried, and nothing is written."""
     toys = toy_warehouse(memory_path / "warehouse")
     os.utime(toys.build("squares", TEN).folder.parent)
     written = toys.catalog.stat().st_mtime_ns

@@ -113,7 +113,7 @@ def test_largest_changes_and_their_rows(connection: duckdb.DuckDBPyConnection) -
 
 
 def test_large_numbers_are_compared(toys: Warehouse) -> None:
-    """The numbers are in a BIGINT column."""
+    """The change of a large integer is computed without overflow."""
     with duckdb.connect() as connection:
         connection.execute("create view before as select 1 as number, 5::bigint as square")
         connection.execute("create view after as select 1 as number, 3000000005::bigint as square")

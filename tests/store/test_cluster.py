@@ -122,7 +122,8 @@ def names(folder: Path) -> list[str]:
 
 @pytest.mark.slow
 def test_cluster_without_a_shared_disk_computes_all_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One worker is killed, one slow, one late, and the scheduler ends: the shards equal those of one process."""
+    """A cluster whose machines share no disk computes the same shards as one process, although a worker is killed, one
+    is slow, one joins late, and the scheduler is replaced."""
     pytest.importorskip("distributed")
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "3s")
     hidden = tmp_path / "own"
@@ -199,7 +200,8 @@ def test_damaged_cache_is_fetched_again(hidden_folder: Path, tmp_path: Path) -> 
 
 
 def test_truncated_shard_is_refused(hidden_folder: Path, tmp_path: Path) -> None:
-    """The error is one line; the next run computes only this shard."""
+    """A worker that fetches a truncated input raises an error of one line; after the input is restored, the missing
+    shards are computed."""
     wanted = doubled_squares(build_squares(hidden_folder / "warehouse"), tmp_path / "log")
     store = tmp_path / "store"
     compute_on_cluster(hidden_folder / "one", wanted, Elsewhere(str(store)))
@@ -216,7 +218,7 @@ def test_truncated_shard_is_refused(hidden_folder: Path, tmp_path: Path) -> None
 def test_unfetched_shards_are_taken_from_the_store(
     hidden_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A killed build resumes from shards left in the store; a damaged shard is computed again."""
+    """A killed build resumes with the shards that workers have left in the store; a damaged one is computed again."""
     wanted = doubled_squares(build_squares(hidden_folder / "warehouse"), tmp_path / "log")
     store = tmp_path / "store"
     receive = shards.ShardReturn.receive

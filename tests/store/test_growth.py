@@ -71,6 +71,7 @@ def first_value(warehouse: Warehouse, sql: str) -> Any:
 
 
 def test_new_version_adds_one_row_and_its_views(five_variants: Warehouse, operation_counts: Counter[str]) -> None:
+    """After a build of one variant, updating the catalog reads only that variant, and creates only its views."""
     five_variants.build("squares", Count(30), with_catalog=False)
     operation_counts.clear()
     build.refresh_catalog(five_variants)
@@ -84,6 +85,7 @@ def test_new_version_adds_one_row_and_its_views(five_variants: Warehouse, operat
 
 
 def test_query_compares_only_named_variants(five_variants: Warehouse, operation_counts: Counter[str]) -> None:
+    """A query looks only at the folders of the kinds that it names, and does not write the catalog."""
     written = five_variants.catalog.stat().st_mtime_ns
     assert first_value(five_variants, "select 1") == 1
     assert operation_counts == {}
@@ -98,6 +100,7 @@ def test_query_compares_only_named_variants(five_variants: Warehouse, operation_
 
 
 def test_list_reads_no_manifests(five_variants: Warehouse, operation_counts: Counter[str]) -> None:
+    """Listing the versions reads no manifest of an unchanged version, but finds a damaged one."""
     rows = [row for row in listing_rows(five_variants) if row["version"]]
     assert [row["rows"] for row in rows] == [10, *MANY]
     assert all(row["is_current"] and row["bytes"] > 0 for row in rows)
@@ -162,7 +165,8 @@ CHANGES: dict[str, Callable[[Warehouse], object]] = {
 
 
 def test_changed_catalog_equals_a_new_one(make_toy_warehouse: Make) -> None:  # noqa: F811
-    """Views, rows and comments are equal, and a query sees changes made by other processes."""
+    """After any change of the warehouse, the updated catalog equals one that is written anew, and a query gives the
+    same result with either."""
     with Subtests() as subtests:
         for number, (name, change) in enumerate(CHANGES.items()):
             with subtests.test(name):
@@ -187,6 +191,8 @@ def query_result(warehouse: Warehouse, *, mend: bool) -> object:
 
 
 def test_query_sees_files_changed_in_place(five_variants: Warehouse, operation_counts: Counter[str]) -> None:
+    """A query finds a file that was damaged without changing the time of its folder; queries of other kinds do not look
+    there."""
     found = five_variants.open("squares", "12")
     times = [path.stat().st_mtime_ns for path in (found.folder, found.folder.parent)]
     overwrite(found.parquet, found.parquet.read_bytes()[:-4])
@@ -251,7 +257,8 @@ def test_index_of_another_folder_is_ignored(module_warehouse: Warehouse, memory_
 
 
 def test_recently_changed_folder_is_read_again(module_warehouse: Warehouse) -> None:  # noqa: F811
-    """Disk clocks are coarse: two changes in a moment have one time."""
+    """A folder that changed just before it was read is read again, because the clock of a disk is coarse, and a second
+    change could have the same time."""
     found = survey.read_index(module_warehouse)
     assert found
     variant = found.variants["squares/10"]

@@ -61,7 +61,7 @@ def test_job_resumes_from_the_last_checkpoint(tmp_path: Path, until: int) -> Non
 
 
 def test_checkpoint_of_another_recipe_is_reported_and_ignored(tmp_path: Path) -> None:
-    """Folders are named by recipe, so it was put there by hand."""
+    """A checkpoint of another recipe is reported and not used."""
     count_up(tmp_path, 2)
     notes = Notes()
     state = {"counts": np.zeros(3, np.int64)}
@@ -128,7 +128,7 @@ def test_damaged_checkpoints_are_reported_and_deleted(tmp_path: Path, damage: st
 
 
 def test_checkpoint_is_synced_before_the_older_one_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files are synced first, then their folder, then its parent."""
+    """The files of a checkpoint, its folder and the parent folder are synced before the older checkpoint is deleted."""
     count_up(tmp_path, 2)
     done: list[str] = []
     fsync = os.fsync
@@ -157,7 +157,8 @@ def test_checkpoint_is_synced_before_the_older_one_is_deleted(tmp_path: Path, mo
 
 
 def test_checkpoints_take_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a fake clock, steps take 1 s and checkpoints 10 s, and are requested every 5 s."""
+    """If saving is slow, checkpoints become less frequent, so that they take at most CHECKPOINT_SHARE of the time. By a
+    fake clock a step takes 1 s and a checkpoint 10 s."""
     clock = [0.0]
     written = []
     monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 5.0)
@@ -243,7 +244,8 @@ def test_ranges_cover_all_items() -> None:
 
 
 def test_runs_are_the_same_whatever_else_is_left() -> None:
-    """So that a build goes on with the ranges that it finished, although less is left to compute than before."""
+    """Items that are left to compute are divided at the same multiples of the size, whichever items are left, so that a
+    resumed build can use finished ranges."""
     assert runs(range(10), 4) == [range(4), range(4, 8), range(8, 10)]
     assert runs([2, 3, 4, 5, 9], 4) == [range(2, 4), range(4, 6), range(9, 10)]
     assert runs([], 4) == []
@@ -297,7 +299,7 @@ def test_damaged_shards_are_reported_and_computed_again(tmp_path: Path, damage: 
 
 
 def test_shards_of_another_recipe_are_computed_again(tmp_path: Path) -> None:
-    """One was put there by hand, with a name that matches its bytes."""
+    """A shard of another recipe is reported and computed again, although its name matches its bytes."""
     folder = tmp_path / "shards"
     folder.mkdir(parents=True)
     name = write_shard(work(flag=1), 3, 6, str(folder), "another recipe")
@@ -361,7 +363,8 @@ def test_errors_of_processes_are_raised(tmp_path: Path) -> None:
 
 
 def test_lost_workers_are_reported_once(tmp_path: Path) -> None:
-    """Finished shards are kept."""
+    """A worker that dies gives an error of one line; finished shards are kept, and the next run computes only the
+    others."""
     message = r"^expected workers to finish, lost one; finished parts are kept, and the same command resumes: "
     with open_executor("processes:1") as executor, pytest.raises(WorkerError, match=message):
         compute_squares(tmp_path, work(die=6), executor=executor)
@@ -407,7 +410,8 @@ class Waiting(Executor):
 
 
 def test_requested_parts_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The arrays still come in order."""
+    """At most MAX_ASKED parts are requested at a time, and their arrays are yielded in order, whatever order they
+    finish in."""
     executor = Waiting()
     monkeypatch.setattr(shards_module, "MAX_ASKED", 5)
     monkeypatch.setattr(shards_module, "SimpleQueue", executor.queue)
@@ -432,7 +436,7 @@ def test_unneeded_parts_are_cancelled(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_build_resumes_with_another_number_of_parts(tmp_path: Path) -> None:
-    """A third of them exists, not the first ones."""
+    """A build computes only the parts that are missing, also if finished ones lie between them."""
     folder = tmp_path / "shards"
     folder.mkdir()
     parts = ranges(30, 1)

@@ -233,7 +233,7 @@ def test_other_files_in_the_folder_of_the_variant_are_refused(toys: Warehouse, d
 def test_versions_of_another_warehouse_are_refused(
     toys: Warehouse, disk: Path, memory_path: Path, is_linked: bool
 ) -> None:
-    """The versions are in a warehouse, or on a disk where a warehouse put them."""
+    """A build on another disk refuses a folder in which another warehouse has versions of the variant."""
     if is_linked:
         table = toy_warehouse(memory_path / "other").build("squares", TEN, directory=disk)
     else:
@@ -307,7 +307,7 @@ def test_stopped_build_resumes_on_the_other_disk(
 def test_build_that_began_in_the_warehouse_begins_anew(
     stopping_warehouse: tuple[Warehouse, StoppedSquares], disk: Path
 ) -> None:
-    """The disk of the warehouse was full."""
+    """A build that failed in the warehouse begins anew on another disk, and what it left is deleted."""
     warehouse, kind = stopping_warehouse
     with pytest.raises(StorageError):
         warehouse.build("squares", TEN)
@@ -385,7 +385,8 @@ def test_missing_disk_is_reported(toys: Warehouse, disk: Path, table: Table) -> 
 
 
 def test_moved_warehouse_owns_its_disk_again(toys: Warehouse, disk: Path, table: Table) -> None:
-    """The warehouse reads its versions there, and owns them again after a build."""
+    """A warehouse that was moved can read its versions on another disk, but may delete them only after a build, which
+    makes it the owner again."""
     toys.root.rename(toys.root.with_name("moved"))
     moved = toy_warehouse(toys.root.with_name("moved"), squares=MoreSquares())
     with pytest.raises(VersionInUseError, match="to which a link leads"):
@@ -425,7 +426,7 @@ def test_foreign_versions_are_read_and_not_deleted(toys: Warehouse, disk: Path, 
 
 @pytest.mark.parametrize("level", ["squares", "squares/10"])
 def test_foreign_versions_are_never_written(toys: Warehouse, disk: Path, level: str) -> None:
-    """A newer bgdata would build them again, since the revision of the kind is higher."""
+    """No command writes to versions that a link made by hand leads to."""
     current = link_to_foreign_versions(toys, disk, level)
     newer = toy_warehouse(toys.root, squares=MoreSquares())
     before = {path: path.lstat().st_mtime_ns for path in disk.rglob("*")}
@@ -457,7 +458,7 @@ def test_rm_of_a_foreign_version_deletes_only_the_link(toys: Warehouse, disk: Pa
 
 
 def test_gc_ignores_foreign_links(toys: Warehouse, disk: Path, table: Table) -> None:
-    """A warehouse from another user may link to any folder of this user."""
+    """Links in the staging folder of somebody else's warehouse are deleted, but what they lead to is not."""
     secret = disk / ".ssh"
     secret.mkdir()
     (secret / "key").write_text("")
@@ -483,7 +484,8 @@ def test_gc_ignores_foreign_links(toys: Warehouse, disk: Path, table: Table) -> 
 
 
 def test_gc_ignores_foreign_staging_links(toys: Warehouse, disk: Path) -> None:
-    """A staging link named like a build, to a folder named like a build on another disk."""
+    """A link in the staging folder is not followed, although its name and its target look like those of a build on
+    another disk."""
     name = f"squares-10-{'0' * 12}-{'f' * 12}"
     (disk / f".{name}").mkdir()
     (disk / f".{name}" / "key").write_text("")
@@ -495,7 +497,7 @@ def test_gc_ignores_foreign_staging_links(toys: Warehouse, disk: Path) -> None:
 
 
 def test_foreign_link_set_aside_is_not_followed(toys: Warehouse, disk: Path) -> None:
-    """A repair puts back what an earlier one moved aside; a foreign link is moved itself."""
+    """A repair that finds a foreign link in place of a version moves the link back, and leaves its target alone."""
     table = toys.build("squares", TEN)
     (disk / "secret").mkdir()
     name = f"damaged-squares-10-{table.folder.name}"
@@ -517,7 +519,8 @@ def test_interrupted_repair_on_another_disk_is_put_back(toys: Warehouse, table: 
 def test_relative_owner_path_is_ignored(
     toys: Warehouse, disk: Path, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A warehouse from another user may be opened from its own folder."""
+    """A relative path is not accepted as the owner of a folder, because it would fit any warehouse that is opened from
+    its own folder."""
     (disk / "squares" / "10" / OWNER).write_text(".")
     monkeypatch.chdir(toys.root)
     with pytest.raises(VersionInUseError, match=f"got {table.name}, to which a link leads"):

@@ -29,6 +29,7 @@ OTHER = dataclasses.replace(MANIFEST, dataset="cubes")
 
 
 def test_lock_round_trips_in_order(tmp_path: Path) -> None:
+    """The entries of a lock are sorted, whatever the order in which they were given."""
     path = tmp_path / "warehouse.lock"
     save_lock(path, [MANIFEST, OTHER])
     expected = [LockEntry(name, "10", "ab" * 32, "cd" * 32) for name in ("cubes", "squares")]
@@ -63,6 +64,7 @@ def test_newer_format_is_refused(tmp_path: Path) -> None:
 
 @each("hostile", ["'; drop view x; --", "../../evil", "/etc/passwd", "$(id)", "a\nb", 7, None, ["x"]])
 def test_hostile_text_is_refused_in_every_field(tmp_path: Path, hostile: object) -> None:
+    """SQL, paths and values that are no strings are refused in every field of a lock entry."""
     path = tmp_path / "x.lock"
     save_lock(path, [MANIFEST])
     whole = json.loads(path.read_bytes())
@@ -125,6 +127,7 @@ def test_complete_warehouse_matches_the_lock(warehouse: Warehouse) -> None:
 
 
 def test_only_optional_variants_may_be_missing(warehouse: Warehouse, locked_tables: list[Table]) -> None:
+    """A missing variant agrees with the lock only if `bgdata build` does not build it by default."""
     for table in locked_tables:
         table.folder.rename(warehouse.root.parent / table.folder.name)
     found = lock_verdicts(warehouse)
@@ -135,6 +138,8 @@ def test_only_optional_variants_may_be_missing(warehouse: Warehouse, locked_tabl
 
 
 def test_existing_versions_must_match_the_lock(warehouse: Warehouse, locked_tables: list[Table]) -> None:
+    """A version with another digest than in the lock is reported as different, whether its variant is optional or
+    not."""
     save_lock(warehouse.lock, [dataclasses.replace(table.manifest, digest="0" * 64) for table in locked_tables])
     for verdict in lock_verdicts(warehouse):
         assert verdict.text.startswith("DIFFERS: current is ")

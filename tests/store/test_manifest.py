@@ -127,7 +127,8 @@ NAMES_AND_NUMBERS = (
 def test_hostile_text_is_refused_in_every_field(
     tmp_path: Path, place: str | tuple[str | int, ...], hostile: str
 ) -> None:
-    """The manifest has a valid seal. Other texts are only displayed."""
+    """SQL, paths and control characters are refused in every field of a manifest that is used as a name or a number,
+    even if the manifest has a valid hash."""
     path = saved_folder(tmp_path)
     *way, last = (place,) if isinstance(place, str) else place
 

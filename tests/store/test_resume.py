@@ -46,7 +46,8 @@ class Slow(Silence):
 
 @pytest.mark.parametrize("force", [False, True])
 def test_build_survives_a_kill_at_every_change(memory_path: Path, force: bool) -> None:
-    """At every moment a whole version exists, also if the build replaces an old one."""
+    """Whenever a build is killed, either no version or a complete one exists, and the next build finishes it with the
+    same digest."""
     expected = toy_warehouse(memory_path / "whole").build("squares", THREE_NUMBERS).name
     exitcode: int | None = KILLED
     kill_at = 20 if force else 0  # until publishing both builds are the same
@@ -94,7 +95,7 @@ def test_build_survives_kills_at_random_moments(tmp_path: Path, kind: str, param
 
 
 def test_interrupted_build_can_be_resumed(tmp_path: Path) -> None:
-    """Ctrl-C prints one line and exits with 130, and a checkpoint is kept."""
+    """Ctrl-C ends a build with one line, exit code 130, and a checkpoint from which the same command resumes."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     command = ["--warehouse", str(warehouse.root), "build", "bearoff_two_sided", "--points", "6", "--checkers", "6"]
     process = subprocess.Popen(

@@ -112,7 +112,7 @@ def test_writable_connection_is_in_memory(module_warehouse: Warehouse, monkeypat
 
 
 def test_kinds_without_modules_are_in_memory(module_warehouse: Warehouse) -> None:
-    """The declarations of such kinds may be written anywhere."""
+    """If kinds are given as objects, whose source is unknown, queries use a catalog in memory."""
     bare = Warehouse(module_warehouse.root, dict(module_warehouse.kinds))
     for _ in range(2):
         assert first_value(bare, WHERE) == "memory"
@@ -160,7 +160,8 @@ CHANGES: dict[str, Callable[[Warehouse], object]] = {
 
 
 def test_every_change_is_seen(make_toy_warehouse: Make) -> None:
-    """The next query equals one in memory, and rewrites the file."""
+    """After any change of the warehouse, a query gives the same result as with a catalog in memory, and the catalog
+    file is rewritten."""
     with Subtests() as subtests:
         for number, (name, change) in enumerate(CHANGES.items()):
             with subtests.test(name):
@@ -199,7 +200,7 @@ def test_new_script_is_in_the_catalog(module_warehouse: Warehouse, sql_scripts: 
 def test_foreign_catalog_is_never_opened(
     make_toy_warehouse: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A foreign catalog may contain anything; here it contains views with other numbers."""
+    """A catalog that this user did not write is not opened: queries use one in memory, with the right values."""
     with Subtests() as subtests:
         for number, (name, forge) in enumerate(FORGERIES.items()):
             with subtests.test(name), monkeypatch.context() as patch:
@@ -270,7 +271,7 @@ FORGERIES: dict[str, Callable[[Warehouse, pytest.MonkeyPatch], object]] = {
 
 
 def test_copy_is_not_used_for_the_original(module_warehouse: Warehouse, memory_path: Path) -> None:
-    """A read-only copy keeps the catalog of the original, and must not use it."""
+    """A read-only copy of a warehouse does not use its catalog, which was written for the original."""
     shutil.copytree(module_warehouse.root, memory_path / "copy")
     shutil.rmtree(module_warehouse.root / "squares")
     copy = Warehouse(memory_path / "copy", module_warehouse.kinds)
@@ -292,7 +293,7 @@ def test_unreadable_seal_is_ignored(module_warehouse: Warehouse) -> None:
 
 
 def test_catalog_locked_by_another_program_is_not_used(module_warehouse: Warehouse) -> None:
-    """DuckDB locks a file for one process; queries then use a catalog in memory."""
+    """While another program holds the catalog file, queries use a catalog in memory."""
     together = processes.barrier(2)
     process = processes.start(hold_database_open, module_warehouse.catalog, together)
     together.wait(60)
@@ -336,7 +337,7 @@ def test_connection_opens_only_its_tables(module_warehouse: Warehouse, tmp_path:
 
 
 def test_link_to_a_table_is_not_followed(module_warehouse: Warehouse, memory_path: Path) -> None:
-    """A catalog in memory does not follow the link either, and reports the table as damaged."""
+    """A Parquet file that was replaced by a link cannot be read, neither through the catalog nor directly."""
     (table,) = module_warehouse.versions("squares")
     table.parquet.rename(memory_path / "table.parquet")
     table.parquet.symlink_to(memory_path / "table.parquet")
@@ -374,7 +375,8 @@ def test_key_is_private(module_warehouse: Warehouse, tmp_path: Path, monkeypatch
 
 
 def test_file_equals_catalog_in_memory(small_root: Path) -> None:
-    """Tables, views, columns, macros and comments are equal. Both catalogs use the functions in Python."""
+    """The catalog file and the catalog in memory have the same tables, views, columns, macros and comments, and both
+    use the functions written in Python."""
     warehouse = bgdata.open_warehouse(small_root)
     shown = "select * exclude (database_name, database_oid, schema_oid{}) from {} where not internal order by all"
     queries = {

@@ -158,7 +158,7 @@ def append_slowly(folder: Path, together: Any, rounds: int) -> None:
 
 
 def test_lock_excludes_other_processes(tmp_path: Path) -> None:
-    """Holders delete the lock file while others wait for it."""
+    """Only one process at a time holds a lock, although each holder deletes the lock file while others wait for it."""
     (tmp_path / "number").write_text("0")
     together = processes.barrier(4)
     processes.run_all([(append_slowly, tmp_path, together, 25)] * 4)

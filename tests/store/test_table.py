@@ -140,7 +140,8 @@ def test_damaged_published_version_is_refused(warehouse: Warehouse, package_fold
 
 
 def test_damaged_manifest_is_not_missing(package_folder: Path) -> None:
-    """A long computation must not begin silently; other recipes and variants are not affected."""
+    """A damaged version in the package raises an error for its own variant, so that a long computation does not begin
+    silently; other variants are not affected."""
     package = package_folder.parents[1]
     assert published_folder(package, TEN, "10") == package_folder
     assert published_folder(package, Count(11), "10") is None

@@ -222,7 +222,7 @@ def test_wrong_hashes_are_never_published(built: Warehouse, memory: str, memory_
 
 
 def test_damaged_partial_download_is_fetched_again(built: Warehouse, memory: str, memory_path: Path) -> None:
-    """A partial download of an older file is discarded."""
+    """Files that an earlier download left, but that are not of this version, are deleted or fetched again."""
     push(built, memory, "squares/10")
     copy = another_warehouse(memory_path)
     name, good = stored_names("table.parquet").popitem()
@@ -671,7 +671,7 @@ def test_invalid_index_is_refused(built: Warehouse, web: str, memory_path: Path)
 def test_concurrent_index_writers_lose_no_version(
     built: Warehouse, memory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process publishes a version after this one has listed them, and writes the index first."""
+    """If another process publishes a version while the index is being written, the final index contains it."""
     push(built, memory, "squares")
     place = open_place(memory)
     real = Store.write

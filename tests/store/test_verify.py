@@ -69,7 +69,8 @@ def flip_bit(path: Path, generator: random.Random) -> None:
 
 
 def test_columns_may_have_another_order(toys: Warehouse) -> None:
-    """Files of an older bgdata have another order; missing or additional columns are found."""
+    """`verify` accepts Parquet files whose columns have another order, as older ones have, but not missing or
+    additional columns."""
     table = toys.build("squares", TEN)
     whole = pq.read_table(table.parquet)
     for names, is_equal in (["square", "number"], True), (["number"], False), (["number", "square", "more"], False):
@@ -194,7 +195,8 @@ def test_manifests_of_another_table_are_refused(toys: Warehouse, changes: dict[s
 
 
 def test_sample_finds_wrong_values(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All files are consistent, so only recomputing rows finds them."""
+    """A version with a wrong value whose files and hashes all agree is found by recomputing rows, and by nothing
+    else."""
     monkeypatch.setattr("tests.store.toy.np.zeros", lambda count, _: WrongArray(count))
     table = toys.build("squares", TEN)
     monkeypatch.undo()
@@ -213,7 +215,7 @@ class Whole(Squares):
 
 
 def test_small_tables_are_recomputed_as_a_whole(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is written, and existing checkpoints are not used; larger tables are sampled."""
+    """A small table is recomputed as a whole, without writing anything; of a larger one only a sample."""
     warehouse = toy_warehouse(toys.root, squares=Whole())
     monkeypatch.setattr("tests.store.toy.np.zeros", lambda count, _: WrongArray(count))
     table = warehouse.build("squares", TEN)
@@ -286,7 +288,8 @@ def test_seed_chooses_the_sample(toys: Warehouse, monkeypatch: pytest.MonkeyPatc
 
 
 def test_missing_input_skips_recomputing(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
-    """As in a warehouse that was pulled in part: the version itself is as it was made."""
+    """A version whose input is not in the warehouse, as after pulling only some versions, is not recomputed, and that
+    is no failure."""
     sums = toys.build("square_sums", TEN)
     digest = toys.open("squares", "10").manifest.digest
     shutil.rmtree(toys.root / "squares")
@@ -300,7 +303,8 @@ def test_missing_input_skips_recomputing(toys: Warehouse, capsys: pytest.Capture
 
 
 def test_missing_current_version_of_an_input_fails(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
-    """The input is recorded as current, so it was here: that is damage."""
+    """If the current version of an input is missing, verification fails for the input, and the version made from it is
+    not recomputed."""
     sums = toys.build("square_sums", TEN)
     shutil.rmtree(toys.open("squares", "10").folder)
     assert not verify_warehouse(toys, None, None, 0, repair=False)
@@ -320,7 +324,8 @@ def test_digest_must_match_the_lock(toys: Warehouse) -> None:
 
 
 def test_unreadable_lock_leaves_versions_alone(toys: Warehouse) -> None:
-    """The lock itself fails once, and a repair keeps the versions."""
+    """A damaged lock is reported once, as a failure of the lock. The versions are not failures, and a repair does not
+    rebuild them."""
     table = toys.build("squares", TEN)
     toys.lock.write_text("<<<<<<< HEAD")
     (skipped,) = (finding for finding in findings(toys) if finding.status is not Status.PASSED)
@@ -335,7 +340,8 @@ def test_unreadable_lock_leaves_versions_alone(toys: Warehouse) -> None:
 
 @pytest.mark.parametrize("name", ["square.npy", "table.parquet", "manifest.json"])
 def test_repair_restores_a_version(toys: Warehouse, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The test repairs twice, because damaged versions are kept aside."""
+    """A repair builds a damaged version again with the same digest, and keeps the damaged files aside, the first and
+    every other time."""
     table = toys.build("squares", TEN)
     digest = table.manifest.digest
     for number in (1, 2):
@@ -349,7 +355,7 @@ def test_repair_restores_a_version(toys: Warehouse, name: str, capsys: pytest.Ca
 
 
 def test_damaged_input_skips_recomputing(toys: Warehouse) -> None:
-    """A version cannot be recomputed from a damaged input; a repair rebuilds only that input."""
+    """A version is not recomputed from a damaged input. A repair rebuilds the input alone."""
     sums = toys.build("square_sums", TEN)
     squares = toys.open("squares", "10")
     values = np.load(squares.folder / "square.npy")
@@ -367,7 +373,7 @@ def test_damaged_input_skips_recomputing(toys: Warehouse) -> None:
 
 @pytest.mark.parametrize("name", ["total.npy", "manifest.json"])
 def test_version_and_its_input_are_repaired(toys: Warehouse, name: str) -> None:
-    """The input is repaired first, although its kind comes later."""
+    """If a version and its input are both damaged, the input is repaired first."""
     sums = toys.build("square_sums", TEN)
     names = [sums.name, toys.open("squares", "10").name]
     for path in (sums.folder / name, toys.open("squares", "10").folder / "square.npy"):
@@ -378,7 +384,7 @@ def test_version_and_its_input_are_repaired(toys: Warehouse, name: str) -> None:
 
 
 def test_nothing_is_repaired_from_damaged_versions(toys: Warehouse) -> None:
-    """Inputs are verified first, even when the repair names another kind."""
+    """A version is not rebuilt from a damaged input, even if only the kind of the version is to be repaired."""
     sums = toys.build("square_sums", TEN)
     squares = toys.open("squares", "10")
     for path in (sums.folder / "total.npy", squares.folder / "square.npy"):
@@ -390,7 +396,8 @@ def test_nothing_is_repaired_from_damaged_versions(toys: Warehouse) -> None:
 
 @pytest.mark.parametrize("whole", [0, 10])
 def test_older_revision_is_skipped(toys: Warehouse, whole: int) -> None:
-    """The rows of an older revision cannot be recomputed, and its hashes match, so nothing failed."""
+    """A version of an older revision that recomputes differently is skipped, not failed; but a flipped bit in its files
+    is found."""
 
     class Later(Squares):
         revision = 2
@@ -412,7 +419,7 @@ def test_older_revision_is_skipped(toys: Warehouse, whole: int) -> None:
 
 
 def test_repair_uses_the_recorded_inputs(toys: Warehouse) -> None:
-    """An older version is rebuilt from its own older input, not from the current one."""
+    """A repair rebuilds an older version from the input that its manifest records, not from the current one."""
 
     class Later(Squares):
         revision = 2
@@ -432,7 +439,8 @@ def test_repair_uses_the_recorded_inputs(toys: Warehouse) -> None:
 
 
 def test_mutually_named_versions_are_repaired_in_order(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Networks that were retrained from each other, for example, have names that do not show the order."""
+    """Versions whose names form a cycle, as of networks that were retrained from each other, are repaired in the order
+    in which they are listed."""
     tables = {table.name: table for table in (toys.build("square_sums", TEN), toys.open("squares", "10"))}
     titles = {"square_sums": "squares/10", "squares": "square_sums/10"}
     monkeypatch.setattr(cli_verify, "_inputs_of", lambda _, table: [titles[table.folder.parts[-3]]])
@@ -462,7 +470,8 @@ def test_missing_input_matters_only_for_computing(toys: Warehouse) -> None:
 
 
 def test_repair_needs_the_parameters(toys: Warehouse) -> None:
-    """The parameters are in the manifest; without it only default variants are known by name."""
+    """A version without a readable manifest can only be repaired if it is a default variant, whose parameters follow
+    from its name."""
     table = toys.build("squares", Count(11))
     overwrite(table.folder / "manifest.json", b"{}")
     with pytest.raises(
@@ -473,7 +482,8 @@ def test_repair_needs_the_parameters(toys: Warehouse) -> None:
 
 
 def test_damaged_arrays_are_not_reported_as_parquet(toys: Warehouse) -> None:
-    """The error of the compared rows is an OSError, as are those of PyArrow."""
+    """While Parquet rows are compared with arrays, a damaged array is reported as such, not as a damaged Parquet
+    file."""
 
     def rows() -> Iterator[pa.RecordBatch]:
         raise CorruptFileError("expected a whole .npy array")
@@ -515,7 +525,7 @@ def test_check_that_meets_invalid_values_fails(error: Exception) -> None:
 
 
 def test_unchecked_version_is_not_moved(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If reading files or comparing rows fails, the version stays, and the whole run fails."""
+    """If memory runs out during any check, the run fails, but a repair does not move the version."""
     table = toys.build("squares", TEN)
 
     def fails(*_: Any, **__: Any) -> NoReturn:
@@ -531,7 +541,7 @@ def test_unchecked_version_is_not_moved(toys: Warehouse, monkeypatch: pytest.Mon
 
 
 def test_lack_of_memory_is_not_damage(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the system refuses to map or to read, errors for damage are not used."""
+    """If the system refuses to map or read a file for lack of memory, a version is unchecked, not damaged."""
     table = toys.build("squares", TEN)
 
     def fails(*_: Any, **__: Any) -> NoReturn:
@@ -552,7 +562,7 @@ def test_lack_of_memory_is_not_damage(toys: Warehouse, monkeypatch: pytest.Monke
 
 @each("how", ["raises", "is killed"])
 def test_version_set_aside_is_put_back(memory_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """If the repair fails, the version is put back at once, or by the next repair."""
+    """A version that a repair has moved aside is put back if the repair fails, at once or by the next repair."""
     toys = toy_warehouse(memory_path / "warehouse")
     table = toys.build("squares", TEN)
     flip_bit(table.parquet, random.Random(1))
@@ -575,7 +585,7 @@ def test_version_set_aside_is_put_back(memory_path: Path, monkeypatch: pytest.Mo
 
 
 def test_verify_fails_without_the_current_version(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
-    """Verifying the warehouse, the kind or the variant fails; a repair rebuilds the version."""
+    """Verification fails if the current version of a variant in its scope is missing, and a repair rebuilds it."""
     table = toys.build("squares", Count(20))
     other = toys.build("squares", TEN)
     shutil.rmtree(table.folder)
