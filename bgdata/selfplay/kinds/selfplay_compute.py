@@ -243,7 +243,8 @@ def player_and_settings(context: Context[SelfPlayParameters]) -> tuple[str, str,
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Play games `begin` to before `end`, and return the arrays of this shard. `settings` are those of `player_and_settings`."""
+    """Play games `begin` to before `end`, and return the arrays of this shard. `settings` are those of
+    `player_and_settings`."""
     name, luck = str(settings["player"]), bool(settings["luck"])
     *_, chooser = open_labelled_player(name, settings)
     judge = open_labelled_player("network", settings)[-1] if luck and name in PLAIN_PLAYERS else chooser

@@ -77,7 +77,8 @@ def solved_rolls(points: int, checkers: int, is_filtered: bool) -> Rolls:
 
 @lru_cache(maxsize=1)
 def legal_differences(points: int, checkers: int) -> dict[str, float]:
-    """The `difference_figures` of combined one-sided equity minus exact equity. Both are solved by all legal plays in float64."""
+    """The `difference_figures` of combined one-sided equity minus exact equity, both solved by all legal plays in
+    float64."""
     from bgdata.bearoff.combine import one_sided_equities
 
     differences = one_sided_equities(solved_rolls(points, checkers, False).chances[1:])
