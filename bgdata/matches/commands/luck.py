@@ -123,7 +123,7 @@ class GameWithLuck:
     plays: list[str]
     cube_value: int  # at the end
     found: GameLuck
-    luck_totals: LuckTotals
+    totals: LuckTotals
 
 
 def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> list[GameWithLuck]:

@@ -180,7 +180,7 @@ class Decision(NamedTuple):
     numbers: tuple[int, ...]
     values: tuple[float, ...]
     board: Array
-    decision_xgid: str
+    xgid: str
     made: str
     best: str
 
