@@ -85,7 +85,8 @@ def test_chart_of_one_point_or_value(value: float, is_logarithmic: bool) -> None
 
 
 def test_svg_elements_have_unique_ids_and_page_colours() -> None:
-    """All referenced ids exist, and the page defines the colours."""
+    """Two charts on one page share no identifier; each refers only to its own identifiers, and takes all colours from
+    the page."""
     elements = [format_chart_svg(chart) for chart in (SIMPLE, MARKED)]
     names = [re.findall(r'\bid="([^"]+)"', text) for text in elements]
     assert len({*names[0], *names[1]}) == len(names[0]) + len(names[1])

@@ -96,7 +96,8 @@ def test_same_name_has_the_same_unit_and_type_everywhere() -> None:
 
 @each_kind
 def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> None:
-    """The feed and the view `leakage` find labels by this; benchmarks and reference positions are never trained on."""
+    """Kinds whose rows have boards and chances are declared as labels, by which training and the view `leakage` find
+    them. Benchmarks and reference positions, which are never trained on, are not."""
     columns = {column.name for column in kind.columns}
     assert (is_labelled(kind) or REFERENCE in kind.tags) == ({"board", *CHANCES} <= columns)
     assert not (is_labelled(kind) and is_benchmark(kind))

@@ -89,7 +89,8 @@ def test_kinds_of_others_are_found_without_importing_them() -> None:
 
 
 def test_warehouse_of_one_foreign_kind_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without bgdata's SQL only the foreign views exist; with it, the views of versions too."""
+    """A warehouse whose only kind comes from another package works without the SQL of bgdata; with it, it has the views
+    of versions too."""
     ours = all_kinds().sql.folders  # without the other package
     monkeypatch.syspath_prepend(STRANGER)
     for number, folders in enumerate(([], [STRANGER / "dice_kinds" / "sql"], ours)):
@@ -105,7 +106,8 @@ def test_warehouse_of_one_foreign_kind_works(tmp_path: Path, monkeypatch: pytest
 
 
 def test_catalog_has_all_our_sql() -> None:
-    """None of it is mistaken for SQL of other kinds."""
+    """The catalog has everything that the SQL scripts of bgdata create: no script is taken for one that needs a missing
+    kind."""
     from bgdata.store.catalog import declared_index
     from bgdata.store.catalog_views import fill_catalog
 

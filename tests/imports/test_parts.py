@@ -121,7 +121,8 @@ def computed_rows(imports: Imports, kind: str, pack: str, lines: int) -> list[li
 
 @each_kind
 def test_rows_do_not_depend_on_where_parts_end(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts end at a comment, a bad line, a heading, within a line end, and between files."""
+    """An import gives the same rows and quarantined lines however its lines are divided into parts and blocks, and
+    however the files are packed."""
     imports = Imports(memory_path)
     expected = computed_rows(imports, kind, "", 1000)
     rows, rejects = expected
@@ -302,7 +303,7 @@ def test_utf_16_and_old_mac_lists_are_split_into_parts(
 
 
 def test_memory_does_not_grow_with_the_file(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The most bytes of lines, and rows of arrays, that are read but not written yet do not grow with the file."""
+    """The lines and rows that an import has in memory at a time do not grow with the file."""
     held = list[int]()
     parse = positions_compute.READERS["positions"]
     append = positions_compute.GrowingArrays.append

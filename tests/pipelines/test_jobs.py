@@ -65,7 +65,7 @@ class Task:
 
 
 def test_running_tasks_are_limited_by_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first jobs whose inputs are built begin; the last to begin finishes first."""
+    """Only as many tasks run at a time as there are processes, and a job begins only after its inputs are built."""
     from pipelines import build
 
     a, b, c, d = (build.Variant("bearoff_gammon", RaceParameters(points)) for points in range(1, 5))

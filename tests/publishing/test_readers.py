@@ -49,7 +49,7 @@ def test_card_names_every_table_and_split(published: Path) -> None:
 
 @pytest.mark.slow
 def test_datasets_loads_every_config(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is loaded, and streamed, without a network."""
+    """The package `datasets` loads and streams every configuration of a published folder without a network."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
     datasets = pytest.importorskip("datasets")
@@ -105,7 +105,7 @@ def web_files() -> Any:
 
 
 def test_web_server_gives_parts_of_files(address: str) -> None:
-    """Readers of Parquet first read the footer alone."""
+    """The web server of these tests answers range requests, which readers of Parquet need for the end of a file."""
     whole = fetch(f"{address}/datapackage.json")
     package = json.loads(whole)
     resource = package["resources"][0]

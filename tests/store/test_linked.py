@@ -12,13 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from bgdata.errors import (
-    CorruptFileError,
-    StorageError,
-    TooLargeError,
-    UsageError,
-    VersionInUseError,
-)
+from bgdata.errors import CorruptFileError, StorageError, TooLargeError, UsageError, VersionInUseError
 from bgdata.store.catalog import write_catalog
 from bgdata.store.housekeeping import remove, rubbish, sweep
 from bgdata.store.linked import OWNER, move_aside

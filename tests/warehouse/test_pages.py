@@ -60,7 +60,8 @@ def test_lists_equal_those_of_the_commands(client: TestClient, site_root: Path) 
 
 
 def test_every_table_has_a_page(client: TestClient, site_root: Path) -> None:
-    """The page shows manifest, digest, graph, and samples whose first column equals SQL."""
+    """The page of every version shows its digest and links to its files, and the JSON has its manifest and sample
+    rows."""
     for table in bgdata.open_warehouse(site_root).current():
         where = f"/table/{'/'.join(table.folder.parts[-3:-1])}"
         page = read(client, where)
@@ -159,7 +160,8 @@ def test_lineage_has_all_inputs(site_root: Path) -> None:
 
 
 def test_match_equity_page(client: TestClient, site_root: Path) -> None:
-    """With a second table, hovering shows both, and links keep it."""
+    """The page of a match equity table has the same JSON as `bgdata met`. Compared with a second table, it shows both
+    values at each score."""
     for query, arguments in {
         "": ("show", "published-12"),
         "&away=3-5": ("show", "published-12", "--away", "3-5"),
@@ -216,7 +218,8 @@ def test_claims_page_lists_the_register(client: TestClient, site_root: Path, mon
 
 
 def test_claims_are_paged(client: TestClient, monkeypatch: pytest.MonkeyPatch, site_root: Path, tmp_path: Path) -> None:
-    """Pages together show every claim once, keep the filters, and a static page shows all."""
+    """The pages of claims together show every claim once and in order. A page after the last is refused, and the static
+    site has all claims on one page."""
     monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
     monkeypatch.setattr(register, "PAGE", 3)
     rows = client.get("/claims.json").json()
@@ -246,7 +249,8 @@ def test_match_equity_shows_take_points_and_a_scale(client: TestClient, site_roo
 
 
 def test_ledger_lists_every_network(client: TestClient, site_root: Path) -> None:
-    """Each network has a chart that links to the network's table, where all its charts are."""
+    """The page of players lists every version of a network, with a chart that links to the page of the version, which
+    has all its charts."""
     page = read(client, "/players")
     rows = client.get("/players.json").json()["networks"]
     tables = networks(bgdata.open_warehouse(site_root))
@@ -297,7 +301,8 @@ def test_rows_of_two_opening_books_name_their_book(site_root: Path, tmp_path: Pa
 
 
 def test_turns_of_a_game_equal_those_of_sql(client: TestClient, site_root: Path) -> None:
-    """The page links to the position of each turn."""
+    """The page of a game has a row for each turn, with a link to its position, and shows the largest error with the
+    best play."""
     table = next(iter(bgdata.open_warehouse(site_root).current("selfplay")))
     where = f"/game/{'/'.join(table.folder.parts[-3:-1])}"
     games = client.get(f"{where}.json").json()
@@ -345,7 +350,7 @@ def test_games_of_every_corpus_are_linked_from_the_menu(client: TestClient, empt
 
 
 def test_players_keep_their_sides_in_a_replay(client: TestClient) -> None:
-    """The caption above and below names the same player in every turn."""
+    """While one steps through a game, the first player is always below and the second always above."""
     for turn in range(4):
         page = read(client, f"/game/selfplay/pubeval-20-seed-3/3?turn={turn}")
         (side,) = (word for word in ("(light, below)", "(dark, above)") if word in page.text)
@@ -429,8 +434,8 @@ CRAWFORD = f""" 3 point match
 
 
 def test_filters_find_known_games(known_games_site: tuple[TestClient, str]) -> None:
-    """Three games are known: two backgammons, of twelve points at a cube of 4 and of three at 1, and one with a
-    missed double."""
+    """Each filter of games finds exactly the games that it should: four games are known, with two backgammons, a
+    doubled cube, and a missed double."""
     client, where = known_games_site
     games = {row["game"]: row["points_won"] for row in client.get(f"{where}.json").json()}
     assert games == {0: 12, 1: 1, 2: 3, 3: 1}
@@ -453,8 +458,8 @@ def test_largest_swing_is_of_one_roll(client: TestClient) -> None:
 
 
 def test_replay_draws_and_links_the_turns(known_games_site: tuple[TestClient, str]) -> None:
-    """The first player is light and below, arrows show the play, links keep roll, score and cube, and the cube is
-    judged."""
+    """The page of a known game names the player on roll and the play of each turn, links each turn to its position with
+    the right roll, score and cube, and judges each cube decision."""
     client, where = known_games_site
     found = client.get(f"{where}/0.json").json()
     actions = [turn["action"] for turn in found["turns"]]
@@ -482,7 +487,8 @@ def test_replay_draws_and_links_the_turns(known_games_site: tuple[TestClient, st
 
 
 def test_missed_doubles_are_judged(known_games_site: tuple[TestClient, str]) -> None:
-    """The replay, the errors, the totals and JSON contain them, with the words of `bgdata analyze`."""
+    """A missed double has the same loss in the replay, the list of errors, the totals and the JSON of a game, and on
+    the page of its position."""
     client, where = known_games_site
     found = client.get(f"{where}/3.json").json()
     losses = found["cube_losses"]
@@ -513,7 +519,8 @@ def test_missed_doubles_are_judged(known_games_site: tuple[TestClient, str]) -> 
 def test_games_without_the_cube_have_no_missed_doubles(
     known_games_site: tuple[TestClient, str], client: TestClient
 ) -> None:
-    """The Crawford game, marked or not, has none either."""
+    """Games in which nobody may double have no missed doubles: the Crawford game, whether it is marked as such or not,
+    and games played without the cube."""
     known_client, _ = known_games_site
     games = [known_client.get(f"/game/matches/crawford/{number}.json").json() for number in range(3)]
     missed = [[row["turn"] for row in game["errors"] if row["is_cube"]] for game in games]
@@ -533,7 +540,8 @@ def test_games_without_the_cube_have_no_missed_doubles(
 
 
 def test_jacoby_rule_is_taken_from_the_record(known_games_site: tuple[TestClient, str]) -> None:
-    """The rule applies to the session that states it, and not to the next one."""
+    """Doubles are judged by the Jacoby rule in the session whose record states it, and without it in the next
+    session."""
     client, _ = known_games_site
     losses = []
     for number, rule in ((0, 1), (1, 0)):
@@ -551,7 +559,8 @@ def test_jacoby_rule_is_taken_from_the_record(known_games_site: tuple[TestClient
 
 
 def test_doubles_are_not_judged_without_a_met(known_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page of a game says so, and the filter is refused."""
+    """Without a match equity table, the page of a game says why doubles are not judged, and the filter for missed
+    doubles is refused."""
     message = "expected a match equity table, found none"
     monkeypatch.setattr(games, "met_of", Mock(side_effect=MissingTableError(message)))
     where = "/game/matches/known"

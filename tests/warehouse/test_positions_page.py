@@ -88,7 +88,7 @@ def test_pages_have_every_row_once(client: TestClient) -> None:
 
 @pytest.mark.parametrize("order", list(browsed.SORTS))
 def test_pages_are_those_of_the_whole_source_in_order(client: TestClient, order: str) -> None:
-    """Also where only the numbers of the rows are sorted, and the rest is read afterwards."""
+    """The second page of each source has the same rows, in the same order, as an SQL query over the whole source."""
     columns = ["dataset", "variant", "game", "turn", "subject", "position_id", "made", "loss", "luck"]
     by = ", ".join(filter(None, [browsed.SORTS[order][1], browsed.PLACE]))
     for source in browsed.SOURCES:
@@ -119,7 +119,8 @@ def test_sorted_rows_are_those_with_the_greatest_loss(client: TestClient) -> Non
 
 
 def test_plays_made_in_a_position_are_counted_with_their_results(client: TestClient) -> None:
-    """All first plays of the games, against the rows of turns and games."""
+    """The plays made in the starting position are counted as in the tables of turns and games, with the share of wins
+    after each."""
     plays = positions_json(client, like=START)["plays"]
     turns = query_rows(
         client,

@@ -118,7 +118,7 @@ def test_filters_of_texts_booleans_and_lists(client: TestClient) -> None:
 
 
 def test_form_leads_to_a_short_address(client: TestClient) -> None:
-    """The form adds one filter to those of the address; empty fields leave no trace."""
+    """Sending the form redirects to an address with one filter more; empty fields are left out of it."""
     given = {"filter": "die1 = 6", "sort": "-die2", "by": "class", "is": "=", "value": "contact", "column": ""}
     answer = client.get(page_address(TURNS, **given), follow_redirects=False)
     assert answer.status_code == 303
@@ -223,7 +223,8 @@ def test_no_declared_name_needs_quotes() -> None:
     value=st.text(max_size=12),
 )
 def test_any_filter_is_refused_or_a_valid_condition(column: Column, operator: str, value: str) -> None:
-    """A value never ends the condition: the query has the rows of the table, or fewer, or is refused."""
+    """Whatever the value of a filter contains, the filter is refused, or its query runs and returns no other rows than
+    those of the table."""
     try:
         found = parse_filter(SHAPE, f"{column.name} {operator} {value}")
     except UsageError:

@@ -72,10 +72,6 @@ def test_picture_has_all_arms(root: Path, tmp_path: Path) -> None:
 def test_invalid_options_are_refused(root: Path) -> None:
     for options, message in (
         (("--parts", "0"), "expected 1 to 100 parts, got 0"),
-        (("--parts", "101"), "expected 1 to 100 parts, got 101"),
-        (("--parts", "2", "--parts", "2"), "expected 1 to 10 different numbers of parts, got 2 2"),
-        (("--units", "0"), "expected 1 to 2048 hidden units, got 0"),
-        (("--epochs", "0"), "expected epochs from 1 to 2,147,483,647, got 0"),
         (("--learning-rate", "nan"), "expected finite numbers as learning_rate, got nan"),
     ):
         assert error_of(run(root, "train", "parts", "--labels", "selfplay_labels", *options), 2) == message

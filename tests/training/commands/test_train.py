@@ -148,9 +148,7 @@ def test_interrupted_training_resumes(small_root: Path, memory_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--games", "0"], "expected games of at least 1, got 0"),
         (["--inputs", "colours"], "expected inputs among tesauro-196, tesauro-198, race, contact, got colours"),
-        (["--hidden", "120,60"], "expected units such as 120 or 120-60, each from 1 to 2048, got '120,60'"),
         (["--td-lambda", "nan"], "expected finite numbers as td_lambda, got nan"),
         (["--row-games", "1"], "expected at least 200 games a row and 4 test games, got 1 and 4000"),
         (["No Name"], "expected a name of small letters, digits and -, got 'No Name'"),
@@ -332,8 +330,3 @@ def test_picture_of_turn_input_is_written(small_root: Path, tmp_path: Path) -> N
         assert result.stderr.splitlines()[-1] == f"wrote {picture}"
     assert pictures[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert pictures[0].read_bytes() == pictures[1].read_bytes()
-
-
-def test_invalid_numbers_of_turn_input_are_refused(tmp_path: Path) -> None:
-    message = error_of(run(tmp_path, "train", "turn-input", "--games", "0"), 2)
-    assert message == "expected 1 to 2^31 - 1 games, got 0"
