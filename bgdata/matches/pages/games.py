@@ -287,8 +287,8 @@ def game(site: Site, request: Request) -> Page:
         "worst": errors[:WORST],
         "place": place,
         "here": here,
-        "boards": boards_of(head, turns[place], best_of(site, found, rows[place])) if turns else [],
-        "sides": sides_of(head),
+        "boards": boards_of(head, turns[place], better_play(site, found, rows[place])) if turns else [],
+        "sides": side_names(head),
         "graph": graph_svg(rows, here, place),
     }
     data = {
@@ -303,14 +303,14 @@ def game(site: Site, request: Request) -> Page:
     return Page("game.html", shown_, data)
 
 
-def sides_of(head: Row) -> tuple[str, str]:
+def side_names(head: Row) -> tuple[str, str]:
     """What the page calls the two players: their names, or "first" and "second" if the names are the same or
     missing."""
     names = head["player_0"], head["player_1"]
     return names if all(names) and names[0] != names[1] else ("first", "second")
 
 
-def best_of(site: Site, found: Table, row: Row) -> Play | None:
+def better_play(site: Site, found: Table, row: Row) -> Play | None:
     """The best play of a turn if another one was made that lost something, else None. Raises TooBusyError if too many
     pages are being computed."""
     if not row["loss"] or row["loss"] < SHOWN_LOSS:
@@ -335,11 +335,11 @@ def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]
         match = given | {"match": head["match"]}
         known = site.keep(("crawford", found.name, head["match"]), lambda: crawford_games(site.rows(MATCH, match)))
         head = head | {"is_crawford": known[head["game_number"]]}
-    head = head | {"is_jacoby": holds_jacoby(site, found, head)}
+    head = head | {"is_jacoby": records_jacoby(site, found, head)}
     return heads[0], head, site.rows(TURNS, given | {"game": number})
 
 
-def holds_jacoby(site: Site, found: Table, head: Row) -> bool:
+def records_jacoby(site: Site, found: Table, head: Row) -> bool:
     """Whether the record of a money game says that the Jacoby rule applies."""
     from bgdata.matches.kinds.matches_compute import match_infos
 

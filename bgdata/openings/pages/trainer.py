@@ -122,7 +122,7 @@ def trainer(site: Site, request: Request) -> Page:
     decision = chosen[(number - 1) % len(chosen)]
     choices = random.Random(decision.key).sample(decision.plays[:MOST_PLAYS], min(MOST_PLAYS, len(decision.plays)))
     answer = chosen_play(given.get("answer", "").strip(), choices)
-    ours = own_choice(site, objective, decision) if answer else None
+    ours = players_choice(site, objective, decision) if answer else None
     verdict = verdict_text(answer) if answer else ""
     stakes = stakes_query(OBJECTIVES[objective].stakes)
     position = address(position_path(decision.position), {"roll": decision.roll, **stakes})
@@ -215,7 +215,7 @@ def verdict_text(answer: BookPlay) -> str:
     return "Nearly right" if answer.loss < RIGHT else "Wrong"
 
 
-def own_choice(site: Site, name: str, decision: BookDecision) -> tuple[str, str] | None:
+def players_choice(site: Site, name: str, decision: BookDecision) -> tuple[str, str] | None:
     """The play that the site's player prefers, and the Position ID after it; None if it cannot evaluate the stakes.
     Raises TooBusyError if the player stays busy."""
 

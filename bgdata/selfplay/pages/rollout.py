@@ -133,7 +133,7 @@ def watched_stream(site: Site, client: str, rows: Iterator[Mapping[str, object]]
     return EventStream(estimate_events(site, rows), lambda: site.budget.leave(client) if site.budget else None)
 
 
-def event(name: str, data: object) -> str:
+def event_text(name: str, data: object) -> str:
     """A server-sent event as a string. If `name` is empty, the event is a plain message."""
     return f"event: {name}\n" * bool(name) + f"data: {json.dumps(data, allow_nan=False)}\n\n"
 
@@ -143,14 +143,14 @@ def estimate_events(site: Site, rows: Iterator[Mapping[str, object]]) -> Generat
     may try again later."""
     if not site.streams.acquire(blocking=False):
         message = f"expected at most {site.limits.streams} rollouts that are watched at once; try again in a minute"
-        yield event("refused", {"error": message, "is_busy": True})
+        yield event_text("refused", {"error": message, "is_busy": True})
         return
     try:
         for row in rows:
-            yield event("", json_value(row))
-        yield event("done", {})
+            yield event_text("", json_value(row))
+        yield event_text("done", {})
     except BgdataError as error:
-        yield event("refused", {"error": site.public(error), "is_busy": isinstance(error, TooBusyError)})
+        yield event_text("refused", {"error": site.public(error), "is_busy": isinstance(error, TooBusyError)})
     finally:
         site.streams.release()
 

@@ -129,7 +129,7 @@ def gnubg_rolls(tables: Tables, layout: Sequence[int], what: str) -> float:  # n
     return {"mean": mean, "sd": sqrt(float(chances @ rolls**2) - mean**2), "epc": mean * PIPS_PER_ROLL}[what]
 
 
-def figures(differences: NDArray[np.float64]) -> dict[str, float]:
+def difference_figures(differences: NDArray[np.float64]) -> dict[str, float]:
     """The mean, standard deviation (sd), mean absolute value, smallest and largest of the differences over all
     pairs."""
     return {

@@ -13,7 +13,7 @@ from bgdata.bearoff.index import position_index
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import InvalidParameterError
 from bgdata.studies.kinds.race_rules import DATASET, RaceRuleParameters
-from bgdata.studies.kinds.race_rules_compute import SEARCH_PAIRS, formula, searched_pairs
+from bgdata.studies.kinds.race_rules_compute import SEARCH_PAIRS, formula_text, searched_pairs
 from bgdata.studies.race_rules import NAMES, RULES, Penalties
 from bgdata.studies.race_scores import is_tested
 from bgdata.studies.race_search import STARTS, FoundRule
@@ -119,7 +119,7 @@ def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
             "select distinct split_part(source, ';', 1) from race_rules where rule in ('found-played', 'found-longer')"
         ).fetchall()
     assert rows == [(0, None, None, None, None)]
-    assert sources == [(formula(FoundRule(STARTS[0], (0, 0, 0, 0))).split(";")[0],)]
+    assert sources == [(formula_text(FoundRule(STARTS[0], (0, 0, 0, 0))).split(";")[0],)]
 
 
 def test_found_rules_lose_no_more_than_keiths_in_training(rows: list[Row]) -> None:
@@ -145,17 +145,19 @@ def test_searched_pairs_are_all_or_a_uniform_sample() -> None:
 
 def test_formula_is_written_in_words() -> None:
     keith = Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1)
-    assert formula(FoundRule(keith, (7, -4, -3, -2))) == (
+    assert formula_text(FoundRule(keith, (7, -4, -3, -2))) == (
         "pips, +2 for each checker beyond 1 on the ace point, +1 for each checker beyond 1 on the deuce point, "
         "+1 for each checker beyond 3 on the three point, +1 for each gap on points 4, 5 and 6; the player on roll "
         "adds 1/7, rounded down; double if the opponent then has -4 or more, redouble from -3, take up to -2"
     )
-    assert formula(FoundRule(Penalties(point=1), (0, 1, 2, 3))) == (
+    assert formula_text(FoundRule(Penalties(point=1), (0, 1, 2, 3))) == (
         "pips, -1 for each home point held; the player on roll adds nothing; double if the opponent then has +1 or "
         "more, redouble from +2, take up to +3"
     )
-    assert formula(FoundRule(Penalties(), (0, 1, 2, 3))).startswith("pips; the player on roll adds nothing; ")
-    assert formula(FoundRule(Penalties(ace=1), (0, 1, 2, 3))).startswith("pips, +1 for each checker on the ace point; ")
+    assert formula_text(FoundRule(Penalties(), (0, 1, 2, 3))).startswith("pips; the player on roll adds nothing; ")
+    assert formula_text(FoundRule(Penalties(ace=1), (0, 1, 2, 3))).startswith(
+        "pips, +1 for each checker on the ace point; "
+    )
 
 
 @pytest.mark.parametrize(
