@@ -36,6 +36,8 @@ def roll_out(wanted: RolloutTarget, objective: Objective = Objective.MONEY, item
 
 @pytest.mark.parametrize("objective", Objective)
 def test_candidates_are_near_the_best_one_roll_ahead(objective: Objective) -> None:
+    """Candidates are the plays near the best by 1-ply equity for the objective, between the least and the most
+    allowed."""
     chooser = objective.chooser(random_player(4).chooser)
     after = flip_boards(batch_plays(BOARD[None], np.array([(6, 2)], np.int8))[1])
     ahead = NetworkPlayer(random_player(4).networks, NO_TABLES)

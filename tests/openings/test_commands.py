@@ -27,6 +27,7 @@ def network_of(table: Table) -> str:
 
 
 def test_book_lists_first_rolls(warehouse: Warehouse, tmp_path: Path) -> None:
+    """The command lists the best plays of the first rolls, as the view `opening_book` has them, and draws them."""
     picture = tmp_path / "openings.svg"
     title, heads, *rows = output_of(warehouse.root, *TWO_ROLLS, "--plot", picture).splitlines()
     tables = [warehouse.open("openings", f"money-by-tiny-seed-0-{roll}") for roll in ("31", "21")]

@@ -53,6 +53,7 @@ def simple_engine() -> UbgiEngine:
 
 
 def test_conversation_for_money_has_known_answers(engine: UbgiEngine) -> None:
+    """A conversation from `ubgi` to `quit` in money play has the known answers."""
     hello = engine.answers("ubgi")
     assert hello[0] == "id name bgdata diverse-19"
     assert hello[-2:] == ["proto 0.2", "ubgiok"]

@@ -164,6 +164,7 @@ def test_games_match_the_reference(
     values: tuple[Value | None, Value | None],
     numbers: range,
 ) -> None:
+    """Games with the cube equal those of a reference in plain Python, turn by turn."""
     found = cubeful_self_play(network(), sides, rules, len(numbers), SEED, numbers.start)
     expected = [
         play_match(evaluate, models, rules.length, SEED, number, is_jacoby=rules.is_jacoby, values=values)

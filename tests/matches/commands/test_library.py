@@ -41,6 +41,7 @@ def test_matches_are_listed_once(library: Path) -> None:
 
 
 def test_parts_of_a_report_sum_to_the_whole(library: Path) -> None:
+    """The losses of each part of a report sum to the loss of all decisions, and all players are rated beside it."""
     found = figures(run(library, "matches", "ann", "--format", "json"))
     parts = ("all", "match", "opponent", "decision", "error", "theme", "phase", "score")
     by_part = {part: [row for row in found if row["part"] == part] for part in (*parts, "field")}

@@ -96,6 +96,8 @@ def test_page_depends_on_the_seed(root: Path, player: str, tmp_path: Path) -> No
 
 
 def test_deck_for_anki(root: Path, player: str, tmp_path: Path) -> None:
+    """The deck has a card for each question, with the board in front and the answer behind; a second deck has the same
+    cards."""
     pytest.importorskip("genanki", reason="the extra matches is not installed")
     deck = tmp_path / "errors.apkg"
     found = run(root, "quiz", player, "--ply", "0", "--questions", "4", "--anki", deck)

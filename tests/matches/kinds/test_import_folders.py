@@ -324,6 +324,7 @@ EXPORTS = Path(__file__).parents[2] / "formats/exports"
 
 
 def test_games_of_exports_are_one_match(tmp_path: Path, imports: Imports) -> None:
+    """gnubg's exports of single games are joined to one match; a missing game is noted."""
     for name in ("session.txt", "session_002.txt", "session_004.txt"):
         (tmp_path / name).write_bytes((EXPORTS / name).read_bytes())
     table = import_paths(imports, tmp_path)

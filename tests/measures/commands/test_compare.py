@@ -128,6 +128,7 @@ def test_error_rates_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path)
 
 
 def test_rows_equal_those_of_the_views(warehouse: Warehouse) -> None:
+    """JSON and CSV have the rates of the view `benchmark_summary` and the differences of `benchmark_differences`."""
     options = ("compare", "pubeval", "random", "network/tiny", "--on", OWN_SET)
     shown = json.loads(output_of(warehouse.root, *options, "--format", "json"))
     assert [(row["player"], row["benchmark"]) for row in shown] == [

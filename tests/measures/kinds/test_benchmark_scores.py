@@ -110,6 +110,7 @@ def imports(memory_path: Path) -> Imports:
 
 
 def test_rows_of_pubeval_equal_its_choices(imports: Imports) -> None:
+    """Rows have PubEval's choices with their ranks and losses, and the summary has the manifest's statistics."""
     table = scores(imports)
     benchmark = imports.warehouse.open("gnubg_benchmark", "contact")
     assert table.folder.parent.name == "pubeval-0ply-imported-contact"

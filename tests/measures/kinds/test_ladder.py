@@ -123,6 +123,7 @@ def games(player: str, opponent: str, seed: int = 1, count: int = 8) -> GamePara
 
 
 def test_rows_of_the_smallest_ladder_equal_its_ratings(small_root: Path) -> None:
+    """The ladder of one pairing has the rating and interval that follow from its pairs of games."""
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, "cubeless")
     played = warehouse.open("game_scores", SMALLEST.sources[0].variant)

@@ -36,6 +36,7 @@ def network_parameters(warehouse: Warehouse) -> GameParameters:
 
 
 def test_rows_and_statistics_equal_the_games(small_root: Path) -> None:
+    """Rows, statistics and the summary equal the games that `play_games` plays again."""
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
     games = play_games(PubEval(), RandomPlayer(), SMALLEST.games, SMALLEST.seed)

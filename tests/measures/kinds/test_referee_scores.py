@@ -193,6 +193,7 @@ def test_illegal_choice_in_contact_is_refused(tmp_path: Path) -> None:
 
 
 def test_rows_and_summary_equal_the_losses(small_root: Path) -> None:
+    """Rows have the choices, ranks and losses of the arrays; the summary's standard error treats games as clusters."""
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, "pubeval-0ply-3x3-20-seed-1")
     chosen = open_named_player("pubeval").choose_plays(table.array("boards"), table.array("rolls"))

@@ -245,6 +245,7 @@ def small_table(warehouse: Warehouse) -> Table:
 
 
 def test_rows_equal_rollouts(small_root: Path) -> None:
+    """Every column equals a rollout of its position; each theme has one position in each split."""
     warehouse = bgdata.open_warehouse(small_root)
     table = small_table(warehouse)
     chooser = open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser

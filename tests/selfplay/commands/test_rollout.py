@@ -62,6 +62,7 @@ def player(player_root: Path) -> NetworkPlayer:
 
 
 def test_position_is_rolled_out(player_root: Path, player: NetworkPlayer) -> None:
+    """The command prints the board, the chances and the equity of `roll_out`, and how much subtracting luck helps."""
     result = roll_out(START_BOARD[None], player.chooser, 72, 3, THREE_TURNS)
     shown = output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, "--seed", "3")
     board, words, ending = shown.split("\n\n")
@@ -94,6 +95,7 @@ def test_json_row_equals_the_rollout(player_root: Path, player: NetworkPlayer) -
 
 
 def test_plays_are_ranked(player_root: Path, player: NetworkPlayer) -> None:
+    """With a roll, the command prints the plays, equities and losses of `roll_out_decision`, as text and as JSON."""
     decision = roll_out_decision(START_BOARD, (3, 1), player.chooser, 0, THREE_TURNS, Window(9.0, 2, 4), Limits(72))
     shown = output_of(player_root, "rollout", START_ID, "31", *SHORT_OPTIONS, "--within", "9", "--plays", "4")
     lines = shown.split("\n\n")[1].splitlines()

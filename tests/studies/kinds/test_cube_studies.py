@@ -171,6 +171,7 @@ def test_luck_is_subtracted(root: Path) -> None:
 
 
 def test_each_study_has_its_arms() -> None:
+    """Each study has the expected number of arms, with published figures for measures that it has."""
     assert {name: len(arms_of(name)) for name in NAMES} == {
         "statistics": 5, "index": 5, "fine-index": 5, "high-index": 5, "jump": 7, "match": 20,
         "match-cubeful": 20, "match-long": 4, "first-statistics": 5, "first-index": 5,

@@ -63,6 +63,7 @@ def rows(root: Path) -> list[Row]:
 @each("rule", list(reference.BY_LAYOUT))
 @each(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
 def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighting: str, part: str) -> None:
+    """What a rule loses in the positions of the corpus equals a sum over turns in plain Python."""
     exact = TwoSidedTable(bgdata.open_warehouse(root).open("bearoff_two_sided", "6x6"))
     lost = [0.0] * 3
     wrong = [0] * 3

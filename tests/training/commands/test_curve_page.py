@@ -92,6 +92,8 @@ def test_all_colours_are_defined(small_root: Path, tmp_path: Path) -> None:
 
 
 def test_page_of_a_network_from_self_play(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
+    """The page contains the learning curve, the final figures, the parameters, the lineage and the digest of the
+    network."""
     page = page_of(small_root, tmp_path, "tiny")
     table = warehouse.open("network", "tiny")
     assert len(page.pictures()) == 3

@@ -189,6 +189,8 @@ def reference(table: Table) -> dict[str, str]:
 
 
 def test_sl_trains_and_prints_results(warehouse: Warehouse) -> None:
+    """The command builds the smallest network under another name, names its labels and start by version, and is not
+    repeated."""
     result = run(warehouse.root, *TINY_LABELS, "--labels", "selfplay_labels")
     assert result.exit_code == 0, result.stderr
     table = warehouse.open(SUPERVISED.name, "mine")

@@ -67,6 +67,7 @@ def labelled_rows(warehouse: Warehouse, name: str = CONTACT) -> LabelledRows:
 @pytest.mark.parametrize("is_guarded", [False, True])
 @pytest.mark.parametrize("block_rows", [1, 100, 100_000])
 def test_blocks_are_counted(tmp_path: Path, has_games: bool, is_guarded: bool, block_rows: int) -> None:
+    """Counts by block, split and class equal those of plain NumPy, with and without games and guarded rows."""
     boards = label_boards()
     games = np.arange(len(label_boards()), dtype=np.int32) // 20
     write_labels(tmp_path, CONTACT, boards, games=games if has_games else None)
@@ -119,6 +120,7 @@ def test_another_process_does_not_count_again(tmp_path: Path, read_ranges: list[
 def test_counts_depend_on_the_guard_the_splits_and_the_blocks(
     tmp_path: Path, read_ranges: list[tuple[int, int]]
 ) -> None:
+    """Other guards, splits and sizes of blocks have files of counts of their own; no row is read for that."""
     boards = label_boards()
     version = write_labels(tmp_path, CONTACT, boards)
     warehouse = bgdata.open_warehouse(tmp_path)

@@ -149,6 +149,7 @@ def test_resumed_batches_equal_an_uninterrupted_run(labels: Warehouse, kind: Any
 
 
 def test_states_of_another_feed_are_refused(labels: Warehouse, labels_root: Path) -> None:
+    """A state of a feed with another seed, features or sources is refused, as is a state that is damaged."""
     feed = labels.batches(CONTACT, seed=1)
     state = feed.state_after(next(iter(feed)))
     with pytest.raises(UsageError, match="expected the state of a feed with seed 2, got one with 1"):
@@ -425,6 +426,8 @@ def test_each_part_of_an_order_has_one_of_every_window() -> None:
 @pytest.mark.parametrize("uneven", ["drop", "fill"])
 @pytest.mark.parametrize("ranks", [2, 3, 5])
 def test_every_rank_has_as_many_batches_of_full_size(labels: Warehouse, kind: Any, uneven: str, ranks: int) -> None:
+    """Ranks share the batches of a feed: equally many, all of full size, with rows left out or filled up at the end of
+    an epoch."""
     feed = small_blocks(labels, kind, batch_size=100, epochs=2)
     whole = [len(batch.rows) for batch in feed]
     shared = [list(feed.share(rank, ranks, uneven)) for rank in range(ranks)]

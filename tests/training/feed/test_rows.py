@@ -179,6 +179,7 @@ def leaked_rows(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
 
 @pytest.mark.catalog
 def test_leakage_is_the_rows_that_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Path) -> None:
+    """The view `leakage` lists exactly the rows whose positions are in benchmarks, which the feed leaves out."""
     kinds = [kind for kind in warehouse.kinds.values() if is_labelled(kind)]
     tables = [table for kind in kinds for table in warehouse.current(kind.name)]
     import_benchmark(

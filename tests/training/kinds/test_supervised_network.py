@@ -345,6 +345,7 @@ ALLOWED_SHARE = 0.1  # share of the improvement by which two orders of sums may 
 def test_digest_is_the_same_on_one_thread_and_after_a_kill(
     untaught: Warehouse, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
+    """Training that is killed and resumed on one thread gives the same digest; with another seed it does not."""
     if change.get("trainer") == "torch":
         pytest.importorskip("torch", reason="PyTorch is an extra")
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
