@@ -135,6 +135,7 @@ def most_memory() -> int:
 
 @each_kind
 def test_manifest_is_complete(small_root: Path, kind: Dataset[Any]) -> None:
+    """The manifest of every kind has all its fields, and they agree with the kind's declaration and with the values."""
     table = smallest_version(small_root, kind)
     manifest = table.manifest
     inputs = kind.inputs(kind.smallest)
