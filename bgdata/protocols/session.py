@@ -31,7 +31,7 @@ class State(NamedTuple):
     position: Position
 
 
-def info_of(score: MatchScore | Money | None) -> list[tuple[str, str]]:
+def rules_info(score: MatchScore | Money | None) -> list[tuple[str, str]]:
     """Pairs (name, value) that state the rules in a match file, such as the Jacoby rule."""
     return [JACOBY] if isinstance(score, Money) and score.is_jacoby else []
 
@@ -80,7 +80,7 @@ class Record:
             self.games[-1] = replace(self.games[-1], winner=winner, points=points)
             self.is_open = False
 
-    def go_on(self, state: State, score: tuple[int, int], *, is_doubled: bool) -> None:
+    def resume(self, state: State, score: tuple[int, int], *, is_doubled: bool) -> None:
         """Continue a game from `state`. Turns that the other side did not receive are dropped; a game that began
         elsewhere is recorded without its beginning."""
         begun = [State(0, START), State(1, START)]
@@ -97,15 +97,15 @@ class Record:
                 return
         self.begin_game(score)
         if state not in begun:
-            self.note_elsewhere()
+            self.note_missing_start()
 
-    def has(self, state: State) -> bool:
+    def has_been_in(self, state: State) -> bool:
         """Whether the last game has been in `state`."""
         return state in self._states
 
     def go_back(self, state: State) -> bool:
         """Drop the turns since the last game was in `state`. Returns False if it never was."""
-        if not self.has(state):
+        if not self.has_been_in(state):
             return False
         self.take_back(len(self._states) - self._states[::-1].index(state))
         return True
@@ -115,7 +115,7 @@ class Record:
         self.games[-1] = replace(self.games[-1], turns=self.games[-1].turns[:count], winner=None, points=None)
         self._states, self.is_open = self._states[:count], True
 
-    def note_elsewhere(self) -> None:
+    def note_missing_start(self) -> None:
         """Note that the first turns of the last game are missing."""
         self.info.append((ELSEWHERE[0], ELSEWHERE[1].format(number=len(self.games))))
 
@@ -181,7 +181,7 @@ class Session:
         if isinstance(self.score, MatchScore) and self.score.away != self.score.opponent_away:
             raise InvalidScoreError(f"expected a match from its beginning, got {self.score}")
         length = self.score.away if isinstance(self.score, MatchScore) else 0
-        self.record = Record(self.players, length, info=info_of(self.score))
+        self.record = Record(self.players, length, info=rules_info(self.score))
         self._begin_game()
 
     @property
@@ -242,7 +242,7 @@ class Session:
         return True
 
     def roll_dice(self) -> None:
-        """Roll the dice without doubling first."""
+        """Roll the dice, without offering a double first."""
         self.now = replace(self.now, kind=DecisionKind.PLAY)
 
     def make(self, play: Play) -> None:

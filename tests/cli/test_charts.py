@@ -85,7 +85,8 @@ def test_chart_of_one_point_or_value(value: float, is_logarithmic: bool) -> None
 
 
 def test_svg_elements_have_unique_ids_and_page_colours() -> None:
-    """All referenced ids exist, and the page defines the colours."""
+    """Two charts on one page share no identifier; each refers only to its own identifiers, and takes all colours from
+    the page."""
     elements = [format_chart_svg(chart) for chart in (SIMPLE, MARKED)]
     names = [re.findall(r'\bid="([^"]+)"', text) for text in elements]
     assert len({*names[0], *names[1]}) == len(names[0]) + len(names[1])
@@ -99,6 +100,7 @@ def test_svg_elements_have_unique_ids_and_page_colours() -> None:
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
 def test_files_are_identical_in_every_process(tmp_path: Path, suffix: str) -> None:
+    """The same chart gives the same bytes in every process, without a date or the program's address."""
     program = (
         "import sys; from pathlib import Path; from tests.cli.test_charts import MARKED, save\n"
         "save(MARKED, Path(sys.argv[1]))"

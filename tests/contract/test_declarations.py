@@ -44,6 +44,7 @@ def test_kinds_are_discovered() -> None:
 
 @each_kind
 def test_declaration_is_complete(kind: Dataset[Any]) -> None:
+    """Every kind has a name, revision, summary, source and licence, and tables whose columns have different names."""
     assert re.fullmatch(r"[a-z]+(_[a-z]+)*", kind.name)
     assert kind.revision >= 1
     assert kind.summary.endswith(".")
@@ -96,7 +97,8 @@ def test_same_name_has_the_same_unit_and_type_everywhere() -> None:
 
 @each_kind
 def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> None:
-    """The feed and the view `leakage` find labels by this; benchmarks and reference positions are never trained on."""
+    """Kinds whose rows have boards and chances are declared as labels, by which training and the view `leakage` find
+    them. Benchmarks and reference positions, which are never trained on, are not."""
     columns = {column.name for column in kind.columns}
     assert (is_labelled(kind) or REFERENCE in kind.tags) == ({"board", *CHANCES} <= columns)
     assert not (is_labelled(kind) and is_benchmark(kind))
@@ -117,6 +119,7 @@ def test_slugs_are_unique(kind: Dataset[Any]) -> None:
 
 @each_kind
 def test_variants_have_safe_names_and_inputs_of_known_kinds(kind: Dataset[Any]) -> None:
+    """The default variants of every kind have valid parameters, safe folder names, and inputs of known kinds."""
     for parameters in (*kind.defaults, kind.smallest):
         assert isinstance(parameters, kind.parameters)
         kind.check_parameters(parameters)

@@ -27,7 +27,7 @@ from bgdata.process import data_segment_bytes
 from bgdata.protocols.decisions import Decisions
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.faults.campaign import Campaign
-from tests.faults.corrupting import SPICE, corrupted_text
+from tests.faults.corrupting import SPICE, corrupt_lines
 from tests.protocols.fibs_server import OPPONENT, PASSWORD, USER, FibsServer
 from tests.store import processes
 from tests.web.reading import serving, wait_until
@@ -63,7 +63,7 @@ PAGES = (b"/", b"/position/4HPwATDgc/ABMA", b"/table", b"/table/bearoff_gammon",
 def flood_of(side: str, chance: random.Random) -> Callable[[], bytes]:
     """A flood: a function that returns its next bytes, possibly slowly."""
     lines = LINES[side]
-    text = corrupted_text(lines, 100, chance)
+    text = corrupt_lines(lines, 100, chance)
     half = chance.choice(lines).rstrip(b"\r\n")[: chance.randint(1, 20)]
     chosen = chance.choice(lines)
     return chance.choice(
@@ -76,19 +76,19 @@ def flood_of(side: str, chance: random.Random) -> Callable[[], bytes]:
             lambda: text,
             lambda: chance.randbytes(4096),
             lambda: half + b"\0" * 1000,
-            lambda: dripped(half),
+            lambda: drip_bytes(half),
             lambda: chance.choice([*lines, *SPICE]) * chance.randint(1, 20),
         ]
     )
 
 
-def dripped(data: bytes) -> bytes:
+def drip_bytes(data: bytes) -> bytes:
     """The data, one byte at a time."""
     time.sleep(0.05)
     return data[:1]
 
 
-def bounded(work: Callable[[], object], told: Path, files: int = 0) -> None:
+def run_with_little_memory(work: Callable[[], object], told: Path, files: int = 0) -> None:
     """In another process: do some work with little memory, and write its output to a file."""
     with told.open("wb") as file:
         for number in (1, 2):
@@ -112,7 +112,7 @@ def command(arguments: list[str], told: Path, reading: int | None = None) -> Non
     sys.argv = ["bgdata", *arguments]
     if reading is not None:
         os.dup2(reading, 0)
-    bounded(main, told)
+    run_with_little_memory(main, told)
 
 
 def site(root: Path, port: Path, told: Path, stop: Path) -> None:
@@ -129,7 +129,7 @@ def site(root: Path, port: Path, told: Path, stop: Path) -> None:
             while not stop.exists() and os.getppid() > 1:
                 time.sleep(0.05)
 
-    bounded(serve, told, OPEN_FILES)
+    run_with_little_memory(serve, told, OPEN_FILES)
 
 
 class Floods(Campaign):
@@ -398,7 +398,7 @@ def garbage(clients: list[socket.socket], chance: random.Random) -> None:
         b"connection: upgrade\r\n",
     ]
     for client in clients:
-        send([client], corrupted_text(lines, 10, chance))
+        send([client], corrupt_lines(lines, 10, chance))
 
 
 def request(page: bytes) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 from tests.faults.campaign import Campaign
-from tests.faults.corrupting import corrupted, corrupted_text
+from tests.faults.corrupting import corrupt_line, corrupt_lines
 from tests.formats import samples, sessions
 from tests.formats.test_fuzz import BENCHMARK, LINES
 from tests.imports.importing import IMPORTED, Imports, counts, quarantined, rows
@@ -40,7 +40,7 @@ class Lines(NamedTuple):
     def check(self, imports: Imports, count: int, chance: random.Random) -> Table:
         """Import many lines, mostly corrupted; intact lines give the same rows as alone."""
         alone = rows_of_lines(imports.text(self.kind, b"".join(self.whole), self.file), b"".join(self.whole))
-        text = corrupted_text(self.whole, count, chance)
+        text = corrupt_lines(self.whole, count, chance)
         table = imports.text(self.kind, text, self.file)
         found = check_lines(table, text)
         for number, line in enumerate(lines_of(text), start=1):
@@ -202,5 +202,5 @@ def corrupted_piece(piece: bytes, chance: random.Random) -> bytes:
     lines = piece.splitlines(keepends=True)
     for _ in range(chance.randint(1, 3)):
         place = chance.randrange(len(lines))
-        lines[place] = corrupted(lines[place], chance)
+        lines[place] = corrupt_line(lines[place], chance)
     return b"".join(lines) if lines[-1].endswith(b"\n") else b"".join(lines) + b"\n"

@@ -178,7 +178,7 @@ def rollouts(small: Path, folder: Path, chance: random.Random) -> Words:
     os.environ["BGDATA_CACHE"] = str(cache)  # before kernels are imported, which remember where they are kept
     from bgdata.selfplay.commands import rollout as command
     from tests.command_line import output_of, run
-    from tests.selfplay.commands.test_rollout import POSITION, stopped
+    from tests.selfplay.commands.test_rollout import POSITION, run_stopped
 
     command.MIN_BLOCKS = 1
     command.SLICE_SECONDS = 0.0
@@ -188,7 +188,7 @@ def rollouts(small: Path, folder: Path, chance: random.Random) -> Words:
     for name in DAMAGES:
         with pytest.MonkeyPatch.context() as patch:
             for _ in range(2):
-                stopped(patch, small, arguments, 1, KeyboardInterrupt())
+                run_stopped(patch, small, arguments, 1, KeyboardInterrupt())
         parts = parts_in(cache / "rollouts")
         assert parts, "expected blocks to be kept"
         damaged(cache / "rollouts", parts, name, chance)

@@ -24,7 +24,14 @@ from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import save_lock
 
 MARK = "=== "
-FEW = {"start": "network/tiny", "games": 20, "epochs": 1, "score-games": 4, "luck-adjusted-games": 0, "decisions": 20}
+SMALL_PLAN = {
+    "start": "network/tiny",
+    "games": 20,
+    "epochs": 1,
+    "score-games": 4,
+    "luck-adjusted-games": 0,
+    "decisions": 20,
+}
 
 
 def case(name: str, function: Callable[[], Any]) -> None:
@@ -92,7 +99,7 @@ def main(folder: Path) -> None:
     words = ["--warehouse", str(folder / "page"), "--plies", "0", "--length", "7"]
     case("page", lambda: match_equity.main(words))
     trained = shutil.copytree(root, folder / "trained")
-    few = [f"--{name}={value}" for name, value in FEW.items()]
+    few = [f"--{name}={value}" for name, value in SMALL_PLAN.items()]
     for name in ("train", "train again"):
         case(name, lambda: train.main(["mine", "--warehouse", str(trained), *few]))
     case("train wrong", lambda: train.main(["tiny", "--warehouse", str(trained), *few]))

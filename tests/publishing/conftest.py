@@ -66,7 +66,7 @@ class Ranges(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="session")
-def address(published: Path) -> Iterator[str]:
+def published_address(published: Path) -> Iterator[str]:
     """The published folder on a web server of this machine, which supports ranges."""
     server = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(Ranges, directory=os.fspath(published))

@@ -54,7 +54,8 @@ def test_version_is_synced_before_and_after_renaming(tmp_path: Path, events: Eve
 
 
 def test_files_of_an_older_version_are_replaced_in_the_order_of_writing(tmp_path: Path, events: Events) -> None:
-    """The manifest is replaced last; until then the old one is valid."""
+    """The files of a version are replaced in the order in which they were written, the manifest last, so that the old
+    one is valid until then."""
     target = tmp_path / "version"
     target.mkdir()
     for written, name in enumerate(("z", "a", "m")):

@@ -55,7 +55,7 @@ def test_start_position_is_about_even(tiny: Trainer) -> None:
     assert abs(cubeless_equities(chances)[0]) < 0.2
 
 
-def test_chances_equal_outcomes(tiny: Trainer) -> None:
+def test_start_chances_are_near_shares_of_outcomes(tiny: Trainer) -> None:
     """The trained network's chances at the start position are near the shares of outcomes in its own games, for the
     player who begins."""
     networks = rounded_networks(tiny.networks)
@@ -307,6 +307,7 @@ def test_bearoff_error_is_of_the_race_network(sample: BearoffSample) -> None:
 
 
 def test_curve_row_counts_games_since_the_last_row(tiny: Trainer, sample: BearoffSample) -> None:
+    """A row of the learning curve has the shares of games since the last row, and results of games against PubEval."""
     tiny.tally[:] = 8, 3, 2, 920
     row = tiny.curve_row(1000, sample, 60)
     networks = rounded_networks(tiny.networks)

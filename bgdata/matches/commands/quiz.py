@@ -26,8 +26,8 @@ from bgdata.matches.quiz import (
     Results,
     answer_of,
     choose_questions,
+    filter_questions,
     format_results,
-    keep,
     read_results,
     with_answers,
 )
@@ -111,7 +111,7 @@ def quiz(
         if not found:
             raise MissingTableError(f"no {KINDS[source]} in {warehouse.root}; try: bgdata build {KINDS[source]}")
     is_cube = None if about is None else about == "cube"
-    found = keep(found, theme=theme, phase=phase, is_cube=is_cube, least_loss=least_loss)
+    found = filter_questions(found, theme=theme, phase=phase, is_cube=is_cube, least_loss=least_loss)
     if not found:
         raise UsageError("expected decisions that the options leave, got none")
     chosen = choose_questions(found, kept, questions)
@@ -121,7 +121,7 @@ def quiz(
         return
     if not chosen:
         click.echo("no question is due; try again tomorrow, or with other options")
-    session(answered, len(chosen), kept, seed, ask, lambda: write_file(path, format_results(kept).encode()))
+    ask_questions(answered, len(chosen), kept, seed, ask, lambda: write_file(path, format_results(kept).encode()))
 
 
 def evaluate_questions(
@@ -172,7 +172,7 @@ def write_files(
             click.echo(f"wrote {path}: {len(questions)} question{'s' * (len(questions) != 1)}")
 
 
-def session(
+def ask_questions(
     questions: Iterator[Question], count: int, results: Results, seed: int, ask: Callable[[str], str],
     save: Callable[[], None],
 ) -> None:  # fmt: skip
@@ -182,7 +182,7 @@ def session(
     for number, question in enumerate(questions, 1):
         shown = question.shuffled_answers(seed)
         click.echo(f"question {number} of {count}: {question.origin if question.made == '' else question.theme}\n")
-        click.echo(board(question) + "\n")
+        click.echo(board_text(question) + "\n")
         for place, answer in enumerate(shown, 1):
             click.echo(f"{place:>3}  {answer.text}")
         click.echo(f"\n{question.words}")
@@ -193,12 +193,12 @@ def session(
         n_right += is_right
         found = results.add(question.key, is_right=is_right)
         save()
-        click.echo("\n" + "\n".join(verdict(question, given, shown)) + f"\nbox {found.box}\n")
+        click.echo("\n" + "\n".join(verdict_lines(question, given, shown)) + f"\nbox {found.box}\n")
     if n_asked:
         click.echo(f"{n_right} of {n_asked} right")
 
 
-def board(question: Question) -> str:
+def board_text(question: Question) -> str:
     """The board as the player who decides sees it."""
     position, stakes, roll = question.view
     text = format_board_text(position, roll=roll, stakes=stakes, with_id=False)
@@ -216,7 +216,7 @@ def read_answer(shown: Sequence[Answer], ask: Callable[[str], str]) -> Answer | 
         click.echo(f"expected a number from 1 to {len(shown)}, or quit")
 
 
-def verdict(question: Question, given: Answer, shown: Sequence[Answer]) -> Iterator[str]:
+def verdict_lines(question: Question, given: Answer, shown: Sequence[Answer]) -> Iterator[str]:
     """Yield lines of text: whether an answer is right, and the values of all answers."""
     best = question.answers[0]
     if given.loss >= RIGHT:

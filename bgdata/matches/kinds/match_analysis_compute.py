@@ -29,13 +29,13 @@ from bgdata.kinds.column_values import (
     text_arrays,
     text_column,
 )
-from bgdata.matches.acts import NO_DOUBLE, ActKind, Judged
+from bgdata.matches.acts import NO_DOUBLE, ActKind, JudgedAct
 from bgdata.matches.judging import Analyst, judge_game
 from bgdata.matches.kinds.match_analysis import DATASET, NUMBERS, SUBJECTS, VALUES, MatchAnalysisParameters
 from bgdata.matches.kinds.shared.source_games import keys_by_match, keys_of_games, situations_of
 from bgdata.matches.situations import Situation
 from bgdata.selfplay.kinds.shared.games_compute import OWNERS
-from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller, played_tables
+from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, network_versions, open_roller
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.shards import compute_shards, context_of, opened_once, runs, work_of
@@ -65,7 +65,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
     """Computes `match_analysis`: judges the games of imported matches, and copies games that were judged before."""
 
     def compute(self, build: Build[MatchAnalysisParameters]) -> None:
-        source, before = build.inputs["source"], judged_alike(build)
+        source, before = build.inputs["source"], versions_judged_alike(build)
         by_match: dict[bytes, list[bytes]] = {}
         for table, judged in before:
             by_match |= keys_by_match(judged, table.array("game_keys"))
@@ -74,7 +74,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
         todo = [game for game, key in enumerate(keys) if key not in known]
         if len(todo) < len(keys):
             build.job.progress.note(f"{len(keys) - len(todo):,} of {len(keys):,} games were judged before")
-        work, parts = work_of(build, f"{__name__}:judge_games", played_tables(build)), runs(todo, STEP)
+        work, parts = work_of(build, f"{__name__}:judge_games", network_versions(build)), runs(todo, STEP)
         for part, shard in zip(parts, compute_shards(build.job, "games", work, parts), strict=True):
             known.update(zip(keys[part.start : part.stop], split_games(shard), strict=True))
         arrays = arrays_of([known[key] for key in keys])
@@ -104,14 +104,14 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
         chosen = recheck.generator.permutation(count)[: min(SAMPLE_GAMES, recheck.rows)].tolist()
         analysts, arrays = open_analyst(recheck), table.arrays()
         for game, found in zip(chosen, situations_of(source, chosen), strict=True):
-            kept = rows_in(arrays, slice(*ends[game : game + 2]))
+            kept = game_rows_in(arrays, slice(*ends[game : game + 2]))
             for name, values in judge(analysts, found, game).items():
                 if not np.array_equal(kept[name], values, equal_nan=name == "values"):
                     raise CheckFailedError(f"expected the same {name} of game {game} in {table.name}, found others")
         return sample_text(len(chosen), count, "games")
 
 
-def judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Table]]:
+def versions_judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Table]]:
     """The versions that were judged by the same network, tables and settings, each with the import that it judged."""
     found = []
     mine = {role: table.folder.name for role, table in build.inputs.items() if role != "source"}
@@ -125,14 +125,14 @@ def judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Tab
     return found
 
 
-def known_games(tables: Iterable[Table], wanted: set[bytes]) -> dict[bytes, GameRows]:
-    """The decisions of those games in `tables` whose keys are in `wanted`, by key."""
+def known_games(tables: Iterable[Table], keys: set[bytes]) -> dict[bytes, GameRows]:
+    """The decisions of those games in `tables` that have one of these keys, by key."""
     found: dict[bytes, GameRows] = {}
     for table in tables:
         arrays, begin = table.arrays(), 0
         for key, end in zip(np.asarray(arrays["game_keys"]), arrays["game_ends"].tolist(), strict=True):
-            if (name := key.tobytes()) in wanted and name not in found:
-                found[name] = rows_in(arrays, slice(begin, end))
+            if (name := key.tobytes()) in keys and name not in found:
+                found[name] = game_rows_in(arrays, slice(begin, end))
             begin = end
     return found
 
@@ -185,7 +185,7 @@ class Decision(NamedTuple):
     best: str
 
 
-def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Iterator[Decision]:
+def decision_rows(found: Situation, game: int, turn: int, judged: JudgedAct) -> Iterator[Decision]:
     """Yield the decisions of an act as rows. A roll has up to two: whether to double, if that was possible, and the
     play."""
     act, is_match = judged.act, bool(found.match.length)
@@ -198,9 +198,9 @@ def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Ite
         made = NO_DOUBLE if act.kind is ActKind.ROLL else str(act.kind)
         best = str(judged.best_answer or judged.cube.best_action)
         flags = (0, int(judged.is_cube_decision), int(counts_for_pr(judged, kind)))
-        values = losses(judged.cube_loss, judged, is_match=is_match)
+        values = loss_values(judged.cube_loss, judged, is_match=is_match)
         numbers = (*place, kind, *stakes, NULL, NULL, *flags)
-        yield Decision(numbers, values, act.board, xgid(found, judged, kind), made, best)
+        yield Decision(numbers, values, act.board, decision_xgid(found, judged, kind), made, best)
     if judged.roll is not None and act.dice is not None:
         roll = judged.roll
         spread = roll.candidates[0].worth - roll.candidates[-1].worth if roll.candidates else 0.0
@@ -211,18 +211,18 @@ def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Ite
         made = str(played) if played else ""
         best = str(plays[tuple(roll.candidates[0].after_play.tolist())]) if roll.candidates else ""
         luck = (judged.luck / judged.point, judged.luck if is_match else math.nan)
-        values = (*losses(judged.play_loss, judged, is_match=is_match)[:2], *luck)
+        values = (*loss_values(judged.play_loss, judged, is_match=is_match)[:2], *luck)
         flags = (int(roll.is_forced), int(judged.is_play_decision), int(counts))
         numbers = (*place, PLAY, *stakes, *act.dice, *flags)
-        yield Decision(numbers, values, act.board, xgid(found, judged, PLAY), made, best)
+        yield Decision(numbers, values, act.board, decision_xgid(found, judged, PLAY), made, best)
 
 
-def losses(loss: float, judged: Judged, *, is_match: bool) -> tuple[float, ...]:
+def loss_values(loss: float, judged: JudgedAct, *, is_match: bool) -> tuple[float, ...]:
     """A loss as the VALUES of a row: in points, and in mwc if it is from a match; luck is NaN."""
     return loss / judged.point, loss if is_match else math.nan, math.nan, math.nan
 
 
-def counts_for_pr(judged: Judged, kind: int) -> bool:
+def counts_for_pr(judged: JudgedAct, kind: int) -> bool:
     """Whether a cube decision counts for PR by eXtreme Gammon's published rules.
 
     An answer counts unless take and pass are worth the same. A double, or a roll without one, does not count if both
@@ -241,7 +241,7 @@ def counts_for_pr(judged: Judged, kind: int) -> bool:
     return not is_trivial or judged.cube_loss / judged.point >= TRIVIAL
 
 
-def xgid(found: Situation, judged: Judged, kind: int) -> str:
+def decision_xgid(found: Situation, judged: JudgedAct, kind: int) -> str:
     """The XGID of the position before a decision, for the player on roll."""
     act, length = judged.act, found.match.length
     score = act.stakes.score
@@ -269,10 +269,10 @@ def arrays_of(games: Sequence[GameRows]) -> dict[str, Array]:
 
 def split_games(shard: Mapping[str, Array]) -> Iterator[GameRows]:
     """Yield the decisions of each game in arrays of `arrays_of`."""
-    return (rows_in(shard, slice(*ends)) for ends in pairwise([0, *shard["game_ends"].tolist()]))
+    return (game_rows_in(shard, slice(*ends)) for ends in pairwise([0, *shard["game_ends"].tolist()]))
 
 
-def rows_in(arrays: Mapping[str, Array], rows: slice) -> GameRows:
+def game_rows_in(arrays: Mapping[str, Array], rows: slice) -> GameRows:
     """The decisions in `rows`, those of one game, from arrays of `arrays_of`."""
     found = {name: np.asarray(arrays[name])[rows] for name in ("numbers", "values", "boards")}
     for name, each in TEXTS.items():

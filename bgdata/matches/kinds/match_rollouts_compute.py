@@ -20,8 +20,8 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import (
     SAMPLE_ROWS,
     first_met,
     network_text,
+    network_versions,
     open_roller,
-    played_tables,
 )
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
@@ -51,9 +51,9 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
             build.job.progress.note(
                 f"{len(decisions) - len(todo):,} of {len(decisions):,} decisions were rolled out before"
             )
-        work = work_of(build, f"{__name__}:roll_out_decisions", played_tables(build))
+        work = work_of(build, f"{__name__}:roll_out_decisions", network_versions(build))
         for shard in compute_shards(build.job, "decisions", work, runs(todo, STEP)):
-            known.update({each.decision: each for each in rolled_out_in(shard)})
+            known.update({each.decision: each for each in read_decisions(shard)})
         arrays = arrays_of([known[decision] for decision in decisions])
         arrays["network"] = network_text(build.parameters, build.inputs)
         for name, values in arrays.items():
@@ -61,7 +61,7 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
 
     def batches(self, computed: Computed[MatchRolloutParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
-        found, values = rolled_out_in(arrays), np.asarray(arrays["values"])
+        found, values = read_decisions(arrays), np.asarray(arrays["values"])
         rows = [(number, *row) for number, each in enumerate(found) for row in choice_rows(each)]
         decisions = [each.decision for each in found]
         index = np.array([row[0] for row in rows], np.int32)
@@ -86,7 +86,7 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
         )
 
     def statistics(self, computed: Computed[MatchRolloutParameters]) -> Mapping[str, float]:
-        found = rolled_out_in(computed.arrays)
+        found = read_decisions(computed.arrays)
         confirmed = sum(is_best(each.decision, each.choices[0].choice) for each in found)
         return {"decisions": len(found), "confirmed_best": confirmed}
 
@@ -94,12 +94,14 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
         """Roll out a random sample of the decisions again and compare them, and list the decisions of the analysis
         again."""
         decisions, table = decisions_of(recheck), recheck.table
-        found = rolled_out_in(table.arrays())
+        found = read_decisions(table.arrays())
         if [each.decision for each in found] != decisions:
             raise CheckFailedError(f"expected the decisions of the analysis in {table.name}, found others")
         if not np.array_equal(table.array("network"), network_text(recheck.parameters, recheck.inputs)):
             raise CheckFailedError(f"expected the network of the recipe in {table.name}, found another")
-        if not all(map(is_whole, found)) or (found and table.array("choice_ends")[-1] != len(table.array("values"))):
+        if not all(map(is_consistent, found)) or (
+            found and table.array("choice_ends")[-1] != len(table.array("values"))
+        ):
             raise CheckFailedError(f"expected the choices of each decision in {table.name}, found others")
         count = min(SAMPLE_ROWS, recheck.rows)
         roller = open_decision_roller(recheck)
@@ -140,7 +142,7 @@ def known_decisions(build: Build[MatchRolloutParameters]) -> dict[AnalysedDecisi
         theirs = {role: each.folder.name for role, each in made_from.items() if role != "source"}
         is_same = replace(parameters, source=wanted.source, least_loss=wanted.least_loss) == wanted
         if mine == theirs and is_same and table.manifest.revision == DATASET.revision:
-            found |= {each.decision: each for each in rolled_out_in(table.arrays())}
+            found |= {each.decision: each for each in read_decisions(table.arrays())}
     return found
 
 
@@ -175,7 +177,7 @@ def is_best(decision: AnalysedDecision, choice: str) -> bool:
     return decision.best.startswith(DOUBLE) == (choice == DOUBLE)
 
 
-def is_whole(rolled: RolledOut) -> bool:
+def is_consistent(rolled: RolledOut) -> bool:
     """Whether the choices of a decision are in order of their losses, and the one that was made is among them."""
     losses, names = [each.loss for each in rolled.choices], [each.choice for each in rolled.choices]
     return losses[:1] == [0] and losses == sorted(losses) and names.count(rolled.decision.made) == 1
@@ -187,21 +189,21 @@ def choice_rows(rolled: RolledOut) -> Iterator[tuple[int, bool, bool]]:
         yield place, each.choice == rolled.decision.made, is_best(rolled.decision, each.choice)
 
 
-def arrays_of(found: Sequence[RolledOut]) -> dict[str, Array]:
+def arrays_of(decisions: Sequence[RolledOut]) -> dict[str, Array]:
     """The arrays of rolled-out decisions in order, except the array `network`."""
-    choices = [choice for each in found for choice in each.choices]
+    choices = [choice for each in decisions for choice in each.choices]
     return {
-        **text_arrays("xgids", [each.decision.xgid for each in found]),
-        "subjects": np.array([SUBJECTS.index(each.decision.subject) for each in found], np.int8),
-        **text_arrays("asked", [text for each in found for text in (each.decision.made, each.decision.best)]),
-        "trials": np.array([each.trials for each in found], np.int64),
-        "choice_ends": np.cumsum([len(each.choices) for each in found], dtype=np.int64),
+        **text_arrays("xgids", [each.decision.xgid for each in decisions]),
+        "subjects": np.array([SUBJECTS.index(each.decision.subject) for each in decisions], np.int8),
+        **text_arrays("asked", [text for each in decisions for text in (each.decision.made, each.decision.best)]),
+        "trials": np.array([each.trials for each in decisions], np.int64),
+        "choice_ends": np.cumsum([len(each.choices) for each in decisions], dtype=np.int64),
         **text_arrays("choices", [choice.choice for choice in choices]),
         "values": np.array([choice[1:] for choice in choices], np.float64).reshape(-1, len(VALUES)),
     }
 
 
-def rolled_out_in(arrays: Mapping[str, Array]) -> list[RolledOut]:
+def read_decisions(arrays: Mapping[str, Array]) -> list[RolledOut]:
     """The rolled-out decisions in arrays of `arrays_of`."""
     xgids, asked, choices = (text_column(arrays, name).to_pylist() for name in ("xgids", "asked", "choices"))
     subjects, trials = np.asarray(arrays["subjects"]).tolist(), np.asarray(arrays["trials"]).tolist()

@@ -112,7 +112,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
             raise InvalidParameterError(str(error)) from None
         boards, state = sample.boards, rollouts.empty_rollouts(ROLLED, len(sample.boards))
         positions = np.ascontiguousarray(boards).tobytes().hex()
-        work = work_of(build, f"{__name__}:roll_out_rows", rollouts.played_tables(build), positions=positions)
+        work = work_of(build, f"{__name__}:roll_out_rows", rollouts.network_versions(build), positions=positions)
         fill_shards(job, "rollouts", state, STEP, work)
         job.save("boards", boards)
         job.save("games", sample.games.astype(np.int32))

@@ -21,7 +21,7 @@ from bgdata.game.plays import parse_play
 from bgdata.game.position import Position
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page, address, position_path
-from bgdata.web.position_request import stakes_query, whole
+from bgdata.web.position_request import integer_parameter, stakes_query
 from bgdata.web.site import Row, Site
 
 MAX_QUESTIONS = 99_999
@@ -100,7 +100,7 @@ def trainer(site: Site, request: Request) -> Page:
         if value not in known:
             raise UsageError(f"expected {', '.join(known)} as {name}, got {cite(value)}")
     roll = first_roll(given.get("roll", "").strip())
-    number = whole(given, "number", 1, least=1, most=MAX_QUESTIONS)
+    number = integer_parameter(given, "number", 1, least=1, most=MAX_QUESTIONS)
     decisions = site.keep(("trainer", objective), lambda: read_decisions(site, objective))
     chosen = [
         each
@@ -122,13 +122,13 @@ def trainer(site: Site, request: Request) -> Page:
     decision = chosen[(number - 1) % len(chosen)]
     choices = random.Random(decision.key).sample(decision.plays[:MOST_PLAYS], min(MOST_PLAYS, len(decision.plays)))
     answer = chosen_play(given.get("answer", "").strip(), choices)
-    ours = own_choice(site, objective, decision) if answer else None
-    verdict = verdict_on(answer) if answer else ""
+    ours = players_choice(site, objective, decision) if answer else None
+    verdict = verdict_text(answer) if answer else ""
     stakes = stakes_query(OBJECTIVES[objective].stakes)
     position = address(position_path(decision.position), {"roll": decision.roll, **stakes})
     more = {
         "question": decision,
-        "words": question_words(decision, OBJECTIVES[objective]),
+        "words": question_text(decision, OBJECTIVES[objective]),
         "choices": [(each.play, address("/openings/train", here | {"number": number, "answer": each.play}))
                     for each in choices],
         "answer": answer,
@@ -206,7 +206,7 @@ def chosen_play(text: str, choices: Sequence[BookPlay]) -> BookPlay | None:
     return found
 
 
-def verdict_on(answer: BookPlay) -> str:
+def verdict_text(answer: BookPlay) -> str:
     """The verdict on an answer, such as "Right" or "Nearly right"."""
     if not answer.loss:
         return "Right"
@@ -215,7 +215,7 @@ def verdict_on(answer: BookPlay) -> str:
     return "Nearly right" if answer.loss < RIGHT else "Wrong"
 
 
-def own_choice(site: Site, name: str, decision: BookDecision) -> tuple[str, str] | None:
+def players_choice(site: Site, name: str, decision: BookDecision) -> tuple[str, str] | None:
     """The play that the site's player prefers, and the Position ID after it; None if it cannot evaluate the stakes.
     Raises TooBusyError if the player stays busy."""
 
@@ -232,7 +232,7 @@ def own_choice(site: Site, name: str, decision: BookDecision) -> tuple[str, str]
     return site.keep(("trainer choice", name, decision.key), choose)
 
 
-def question_words(decision: BookDecision, objective: Objective) -> str:
+def question_text(decision: BookDecision, objective: Objective) -> str:
     """The text of the question, such as "First roll 31, money: how do you play?", for the page."""
     if decision.first_play is None:
         return f"First roll {decision.roll}, {objective.title}: how do you play?"

@@ -125,7 +125,7 @@ def open_record(path: Path) -> IO[str]:
         return path.open("a", buffering=1, encoding="utf-8")
 
 
-def check_place(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Raise StorageError if a file cannot be written at this path, before games are played in vain."""
     with storage_errors(path):
         with suppress(FileNotFoundError):
@@ -151,7 +151,7 @@ class Saver:
     def __init__(self, path: Path) -> None:
         from bgdata.protocols.external import ExternalRecord
 
-        check_place(path)
+        check_writable(path)
         self.path, self.record = path, ExternalRecord()
 
     def add(self, exchange: Exchange) -> None:
@@ -205,7 +205,7 @@ def serve(
                     click.echo(f"\n{heading}")
                 click.echo(f"  {describe(exchange)}")
                 if record:
-                    record.write(json.dumps(as_row(exchange)) + "\n")
+                    record.write(json.dumps(exchange_row(exchange)) + "\n")
                 if saver:
                     saver.add(exchange)
                 count += 1
@@ -231,7 +231,7 @@ def describe(exchange: Exchange) -> str:
     return f"{question.roll}: {exchange.reply or NO_PLAY}" if question.roll else exchange.reply
 
 
-def as_row(exchange: Exchange) -> dict[str, Any]:
+def exchange_row(exchange: Exchange) -> dict[str, Any]:
     """A question and its reply as a JSON object, for a line of the record."""
     question = exchange.question
     if question is None:

@@ -14,7 +14,13 @@ import click
 
 from bgdata.cli.options import OUTPUT, met_option, player_options, value_option
 from bgdata.errors import EngineRefusedError, ExternalProgramError, MissingTableError, UsageError, cite
-from bgdata.protocols.commands.external import check_place, open_decisions, patience_option, save_matches, write_matches
+from bgdata.protocols.commands.external import (
+    check_writable,
+    open_decisions,
+    patience_option,
+    save_matches,
+    write_matches,
+)
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -66,7 +72,7 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
       bgdata fibs ann --opponent mary --invite --host localhost --port 4321
     """
     from bgdata.evaluation.talk import Talk
-    from bgdata.protocols.fibs import FibsPlayer, Wish
+    from bgdata.protocols.fibs import FibsPlayer, MatchRequest
 
     for name in (user, options["opponent"]):
         if name and not _NAME.fullmatch(name):
@@ -81,7 +87,8 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
         raise UsageError("expected --opponent with --invite, got none")
     if length is not None and not options["invite"]:
         raise UsageError(f"expected --invite with --length, got --length {length} alone")
-    wish, decisions = Wish(opponent, options["invite"], length, options["games"]), open_decisions(warehouse, options)
+    wish = MatchRequest(opponent, options["invite"], length, options["games"])
+    decisions = open_decisions(warehouse, options)
     met = decisions.rules.met
     if met is None and length != 0:
         raise MissingTableError(f"no match equity table in {warehouse.root}; try: bgdata build match_equity")
@@ -110,14 +117,14 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
             click.echo(f"{error}; reconnecting", err=True)
             time.sleep(PAUSE_SECONDS)
             if saver.record:  # the server has saved the match
-                wish = Wish(saver.record.players[1], True, None, wish.games)
+                wish = MatchRequest(saver.record.players[1], True, None, wish.games)
 
 
 class Saver:
     """Keeps the record of a match over several connections, and writes it into one file, atomically."""
 
     def __init__(self, path: Path | None) -> None:
-        check_place(path or Path("match.mat"))
+        check_writable(path or Path("match.mat"))
         self.path, self.record = path, None  # type: Path | None, Record | None
 
     def write(self, record: Record | None) -> None:

@@ -59,7 +59,7 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
     def compute(self, build: Build[RolloutLabelParameters]) -> None:
         boards, _ = source_boards(build)
         state = rollouts.empty_rollouts(rollouts.ROLLED, len(boards))
-        work = work_of(build, f"{__name__}:roll_out_rows", rollouts.played_tables(build))
+        work = work_of(build, f"{__name__}:roll_out_rows", rollouts.network_versions(build))
         fill_shards(build.job, "positions", state, ROLLOUT_STEP, work)
         for name, values in {**self._source_arrays(build, boards), **state}.items():
             build.job.save(name, values)
@@ -148,7 +148,7 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
             "static_chances": np.zeros((n, 5), np.float32),
             "sources": np.zeros(n, np.uint8),
         }
-        work = work_of(build, f"{__name__}:look_ahead", rollouts.played_tables(build))
+        work = work_of(build, f"{__name__}:look_ahead", rollouts.network_versions(build))
         fill_shards(build.job, "positions", state, STEP, work)
         for name, values in changed_labels(build.parameters, places, state).items():
             build.job.save(name, values)
@@ -228,7 +228,7 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
         state: dict[str, Array] = {"chances": np.zeros((len(places.boards), 5), np.float32)}
         choice, tables = build.parameters.choice(), build.inputs
         if build.parameters.engine == "network":
-            tables = rollouts.played_tables(Context(choice, build.inputs, build.warehouse))
+            tables = rollouts.network_versions(Context(choice, build.inputs, build.warehouse))
         work = work_of(build, f"{__name__}:ask_engine", tables)
         fill_shards(build.job, "positions", state, max(1, STEP >> 3 * build.parameters.ply), work)
         for name, values in {**self._source_arrays(build, places), **state}.items():

@@ -42,7 +42,7 @@ START = f"Networks to start from: network, network/NAME, or {NEW} for random wei
 
 @click.group()
 def train() -> None:
-    """Train networks, and draw how they learned."""
+    """Train networks, and plot their learning curves."""
 
 
 train.add_command(parts)
@@ -220,9 +220,9 @@ def sl(
       bgdata train sl cycled --labels gnubg_training --optimizer sgd --learning-rate 1 --loss squared \\
         --schedule cycles --batch-size 16 --epochs 200
     """
-    from bgdata.training.steps import chosen_parameters
+    from bgdata.training.steps import supervised_parameters
 
-    parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe, anew=force)
+    parameters = supervised_parameters(warehouse, name, labels, start, guard, recipe, anew=force)
     table = build_version(warehouse, SUPERVISED, parameters, force=force)
     statistics, curve = table.manifest.statistics, table.array("curve")
     before, after = (

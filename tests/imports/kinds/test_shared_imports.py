@@ -275,6 +275,7 @@ def test_same_content_under_another_name_is_another_version(imports: Imports) ->
 
 @each_kind
 def test_newest_import_is_current(memory_path: Path, kind: str) -> None:
+    """Of two imports with one name the newer is current, and building the first again makes it current."""
     imports = Imports(memory_path)
     first = imports.sample(kind)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
@@ -418,6 +419,7 @@ def test_unpublished_benchmark_gives_a_warning(imports: Imports, monkeypatch: py
 
 
 def test_import_command(imports: Imports) -> None:
+    """The import command counts lines and reasons, warns about an unknown file, and with `--strict` leaves nothing."""
     path = imports.file("contact.bm", BENCHMARK + "nonsense\nmore nonsense\n")
     result = run(imports.warehouse.root, "import", "gnubg_benchmark", path)
     assert result.exit_code == 0
@@ -439,6 +441,7 @@ def test_import_command(imports: Imports) -> None:
 
 
 def test_import_command_refuses_wrong_kinds_and_files(imports: Imports) -> None:
+    """A kind that is not imported, an unknown kind, and too many files are refused before a warehouse is made."""
     path = imports.file("x", "")
     commands: tuple[tuple[list[str | Path], str], ...] = (
         (

@@ -45,7 +45,7 @@ def filled_root(shared_folder: SharedFolder) -> Path:
         build_for_player(folder)
         (folder / "session.sgf").write_text(SGF)
         output_of(folder / "warehouse", "import", "matches", folder / "session.sgf")
-        (folder / "gap.mat").write_text(MISSING)
+        (folder / "gap.mat").write_text(MISSING_GAMES)
         output_of(folder / "warehouse", "import", "matches", folder / "gap.mat")
         bgdata.open_warehouse(folder / "warehouse").build("match_equity", PUBLISHED)
 
@@ -133,7 +133,7 @@ def test_values_of_a_match_are_consistent(root: Path) -> None:
     assert all(row["no_double"] is None for row in turns if row["game_number"] == 2), "the crawford game"
 
 
-MISSING = """\
+MISSING_GAMES = """\
  5 point match
 
  Game 1
@@ -152,23 +152,24 @@ MISSING = """\
   1) 31: 8/5 6/5                  Doubles => 2
   2)  Drops                       Wins 1 point
 """
-GAP = "game 2 is missing: game 3 begins at 0-3, and game 1 ends at 0-1"
-END = "the record ends at 0-4, before anybody has 5 points"
+GAP_NOTE = "game 2 is missing: game 3 begins at 0-3, and game 1 ends at 0-1"
+END_NOTE = "the record ends at 0-4, before anybody has 5 points"
 
 
 @pytest.mark.parametrize("command", [("analyze", *QUICK), ("luck", "--cubeful", *QUICK), ("luck", "--ply", "0")])
 def test_missing_games_are_noted(root: Path, command: tuple[str, ...]) -> None:
+    """Missing games of an imported match are reported on standard error, and in the notes of games and players."""
     warehouse = root / "warehouse"
     option = "--network" if command[0] == "analyze" else "--player"
     player = "random" if command[0] == "analyze" else "network/random"
     for form in ("table", "json"):
         result = run(warehouse, command[0], "matches/gap", *command[1:], option, player, "--by-game", "--format", form)
         assert result.exit_code == 0, result.output
-        assert result.stderr.splitlines() == [f"note on nora against ivo: {text}" for text in (GAP, END)]
+        assert result.stderr.splitlines() == [f"note on nora against ivo: {text}" for text in (GAP_NOTE, END_NOTE)]
     if command[0] == "analyze":
-        assert [row["notes"] for row in json.loads(result.stdout)] == ["", f"{GAP}; {END}"]
+        assert [row["notes"] for row in json.loads(result.stdout)] == ["", f"{GAP_NOTE}; {END_NOTE}"]
         players = run(warehouse, "analyze", "matches/gap", *QUICK, option, player, "--by-player", "--format", "json")
-        assert [row["notes"] for row in json.loads(players.stdout)] == [f"{GAP}; {END}"] * 2
+        assert [row["notes"] for row in json.loads(players.stdout)] == [f"{GAP_NOTE}; {END_NOTE}"] * 2
 
 
 def test_repairs_are_reported(root: Path) -> None:
@@ -208,6 +209,7 @@ def test_rows_have_position_score_and_cube(root: Path) -> None:
 
 
 def test_text_has_turns_sums_and_errors(root: Path) -> None:
+    """The text lists turns, sums, ratings and the worst errors; options leave out turns and games."""
     shown = output_of(root / "warehouse", "analyze", root / "match.mat", *QUICK, "--network", "random", "--errors", "2")
     assert shown.startswith("left against right, a match to 3; analysed by random-0ply\n\ngame 1: left 0, right 1\n")
     assert re.search(r"^   1  left   31      8/5 6/5 +\d\d\.\d\d %  [+-]\d\.\d{3}", shown, re.MULTILINE)

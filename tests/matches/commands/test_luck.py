@@ -15,7 +15,7 @@ from bgdata.equity.kinds.match_equity import PUBLISHED
 from tests.command_line import error_of, output_of, run
 from tests.formats.sessions import MAT, SGF
 
-WHOLE = """\
+WHOLE_GAME = """\
  1 point match
 
  Game 1
@@ -57,6 +57,7 @@ def test_luck_and_skill_of_turns_sum_to_games(root: Path) -> None:
 
 
 def test_csv_and_text_have_the_values_of_json(root: Path) -> None:
+    """Text and CSV have the luck and the results that JSON has."""
     path = file(root, "session.mat", MAT)
     turns = json.loads(output_of(root, "luck", path, "--format", "json"))
     games = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
@@ -101,7 +102,7 @@ def test_automatic_doubles_survive_the_import(root: Path) -> None:
     assert json.loads(output_of(warehouse, "luck", "matches/automatic", *options)) == [game]
 
 
-ANSWERED = """\
+ANSWERED_DOUBLE = """\
  0 point match
 
  Game 1
@@ -115,13 +116,13 @@ ANSWERED = """\
 @pytest.mark.parametrize(("answer", "points", "cube_value"), [("Takes", 2, 2), ("Beavers => 4", 8, 4)])
 def test_record_may_end_with_an_answer(root: Path, answer: str, points: int, cube_value: int) -> None:
     """If a record ends with an answer to a double, the final cube is the one after the answer."""
-    path = file(root, "answered.mat", ANSWERED.format(answer, points))
+    path = file(root, "answered.mat", ANSWERED_DOUBLE.format(answer, points))
     (game,) = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
     assert (game["cube_value"], game["result"]) == (cube_value, points / cube_value)
 
 
 def test_unfinished_game_has_no_result(root: Path) -> None:
-    path = file(root, "cut.mat", WHOLE.partition("      Wins")[0])
+    path = file(root, "cut.mat", WHOLE_GAME.partition("      Wins")[0])
     (game,) = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
     assert (game["result"], game["luck_adjusted"], game["net_drift"]) == (None, None, None)
     assert game["luck_0"] > 0
@@ -133,16 +134,16 @@ def test_unfinished_game_has_no_result(root: Path) -> None:
     [
         (("8/5 6/5", "8/5 6/4"), r"expected .*, in line 5: left play \(game 1 of .*\.mat\)"),
         (("8/5 6/5", "8/5 nonsense"), r"expected a record of whole games in .*\.mat, found in line 5: expected .*"),
-        ((WHOLE, ""), r"expected recorded games in .*\.mat, found none"),
+        ((WHOLE_GAME, ""), r"expected recorded games in .*\.mat, found none"),
     ],
 )
 def test_invalid_records_are_refused(root: Path, change: tuple[str, str], message: str) -> None:
-    path = file(root, "bad.mat", WHOLE.replace(*change))
+    path = file(root, "bad.mat", WHOLE_GAME.replace(*change))
     assert re.fullmatch(message, error_of(run(root, "luck", path), 1))
 
 
 def test_invalid_players_and_outputs_are_refused(root: Path) -> None:
-    path = file(root, "whole.mat", WHOLE)
+    path = file(root, "whole.mat", WHOLE_GAME)
     message = error_of(run(root, "luck", path, "--player", "pubeval"), 2)
     assert message == "expected a player that evaluates positions, got pubeval, which only chooses plays"
     assert re.match("expected a player among random, ", error_of(run(root, "luck", path, "--player", "nobody"), 2))
@@ -154,7 +155,7 @@ def test_invalid_players_and_outputs_are_refused(root: Path) -> None:
 
 
 def test_looking_ahead_changes_the_values(root: Path) -> None:
-    path = file(root, "whole.mat", WHOLE)
+    path = file(root, "whole.mat", WHOLE_GAME)
     static, ahead = (
         json.loads(output_of(root, "luck", path, "--ply", str(ply), "--format", "json"))[1] for ply in (0, 1)
     )
@@ -170,11 +171,12 @@ def test_picture_is_drawn(root: Path) -> None:
         pictures.append((root / name).read_bytes())
     assert pictures[0].startswith(b"\x89PNG")
     assert pictures[0] == pictures[1]
-    output_of(root, "luck", file(root, "cut.mat", WHOLE.partition("      Wins")[0]), "--plot", root / "three.png")
+    output_of(root, "luck", file(root, "cut.mat", WHOLE_GAME.partition("      Wins")[0]), "--plot", root / "three.png")
 
 
 def test_each_match_of_a_file_has_its_own_players(root: Path) -> None:
-    path = file(root, "two.mat", WHOLE + WHOLE.replace("left", "Cid ").replace("right", "Ann  "))
+    """A file with two matches lists the luck of each with its own players; a picture of both is refused."""
+    path = file(root, "two.mat", WHOLE_GAME + WHOLE_GAME.replace("left", "Cid ").replace("right", "Ann  "))
     games = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
     assert [(row["match"], row["player_0"], row["player_1"]) for row in games] == [
         (0, "left", "right"), (1, "Cid", "Ann"),
@@ -224,6 +226,7 @@ def rows(root: Path, *arguments: str | Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("name", "options"), [("match.mat", MET), ("session.mat", ("--jacoby",))])
 def test_cubeful_turns_equal_those_of_analyze(met_root: Path, name: str, options: tuple[str, ...]) -> None:
+    """Turns with the cube have the values and luck of `bgdata analyze`, and skill is what it calls losses."""
     found = rows(met_root, "luck", met_root / name, "--cubeful", *options)
     judged = rows(met_root, "analyze", met_root / name, "--ply", "0", *options)
     assert len(found) == len(judged)
@@ -255,6 +258,7 @@ def test_cubeful_turns_sum_to_games(met_root: Path) -> None:
 
 
 def test_cubeful_text_has_the_rows(met_root: Path) -> None:
+    """The text has the figures of the rows, with dashes for an unfinished game."""
     path = met_root / "match.mat"
     shown = output_of(met_root, "luck", path, "--cubeful", *MET)
     finished, cut = rows(met_root, "luck", path, "--cubeful", *MET, "--by-game")
@@ -274,6 +278,7 @@ def test_cubeful_text_has_the_rows(met_root: Path) -> None:
 
 
 def test_rules_and_ply_change_cubeful_values(met_root: Path) -> None:
+    """The Jacoby rule and a higher ply change values, the latter a little."""
     path = met_root / "session.mat"
     plain, jacoby = (
         rows(met_root, "luck", path, "--cubeful", rule, "--by-game") for rule in ("--no-jacoby", "--jacoby")

@@ -72,6 +72,7 @@ def test_cube_actions_are_rows(imports: Imports) -> None:
 
 
 def test_crawford_and_unfinished_games_are_marked(imports: Imports) -> None:
+    """Crawford games and unfinished games are marked, and a double in a Crawford game is quarantined."""
     text = (
         sgf(";W[31hefe]", more="RU[Crawford]RE[W+2R]")
         + sgf(";W[double];B[take]", game=1, white=2, more="RU[Crawford:CrawfordGame]RE[B+1R]")
@@ -212,7 +213,7 @@ def test_numbers_beyond_their_columns_are_refused(imports: Imports, numbers: dic
         assert (games(table)[0]["points_won"], turns(table)[0]["cube_value"]) == (16384, 16384)
 
 
-NOTED = """\
+NOTED_MATCH = """\
  3 point match
 
  Game 1
@@ -231,7 +232,7 @@ NOTED = """\
 
 def test_notes_are_stored(imports: Imports) -> None:
     """Notes about repairs, lenient readings and missing games are stored by game, file and line."""
-    files = [imports.file("plain.mat", " 0 point match\n"), imports.file("noted.mat", NOTED)]
+    files = [imports.file("plain.mat", " 0 point match\n"), imports.file("noted.mat", NOTED_MATCH)]
     table = imports.build("matches", files, name="noted")
     assert quarantined(table) == []
     assert [(row["score_0"], row["winner"], row["points_won"]) for row in games(table)] == [(0, 0, 3), (1, 1, 1)]
@@ -251,6 +252,7 @@ def test_sgf_notes_have_the_line_of_their_game(imports: Imports) -> None:
 
 
 def test_format_is_found_by_content_not_name(imports: Imports) -> None:
+    """A file is read by its content, whatever its name or encoding."""
     mat = sessions.MAT.encode()
     tables = [imports.text("matches", mat, name, name="x") for name in ("x.mat", "x.sgf", "x.txt", "x")]
     tables += [

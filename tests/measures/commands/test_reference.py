@@ -14,11 +14,12 @@ from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, output_of, run
 
 ROLLER = ("--network", "tiny", "--trials", "72", "--truncate", "2")
-FEW = (*ROLLER, "--positions", "2", "--until", "0.5", "--most-trials", "72", "--seed", "1")
+FEW_POSITIONS = (*ROLLER, "--positions", "2", "--until", "0.5", "--most-trials", "72", "--seed", "1")
 
 
 def test_every_theme_has_a_row(warehouse: Warehouse) -> None:
-    shown = output_of(warehouse.root, "reference", *FEW).splitlines()
+    """The command prints a row for each theme, with its positions, standard error and games, as text, JSON and CSV."""
+    shown = output_of(warehouse.root, "reference", *FEW_POSITIONS).splitlines()
     version = warehouse.open("network", "tiny").folder.name
     table = warehouse.open("reference_positions", "2-by-tiny-seed-1")
     assert shown[0] == str(table.folder)
@@ -27,11 +28,11 @@ def test_every_theme_has_a_row(warehouse: Warehouse) -> None:
     assert all(line.split()[1] == "2" and line.split()[3] == "144" for line in shown[2:])
     parameters = table.manifest.parameters
     assert (parameters["network_version"], parameters["until"], parameters["turns"]) == (version, 0.5, 2)
-    rows = json.loads(output_of(warehouse.root, "reference", *FEW, "--format", "json"))
+    rows = json.loads(output_of(warehouse.root, "reference", *FEW_POSITIONS, "--format", "json"))
     assert [row["theme"] for row in rows] == list(THEMES)
     assert set(rows[0]) == {"theme", "positions", "mean_standard_error", "reached_share", "games", "source_games"}
     assert {row["reached_share"] for row in rows} == {1.0}
-    found = list(csv.DictReader(output_of(warehouse.root, "reference", *FEW, "--format", "csv").splitlines()))
+    found = list(csv.DictReader(output_of(warehouse.root, "reference", *FEW_POSITIONS, "--format", "csv").splitlines()))
     assert [row["source_games"] for row in found] == [str(row["source_games"]) for row in rows]
 
 
@@ -43,6 +44,7 @@ def test_unreached_standard_errors_are_reported(warehouse: Warehouse) -> None:
 
 
 def test_sources_and_standard_error_have_defaults(warehouse: Warehouse) -> None:
+    """Sources given by option, and the default standard error, are stored as parameters."""
     given = (
         "--positions",
         "2",

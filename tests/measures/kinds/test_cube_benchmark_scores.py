@@ -26,7 +26,7 @@ from tests.oracles import needs_gnubg_tool
 from tests.rechecking import check_sample, inputs_of
 from tests.subtests import each
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 SET = BENCHMARK.slug(BENCHMARK.smallest)
 
 
@@ -41,7 +41,7 @@ def test_losses_are_against_the_better_action() -> None:
     )
 
 
-def test_actions_follow_from_values() -> None:
+def test_players_take_the_action_with_the_better_value() -> None:
     """A player takes the better action by its values; if they are equal, it doubles, and passes."""
     doubled, taken = player_actions(np.array([[0.5, 0.4], [0.5, 0.6], [0.8, 1.2], [1.1, 1.2], [0.4, 0.4], [1.0, 1.0]]))
     assert doubled.tolist() == [False, True, True, False, True, True]
@@ -51,7 +51,7 @@ def test_actions_follow_from_values() -> None:
 def test_scores_are_those_of_the_rows(small_root: Path) -> None:
     """The statistics and the summary, by theme and score too, are means of the losses in the rows."""
     warehouse = bgdata.open_warehouse(small_root)
-    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
     judged = warehouse.open(BENCHMARK.name, SET)
     rows = warehouse.rows(f"from cube_benchmark_scores where variant = '{table.manifest.variant}' order by decision")
     assert [row["xgid"] for row in rows] == text_column(judged.arrays(), "xgids").to_pylist()
@@ -74,8 +74,8 @@ def test_scores_are_those_of_the_rows(small_root: Path) -> None:
 
 def test_changed_scores_are_found(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    inputs = inputs_of(warehouse, DATASET, SMALL)
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
+    inputs = inputs_of(warehouse, DATASET, SMALLEST)
     assert check_sample(DATASET, table, inputs, 10, np.random.default_rng(0)) == "all 4 decisions"
     for name in ("values", "losses", "themes"):
         corrupted = Corrupted(table, name, np.asarray(table.array(name)) + 1)
@@ -131,7 +131,7 @@ def test_gnubg_is_scored_by_its_own_model(warehouse: Warehouse) -> None:
 )
 def test_wrong_parameters_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
-        DATASET.check_parameters(replace(SMALL, **change))
+        DATASET.check_parameters(replace(SMALLEST, **change))
 
 
 def test_parameters_of_a_version_name_its_table(small_root: Path) -> None:

@@ -34,7 +34,7 @@ from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
 from tests.subtests import each
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 SOURCES: list[Dataset[Any]] = [
     benchmark_scores.DATASET,
     game_scores.DATASET,
@@ -55,6 +55,7 @@ def smallest_scores(root: Path, kinds: list[Dataset[Any]]) -> ScoresParameters:
 
 
 def test_rows_equal_the_figures_of_the_sources(warehouse: Warehouse) -> None:
+    """Each row is the figure of one source, with its standard error, number of games or decisions, and unit."""
     found = [smallest(warehouse.root, kind).manifest.statistics for kind in SOURCES]
     benchmark, games, referee, self_play = found
     table = warehouse.build(DATASET.name, smallest_scores(warehouse.root, SOURCES))
@@ -188,9 +189,9 @@ def test_network_without_tables_is_scored_under_its_version(warehouse: Warehouse
 def test_invalid_sources_are_refused(memory_path: Path, sources: str, message: str) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises((InvalidParameterError, MissingTableError), match=f"^{message}"):
-        warehouse.build(DATASET.name, SMALL.with_texts({"sources": sources}))
+        warehouse.build(DATASET.name, SMALLEST.with_texts({"sources": sources}))
     with pytest.raises(InvalidParameterError, match="expected the name of a player, got 'a b'"):
-        warehouse.build(DATASET.name, replace(SMALL, player="a b"))
+        warehouse.build(DATASET.name, replace(SMALLEST, player="a b"))
     assert not warehouse.variants(DATASET.name)
 
 
@@ -221,7 +222,7 @@ def test_two_sources_of_one_measure_are_refused(warehouse: Warehouse) -> None:
 @each("name", [array.name for array in DATASET.arrays])
 def test_changed_figures_are_found(small_root: Path, name: str) -> None:
     table = smallest(small_root, DATASET)
-    inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL) or {}
+    inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALLEST) or {}
     check_sample(DATASET, table, inputs, 0, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[1] += 1

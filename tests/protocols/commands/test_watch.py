@@ -36,8 +36,8 @@ from bgdata.protocols.commands.watch import (
 from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.session import DecisionKind, Moment, Session
 from tests.command_line import output_of
-from tests.protocols.test_external import Wild
-from tests.protocols.test_fibs import Whims
+from tests.protocols.test_external import WildDecisions
+from tests.protocols.test_fibs import RandomEvaluator
 
 ROW = re.compile(r" *(\d+)  (\S+) +(\d\d): (.*?) +([+-]\d\.\d{3})")
 
@@ -47,7 +47,7 @@ def player(player_root: Path) -> LookaheadPlayer:
     return bgdata.open_player(player_root, "random")
 
 
-class Engine(Whims):
+class Engine(RandomEvaluator):
     """Another program, which evaluates positions and chooses plays arbitrarily."""
 
     label = "engine"
@@ -143,7 +143,7 @@ def test_each_program_decides_by_its_own_chances(player: LookaheadPlayer, met: M
 
 def test_acts_are_executed_and_printed(player: LookaheadPlayer) -> None:
     """Every act of programs that double often, beaver half of the doubles and never pass is executed and printed."""
-    wild = Wild(player, CubeRules(has_beavers=True))
+    wild = WildDecisions(player, CubeRules(has_beavers=True))
     programs = Program(player, wild), Program(player, wild)
     cube_actions = set()
     for seed in range(30):
@@ -217,6 +217,7 @@ def test_value_of_a_position_is_to_side_1(player: LookaheadPlayer, met: MatchEqu
 
 
 def test_scores_and_results_are_described() -> None:
+    """Scores and results of games and matches are described in words, for the user and for programs."""
     session = Session(3, ("You", "it"), MatchScore(4, 4))
     assert describe_score(session) == "game 1 to 4 points: You 0, it 0"
     for side, size, text in ((1, 3, "You win a backgammon, 3 points"), (0, 1, "it wins a single game, 1 point")):

@@ -40,8 +40,8 @@ from tests.test_process import started
 START_ID = "4HPwATDgc/ABMA"
 BEAROFF_ID = "CgAAEAEAAAAAAA"
 ENDING_ID = position_id([2, 1, 2], [1, 2, 1])
-SHORT = ("--network", "random", "--trials", "72", "--truncate", "3", "--stop", "end")
-HOW = RolloutSettings("end", 3)
+SHORT_OPTIONS = ("--network", "random", "--trials", "72", "--truncate", "3", "--stop", "end")
+THREE_TURNS = RolloutSettings("end", 3)
 START_BOARD = np.array(START.board, np.int8)
 
 
@@ -62,8 +62,9 @@ def player(player_root: Path) -> NetworkPlayer:
 
 
 def test_position_is_rolled_out(player_root: Path, player: NetworkPlayer) -> None:
-    result = roll_out(START_BOARD[None], player.chooser, 72, 3, HOW)
-    shown = output_of(player_root, "rollout", START_ID, *SHORT, "--seed", "3")
+    """The command prints the board, the chances and the equity of `roll_out`, and how much subtracting luck helps."""
+    result = roll_out(START_BOARD[None], player.chooser, 72, 3, THREE_TURNS)
+    shown = output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, "--seed", "3")
     board, words, ending = shown.split("\n\n")
     assert board.startswith(f"Position ID: {START_ID}\n+-13-")
     win, lose, equity = words.splitlines()
@@ -84,8 +85,8 @@ def test_position_is_rolled_out(player_root: Path, player: NetworkPlayer) -> Non
 
 
 def test_json_row_equals_the_rollout(player_root: Path, player: NetworkPlayer) -> None:
-    (found,) = json.loads(output_of(player_root, "rollout", START_ID, *SHORT, "--format", "json", "--no-luck"))
-    result = roll_out(START_BOARD[None], player.chooser, 72, 0, HOW._replace(with_luck=False))
+    (found,) = json.loads(output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, "--format", "json", "--no-luck"))
+    result = roll_out(START_BOARD[None], player.chooser, 72, 0, THREE_TURNS._replace(with_luck=False))
     assert found["position_id"] == START_ID
     assert found["win"] == result.chances[0, 0]
     assert found["cubeless_equity"] == result.equities[0]
@@ -94,8 +95,9 @@ def test_json_row_equals_the_rollout(player_root: Path, player: NetworkPlayer) -
 
 
 def test_plays_are_ranked(player_root: Path, player: NetworkPlayer) -> None:
-    decision = roll_out_decision(START_BOARD, (3, 1), player.chooser, 0, HOW, Window(9.0, 2, 4), Limits(72))
-    shown = output_of(player_root, "rollout", START_ID, "31", *SHORT, "--within", "9", "--plays", "4")
+    """With a roll, the command prints the plays, equities and losses of `roll_out_decision`, as text and as JSON."""
+    decision = roll_out_decision(START_BOARD, (3, 1), player.chooser, 0, THREE_TURNS, Window(9.0, 2, 4), Limits(72))
+    shown = output_of(player_root, "rollout", START_ID, "31", *SHORT_OPTIONS, "--within", "9", "--plays", "4")
     lines = shown.split("\n\n")[1].splitlines()
     assert len(lines) == 6
     assert lines[-1] == f"     and {decision.n_plays - 4} more that were not rolled out"
@@ -104,7 +106,9 @@ def test_plays_are_ranked(player_root: Path, player: NetworkPlayer) -> None:
     losses = [float(line[47:56]) for line in lines[2:5]]
     assert losses == pytest.approx(decision.losses[1:], abs=6e-5)
     found = json.loads(
-        output_of(player_root, "rollout", START_ID, "31", *SHORT, "--within", "9", "--plays", "4", "--format", "json")
+        output_of(
+            player_root, "rollout", START_ID, "31", *SHORT_OPTIONS, "--within", "9", "--plays", "4", "--format", "json"
+        )
     )
     assert [play["loss"] for play in found] == decision.losses.tolist()
     boards = [tuple(board) for board in decision.boards.tolist()]
@@ -114,16 +118,19 @@ def test_plays_are_ranked(player_root: Path, player: NetworkPlayer) -> None:
 
 
 def test_unreached_standard_error_is_reported(player_root: Path) -> None:
+    """If the standard error is not reached, the last line says so and names a larger maximum; JSON has `is_reached`."""
     until = ("--until", "0.0001", "--most-trials", "144")
-    shown = output_of(player_root, "rollout", START_ID, *SHORT, *until)
+    shown = output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, *until)
     last = shown.splitlines()[-1]
     assert re.fullmatch(
         r"expected a standard error of at most 0.0001, got \d\.\d{4} after 144 trials; try: --most-trials \d+", last
     )
     assert int(last.rpartition(" ")[2]) % 144 == 0
-    (found,) = json.loads(output_of(player_root, "rollout", START_ID, *SHORT, *until, "--format", "json"))
+    (found,) = json.loads(output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, *until, "--format", "json"))
     assert (found["trials"], found["is_reached"]) == (144, False)
-    assert "expected" not in output_of(player_root, "rollout", START_ID, *SHORT, "--until", "3", "--most-trials", "144")
+    assert "expected" not in output_of(
+        player_root, "rollout", START_ID, *SHORT_OPTIONS, "--until", "3", "--most-trials", "144"
+    )
 
 
 def test_default_maximum_is_a_multiple_of_trials(player_root: Path) -> None:
@@ -165,6 +172,7 @@ def test_invalid_arguments_are_refused(player_root: Path, arguments: tuple[str, 
 
 
 def test_label_rolls_out_positions(warehouse: Warehouse) -> None:
+    """`label` rolls out positions of a table; the stored chances equal those of `roll_out`."""
     arguments = ("label", "positions/sample", "--network", "tiny", "--trials", "72", "--truncate", "1")
     shown = output_of(warehouse.root, *arguments).splitlines()
     table = warehouse.open("rollout_labels", "positions-sample-by-tiny-72-seed-0")
@@ -264,10 +272,10 @@ def test_invalid_cubes_are_refused(root: Path, options: tuple[str, ...], message
     assert error_of(result, result.exit_code).startswith(message)
 
 
-KEPT = (START_ID, "--network", "random", "--truncate", "3", "--stop", "end", "--format", "json")
-POSITION = (*KEPT, "--trials", "360", "--seed", "5")
-PLAYS = (*KEPT, "--trials", "144", "31", "--within", "9", "--plays", "3")
-ROUNDS = (*KEPT, "--trials", "144", "--until", "0.0001", "--most-trials", "576")
+RESUMABLE = (START_ID, "--network", "random", "--truncate", "3", "--stop", "end", "--format", "json")
+POSITION = (*RESUMABLE, "--trials", "360", "--seed", "5")
+PLAYS = (*RESUMABLE, "--trials", "144", "31", "--within", "9", "--plays", "3")
+ROUNDS = (*RESUMABLE, "--trials", "144", "--until", "0.0001", "--most-trials", "576")
 
 
 @pytest.fixture
@@ -281,13 +289,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def slices(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make each slice of a rollout as short as possible: one block for each thread."""
     monkeypatch.setattr(rollout_command, "MIN_BLOCKS", 1)
     monkeypatch.setattr(rollout_command, "SLICE_SECONDS", 0.0)
 
 
-def stopped(
+def run_stopped(
     monkeypatch: pytest.MonkeyPatch, root: Path, arguments: tuple[str, ...], after: int, error: BaseException
 ) -> Result:
     """Run a rollout that raises `error` after `after` slices."""
@@ -304,7 +312,7 @@ def stopped(
         return run(root, "rollout", *arguments)
 
 
-def trials_kept(result: Result) -> int:
+def kept_trials(result: Result) -> int:
     """The number of trials that a stopped rollout reports as kept."""
     kept = r"([\d,]+) trials of this rollout are kept, the same command goes on from there"
     *notes, line = result.stderr.splitlines()
@@ -315,7 +323,7 @@ def trials_kept(result: Result) -> int:
     return int(found[1].replace(",", ""))
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("short_slices")
 @pytest.mark.parametrize("arguments", [POSITION, PLAYS, ROUNDS], ids=["position", "plays", "rounds"])
 def test_stopped_rollout_resumes(
     player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
@@ -325,9 +333,9 @@ def test_stopped_rollout_resumes(
     assert [*cache.iterdir()] == [] if cache.exists() else True
     kept = 0
     for _ in range(2):
-        result = stopped(monkeypatch, player_root, arguments, 1, KeyboardInterrupt())
+        result = run_stopped(monkeypatch, player_root, arguments, 1, KeyboardInterrupt())
         before = kept
-        kept = trials_kept(result)
+        kept = kept_trials(result)
         assert kept > before
         assert [*cache.glob("*/*.npz")]
     result = run(player_root, "rollout", *arguments)
@@ -336,12 +344,12 @@ def test_stopped_rollout_resumes(
     assert [*cache.iterdir()] == []
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("short_slices")
 def test_more_trials_resume_a_stopped_rollout(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rollout with more trials continues the stopped one; a rollout with any other changed option does not."""
-    more = (*KEPT, "--trials", "720", "--seed", "5")
+    more = (*RESUMABLE, "--trials", "720", "--seed", "5")
     whole = json.loads(output_of(player_root, "rollout", *more))
-    stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
+    run_stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
     for other in (("--seed", "6"), ("--no-luck",), ("--truncate", "2"), ("31",)):
         assert "going on" not in run(player_root, "rollout", *POSITION, *other).stderr
         assert [*cache.glob("*/*.npz")]
@@ -350,14 +358,15 @@ def test_more_trials_resume_a_stopped_rollout(player_root: Path, cache: Path, mo
     assert "going on" in result.stderr
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("short_slices")
 @pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data[:200] + b"x" + data[201:]])
 def test_damaged_parts_are_played_again(
     player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[bytes], bytes]
 ) -> None:
+    """A damaged part of a stopped rollout is named and played again, and the result is the same."""
     whole = json.loads(output_of(player_root, "rollout", *POSITION))
     for _ in range(3):
-        stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
+        run_stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
     first, second, _ = sorted(cache.glob("*/*.npz"))
     second.write_bytes(damage(second.read_bytes()))
     kept = int(re.split("[-.]", first.name)[1]) * 36
@@ -368,17 +377,17 @@ def test_damaged_parts_are_played_again(
     assert goes_on == f"going on with this rollout after {kept:,} trials"
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("short_slices")
 def test_rollout_saves_at_checkpoints(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rollout that is killed without notice continues from its last checkpoint."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    result = stopped(monkeypatch, player_root, POSITION, 2, RuntimeError("killed"))
+    result = run_stopped(monkeypatch, player_root, POSITION, 2, RuntimeError("killed"))
     assert isinstance(result.exception, RuntimeError)
     assert [*cache.glob("*/*.npz")]
     assert "going on" in run(player_root, "rollout", *POSITION).stderr
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("short_slices")
 def test_unwritable_cache_is_reported(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rollout that cannot be saved still ends, and does not claim that trials were kept."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
@@ -386,7 +395,7 @@ def test_unwritable_cache_is_reported(player_root: Path, cache: Path, monkeypatc
     result = run(player_root, "rollout", *POSITION)
     assert result.exit_code == 0
     assert re.fullmatch(r"this rollout is not kept: cannot create .*: part of the path is a file\n", result.stderr)
-    result = stopped(monkeypatch, player_root, POSITION, 2, KeyboardInterrupt())
+    result = run_stopped(monkeypatch, player_root, POSITION, 2, KeyboardInterrupt())
     assert result.stderr.splitlines()[-1] == "error: interrupted; nothing was kept"
 
 

@@ -75,6 +75,7 @@ def test_picture_shows_the_measure_of_the_study(study: str, measure: str) -> Non
 
 
 def test_self_play_with_cube_models(network_root: Path) -> None:
+    """`selfplay --cube-model` plays matches and money games, also ahead, and prints how they ended."""
     folder, games, points = output_of(
         network_root, "selfplay", "--cube-model", "0.7,money:0.6", "--match-length", "3", "--games", "2"
     ).splitlines()
@@ -91,7 +92,7 @@ def test_self_play_with_cube_models(network_root: Path) -> None:
     assert output_of(network_root, "query", query, "--format", "csv").splitlines()[1] == "true,true"
 
 
-WRONG = [
+WRONG_ARGUMENTS = [
     (("selfplay", "--match-length", "3"), "expected --cube-model with --match-length, got none"),
     (("selfplay", "--jacoby"), "expected --cube-model with --jacoby, got none"),
     (("selfplay", "--ply", "1"), "expected --cube-model with --ply, got none"),
@@ -111,7 +112,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@each(("arguments", "message"), WRONG)
+@each(("arguments", "message"), WRONG_ARGUMENTS)
 def test_invalid_arguments_are_refused(memory_path: Path, arguments: tuple[str, ...], message: str) -> None:
     result = run(memory_path, *arguments)
     assert error_of(result, result.exit_code).startswith(message)

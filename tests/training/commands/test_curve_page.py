@@ -19,7 +19,7 @@ from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, output_of, run
 
-ALONE = {"meta", "path", "rect", "use"}  # empty elements
+EMPTY_ELEMENTS = {"meta", "path", "rect", "use"}  # empty elements
 SMALL = ("--epochs", "1", "--batch-size", "32", "--hidden", "12", "--test-games", "4")
 
 
@@ -38,13 +38,13 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes += [name for name, _ in attrs]
-        self.open += [tag] * (tag not in ALONE)
+        self.open += [tag] * (tag not in EMPTY_ELEMENTS)
         if tag == "tr":
             self.sections[self._heading].append([])
         self._words = ""
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
-        assert tag in ALONE
+        assert tag in EMPTY_ELEMENTS
         self.tags.append(tag)
 
     def handle_data(self, data: str) -> None:
@@ -92,6 +92,8 @@ def test_all_colours_are_defined(small_root: Path, tmp_path: Path) -> None:
 
 
 def test_page_of_a_network_from_self_play(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
+    """The page contains the learning curve, the final figures, the parameters, the lineage and the digest of the
+    network."""
     page = page_of(small_root, tmp_path, "tiny")
     table = warehouse.open("network", "tiny")
     assert len(page.pictures()) == 3
@@ -113,6 +115,8 @@ def test_page_of_a_network_from_self_play(small_root: Path, tmp_path: Path, ware
 
 
 def test_page_of_a_network_from_labels(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
+    """The page contains the errors of each network, the network that it started from, and the labels with their
+    share."""
     page = page_of(small_root, tmp_path, "tiny-supervised")
     table = warehouse.open(SUPERVISED.name, "tiny-supervised")
     start = warehouse.open("network", "tiny")
@@ -164,6 +168,7 @@ def test_page_has_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path)
 
 
 def test_command_line_of_a_network_from_self_play(warehouse: Warehouse) -> None:
+    """The page's command line finds the same version built, and names another start and missing tables as options."""
     manifest = warehouse.open("network", "tiny").manifest
     again = run(warehouse.root, *shlex.split(recipe_command(manifest))[1:])
     assert f"already built ({manifest.version})" in again.stderr

@@ -80,6 +80,7 @@ def positions(root: Path, **options: Any) -> list[bytes]:
 
 @pytest.mark.parametrize("split", ["train", "validation"])
 def test_planted_positions_never_appear(root: Path, split: str) -> None:
+    """No position of a benchmark, nor its flip, is in the guarded feed, and no other row is left out."""
     both = np.concatenate(benchmark_boards())
     planted = {board.tobytes() for boards in (both, flip_boards(both)) for board in boards}
     without, found = positions(root, split=split, guard=False), positions(root, split=split)
@@ -157,10 +158,10 @@ def test_total_is_shared_out_by_weight(total: int, weights: list[float], expecte
     assert share_out(total, weights) == expected
 
 
-KEYS = "select dataset, variant, key from leakage"
+LEAKAGE_QUERY = "select dataset, variant, key from leakage"
 
 
-def plant(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
+def import_benchmark(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
     """Import a benchmark with these positions, every second one from the other side's point of view."""
     positions = [Position(board) for board in boards]
     seen = [position.flip() if n % 2 else position for n, position in enumerate(positions)]
@@ -171,17 +172,20 @@ def plant(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
     warehouse.build(kind.name, kind.parameters_of([path]), files=[path])
 
 
-def leaking(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+def leaked_rows(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     """The dataset, the variant and the key of every row of the view that lists training positions in benchmarks, in
     order."""
-    return sorted((*row[:2], tuple(json.loads(row[2]).values())) for row in connection.sql(KEYS).fetchall())
+    return sorted((*row[:2], tuple(json.loads(row[2]).values())) for row in connection.sql(LEAKAGE_QUERY).fetchall())
 
 
 @pytest.mark.catalog
 def test_leakage_is_the_rows_that_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Path) -> None:
+    """The view `leakage` lists exactly the rows whose positions are in benchmarks, which the feed leaves out."""
     kinds = [kind for kind in warehouse.kinds.values() if is_labelled(kind)]
     tables = [table for kind in kinds for table in warehouse.current(kind.name)]
-    plant(warehouse, tmp_path, [board for table in tables for board in table.array("boards")[[0, -1]].tolist()])
+    import_benchmark(
+        warehouse, tmp_path, [board for table in tables for board in table.array("boards")[[0, -1]].tolist()]
+    )
     guard = Guard(map(warehouse.open_reference, benchmark_versions(warehouse)))
     expected = []
     for table in tables:
@@ -194,11 +198,11 @@ def test_leakage_is_the_rows_that_the_feed_leaves_out(warehouse: Warehouse, tmp_
         assert len(found) == left_out >= 1
         expected += [(table.manifest.dataset, table.manifest.variant, key) for key in found]
     with warehouse.connect() as connection:
-        assert leaking(connection) == sorted(expected)
+        assert leaked_rows(connection) == sorted(expected)
         boards = np.array(connection.sql("select board from benchmark_boards").fetchall(), np.int8)[:, 0]
     assert set(position_hashes(boards).tolist()) == set(guard.known.tolist())
     with duckdb.connect(str(warehouse.catalog), read_only=True) as plain:
-        assert leaking(plain) == sorted(expected)
+        assert leaked_rows(plain) == sorted(expected)
 
 
 class LabelledBatches(Toy):
@@ -234,10 +238,10 @@ def test_new_kind_with_labels_is_not_forgotten(memory_path: Path, tmp_path: Path
     warehouse = Warehouse(memory_path, all_kinds() | {"lessons": LabelledBatches()})
     warehouse.build("lessons", Count(3))
     with warehouse.connect() as connection:
-        assert leaking(connection) == []
-    plant(warehouse, tmp_path, [list(START.board)])
+        assert leaked_rows(connection) == []
+    import_benchmark(warehouse, tmp_path, [list(START.board)])
     with warehouse.connect() as connection:
-        assert leaking(connection) == [("lessons", "3", (number,)) for number in range(3)]
+        assert leaked_rows(connection) == [("lessons", "3", (number,)) for number in range(3)]
 
 
 @pytest.mark.parametrize(
@@ -259,6 +263,7 @@ def test_invalid_options_are_refused(labels: Warehouse, options: dict[str, Any],
 
 
 def test_missing_sources_are_named(labels: Warehouse) -> None:
+    """Missing kinds, variants and features, and wrong weights, give errors that name them."""
     with pytest.raises(UsageError, match=r"has positions with chances: .*gnubg_training.*, got position_sample"):
         labels.batches("position_sample")
     with pytest.raises(UnknownKindError, match="got 'nothing'"):
@@ -450,6 +455,7 @@ def test_polars_reads_it(table: Table) -> None:
 
 
 def test_hugging_face_datasets_reads_it(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library `datasets` of Hugging Face reads the Parquet file, in memory and as a stream."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     datasets = pytest.importorskip("datasets")
     files = str(table.parquet)

@@ -20,12 +20,14 @@ from bgdata.warehouse.commands.build import COMPUTED
 from bgdata.warehouse.commands.verify import duration_text, verify_warehouse
 from tests.command_line import error_of, output_of, run
 from tests.kept import own
-from tests.store.test_current import Seeded, open_toys
+from tests.store.test_current import Seeded, open_powers_warehouse
 
 pytestmark = pytest.mark.catalog
 
 
 def test_verify_checks_every_version(warehouse: Warehouse) -> None:
+    """`bgdata verify` runs all checks on every version, skips recomputing only imported ones, and says how many rows it
+    recomputed."""
     result = run(warehouse.root, "verify", "--sample", "20", "--seed", "3")
     assert result.exit_code == 0
     count = len(list(warehouse.versions()))
@@ -45,7 +47,7 @@ def test_verify_checks_every_version(warehouse: Warehouse) -> None:
 
 def test_verify_reports_the_code_that_made_a_version(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A version was made by this code, or by other code and recomputed here, or only its hashes were checked."""
-    powers = open_toys(memory_path / "warehouse")
+    powers = open_powers_warehouse(memory_path / "warehouse")
     table = powers.build("powers", Seeded(10, 0))
     sources = table.manifest.software["sources"]
     assert sources == closure_fingerprint(Path(inspect.getfile(type(powers.kind("powers").computation))))
@@ -64,6 +66,8 @@ def test_verify_reports_the_code_that_made_a_version(memory_path: Path, monkeypa
 
 @pytest.mark.slow
 def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
+    """`bgdata verify` names each damaged file, does not recompute versions made from damaged ones, and repairs them
+    with `--repair`."""
     tables = {
         kind: warehouse.open(kind, slug) for kind, slug in (("bearoff_gammon", "3x15"), ("bearoff_two_sided", "3x3"))
     }
@@ -110,7 +114,7 @@ def test_imported_versions_cannot_be_repaired(warehouse: Warehouse) -> None:
 
 @pytest.mark.parametrize("is_pointed_at", [True, False])
 def test_repair_keeps_the_current_version(memory_path: Path, is_pointed_at: bool) -> None:
-    powers = open_toys(memory_path / "warehouse")
+    powers = open_powers_warehouse(memory_path / "warehouse")
     older, newer = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     if not is_pointed_at:
         (newer.folder.parent / "current").unlink()
@@ -124,7 +128,7 @@ def test_repair_keeps_the_current_version(memory_path: Path, is_pointed_at: bool
 
 def test_failures_after_a_repair_are_reported(memory_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A version that differs from the lock still differs after the repair."""
-    powers = open_toys(memory_path / "warehouse")
+    powers = open_powers_warehouse(memory_path / "warehouse")
     table = powers.build("powers", Seeded(10, 1))
     save_lock(powers.lock, [dataclasses.replace(table.manifest, digest="0" * 64)])
     assert not verify_warehouse(powers, "powers", 0, 0, repair=True)
@@ -132,7 +136,7 @@ def test_failures_after_a_repair_are_reported(memory_path: Path, capsys: pytest.
 
 
 def test_repair_of_one_kind_does_not_check_the_catalog(memory_path: Path) -> None:
-    powers = open_toys(memory_path / "warehouse")
+    powers = open_powers_warehouse(memory_path / "warehouse")
     own(powers.build("powers", Seeded(10, 1)).parquet).write_bytes(b"junk")
     powers.catalog.write_bytes(b"junk")
     assert verify_warehouse(powers, "powers", 0, 0, repair=True)
@@ -140,7 +144,7 @@ def test_repair_of_one_kind_does_not_check_the_catalog(memory_path: Path) -> Non
 
 def test_repaired_version_replaces_a_missing_current_one(memory_path: Path) -> None:
     """The repaired version becomes current."""
-    powers = open_toys(memory_path / "warehouse")
+    powers = open_powers_warehouse(memory_path / "warehouse")
     older, newer = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     newer.folder.rename(memory_path / "gone")
     older.parquet.write_bytes(b"junk")
@@ -210,6 +214,7 @@ def test_variants_outside_a_default_build_may_be_missing(memory_path: Path) -> N
 
 @pytest.mark.usefixtures("small_defaults")
 def test_rebuild_in_place_prints_rows(warehouse: Warehouse) -> None:
+    """`bgdata rebuild` builds a version again with the same digest, and prints a row for it in JSON or CSV."""
     table = warehouse.open("bearoff_gammon", "3x15")
     before = table.manifest
     (row,) = json.loads(output_of(warehouse.root, "rebuild", "bearoff_gammon", "--format", "json"))
@@ -230,6 +235,7 @@ def test_rebuild_in_place_prints_rows(warehouse: Warehouse) -> None:
 def test_published_versions_are_computed_only_with_all(
     warehouse: Warehouse, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Versions that come with the package are copied when they are rebuilt or repaired; only `--all` computes them."""
     table = warehouse.open("network", "tiny")
     monkeypatch.setattr(network, "SHIPPED", memory_path)
     shutil.copytree(table.folder, memory_path / "tiny" / table.folder.name)
