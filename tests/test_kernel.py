@@ -582,7 +582,7 @@ def added(items: NDArray[np.int32], first: int, more: np.int32) -> None:
 
 
 @each("first", [0, 1, 5, 12])
-def test_vector_may_begin_anywhere(first: int) -> None:
+def test_vectors_may_begin_at_any_item(first: int) -> None:
     items = np.arange(20, dtype=np.int32)
     expected = items + 7 * ((items >= first) & (items < first + LANES))
     added(items, first, np.int32(7))

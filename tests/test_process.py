@@ -152,8 +152,8 @@ process.run(work)
 """
 
 
-def test_exit_waits_for_the_line(tmp_path: Path) -> None:
-    """The main thread has begun to print it, on a busy machine."""
+def test_exit_waits_until_the_line_is_printed(tmp_path: Path) -> None:
+    """The process ends only after its main thread has printed the whole line, also where printing is slow."""
     out = tmp_path / "out"
     with out.open("w") as file, started([sys.executable, "-c", SLOW], tmp_path, stdout=file) as run:
         run.wait_until(out.read_text)

@@ -11,7 +11,7 @@ import pytest
 from tests.subtests import Subtests, each
 
 
-def test_every_failure_is_named() -> None:
+def test_every_failed_case_is_named() -> None:
     subtests = Subtests()
     for name in ("one", "two", "three", "four"):
         with subtests.test(name):

@@ -111,7 +111,7 @@ def test_all_builds_slow_variants(flows: Run) -> None:
 
 
 @pytest.mark.prefect
-def test_output_is_our_notes_and_one_line_for_an_error(flows: Run) -> None:
+def test_flows_print_notes_and_one_line_for_an_error(flows: Run) -> None:
     failed = flows.cases["file in its place"]
     assert failed.result == 1
     assert failed.output == ""

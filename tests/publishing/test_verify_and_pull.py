@@ -50,7 +50,7 @@ def write_listing(folder: Path, listing: Any) -> None:
     (folder / "SHA256SUMS").write_text("".join(lines))
 
 
-def test_whole_folder_is_proven(published: Path, tmp_path: Path) -> None:
+def test_published_folder_is_verified_without_a_warehouse(published: Path, tmp_path: Path) -> None:
     """`bgdata verify DIR` proves the rows and digests of every published version without a warehouse."""
     shown = output_of(tmp_path / "none", "verify", published)
     versions = read_contents(published).versions
