@@ -85,7 +85,7 @@ def test_files_become_a_library_with_reports(taking: TestClient, shared_root: Pa
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("club/second.mat", match_text("cora", "13/9"))
         archive.writestr("club/readme", "nothing")
-    third = match_text("dora", "13/10 6/5")
+    third = b'; [DT "2026-11-28"]\n\n' + match_text("dora", "13/10 6/5")
     send(taking, ("again.mat", match_text(EVIL)), ("club.zip", packed.getvalue()), ("first.mat", third))
     state = ended(taking)
     assert (state["state"], state["error"]) == ("done", "")
@@ -100,7 +100,8 @@ def test_files_become_a_library_with_reports(taking: TestClient, shared_root: Pa
     page = read(taking, PAGE)
     links = [link for link in page.links if link.startswith(("/matches?", "/quiz?"))]
     assert len(links) >= 12
-    for where in (PAGE, "/matches", f"/game/matches/{LIBRARY}", *links):
+    games = (f"/game/matches/{LIBRARY}", f"/game/matches/{LIBRARY}/0")
+    for where in (PAGE, "/matches", "/positions?source=matches", "/search?q=img", *games, *links):
         text = taking.get(where.partition("#")[0]).text
         assert "<img src=x" not in text, where
     report = taking.get("/matches.json?player=ben").json()
@@ -112,6 +113,13 @@ def test_files_become_a_library_with_reports(taking: TestClient, shared_root: Pa
     ]
     assert len([row for row in report["report"] if row["part"] == "match"]) == 3
     assert report["worst"][0]["loss"] == max(row["loss"] for row in report["worst"])
+    (match,) = (row for row in report["report"] if row["part"] == "match" and "dora" in row["name"])
+    recent = taking.get("/matches.json?player=ben&since=2026-11-28").json()
+    (recent_match,) = (row for row in recent["report"] if row["part"] == "match")
+    assert recent_match == match, "the only match with a date"
+    assert {row["match"] for row in recent["worst"]} < {row["match"] for row in report["worst"]}
+    assert "No decision since then." in read(taking, "/matches?player=ben&since=9999-01-01").text
+    assert "<b>" not in taking.get("/matches", params={"player": "ben", "since": "'\"><b>"}).text
     shown = read(taking, "/matches?player=ben")
     assert "Decisions of ben" in shown.text
     assert f"/game/matches/{LIBRARY}/0?turn=1#board" in shown.links
