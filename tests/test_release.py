@@ -101,7 +101,8 @@ def test_two_builds_of_the_commit_have_the_same_bytes(tmp_path: Path) -> None:
     )
     assert wheel.name.split("-")[1] in found.stdout
     with ZipFile(wheel) as archive, tarfile.open(sdist) as unpacked:
-        names, packed = archive.namelist(), unpacked.getnames()
+        names = archive.namelist()
+        packed = unpacked.getnames()
         assert {entry.date_time for entry in archive.infolist()} == {archive.infolist()[0].date_time}
     for name in (*names, *packed):
         assert not re.search(r"(^|/)(tests|__pycache__|\.venv|\.bgdata)/|\.pyc$|\.duckdb$|warehouse\.lock$", name), name
@@ -239,7 +240,7 @@ def test_diagnosis_goes_on_where_a_part_is_broken(tmp_path: Path, monkeypatch: p
     def fail() -> int:
         raise OSError(f"no memory in {tmp_path}")
 
-    monkeypatch.setattr("bgdata.warehouse.diagnosis.total_memory", fail)
+    monkeypatch.setattr("bgdata.warehouse.commands.diagnose.total_memory", fail)
     result = run(tmp_path / "missing", "diagnose", "--format", "json")
     rows = [(row["about"], row["name"], row["value"]) for row in json.loads(result.stdout)]
     assert ("machine", "error", "OSError") in rows

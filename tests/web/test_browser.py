@@ -41,10 +41,12 @@ PAGES = (
     "/sql?chart=bar&q=select class, count(*) from turns group by all",
     "/sql?chart=scatter&q=select game, turn from turns",
     "/sql?chart=heat&q=select die1, die2, count(*) - 3 from turns group by all", "/game/selfplay/pubeval-20-seed-3",
-    "/game/selfplay/pubeval-20-seed-3/3?turn=4", "/game/matches/sample", "/game/matches/sample/0", "/matches?player=left",
-    "/matches?player=left&since=9999-01-01", "/quiz", "/quiz?from=openings&number=23&answered=2&right=1",
-    "/quiz?player=left", "/openings?objective=double-match-point&roll=21", f"/cube-map/{START}?met=published-12&show=gain",
-    "/search?q=bear", f"/position/{START}?roll=31&play=6/1", "/position/nonsense", "/position/AAAAAAAAAAAAAA", "/nowhere",
+    "/game/selfplay/pubeval-20-seed-3/3?turn=4", "/game/matches/sample", "/game/matches/sample/0",
+    "/matches?player=left", "/matches?player=left&since=9999-01-01",
+    "/quiz", "/quiz?player=left", "/quiz?from=openings&number=23&answered=2&right=1",
+    "/openings?objective=double-match-point&roll=21", f"/cube-map/{START}?met=published-12&show=gain",
+    "/search?q=bear", f"/position/{START}?roll=31&play=6/1", "/position/nonsense", "/position/AAAAAAAAAAAAAA",
+    "/nowhere",
 )  # fmt: skip
 
 

@@ -154,7 +154,11 @@ def test_search_suggests_pages_by_keyboard(opened: Opener, host: str) -> None:
     page.keyboard.press("ArrowDown")
     assert box.get_attribute("aria-activedescendant") == chosen.get_attribute("id") == "place-1"
     page.keyboard.press("Escape")
-    assert (places.first.is_hidden(), box.input_value(), box.get_attribute("aria-expanded")) == (True, "opening", "false")
+    assert (places.first.is_hidden(), box.input_value(), box.get_attribute("aria-expanded")) == (
+        True,
+        "opening",
+        "false",
+    )
     page.keyboard.press("ArrowDown")
     places.first.wait_for()
     page.keyboard.press("ArrowUp")

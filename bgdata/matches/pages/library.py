@@ -15,7 +15,7 @@ from bgdata.rows import table_cells, whole_rows
 from bgdata.store.names import sql_text
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.charts import chart_svg
-from bgdata.web.position_request import whole
+from bgdata.web.position_request import integer_parameter
 from bgdata.web.site import Row, Site
 
 PAGE = 50  # matches of a page
@@ -48,8 +48,9 @@ TITLES = {"all": "", "field": "All players"}
 
 
 def matches(site: Site, request: Request) -> Page:
-    """The imported matches and the ratings of players, or with `player` the report on a player's decisions."""
-    number = whole(request.query_params, "page", 1, least=1, most=MAX_PAGE)
+    """The page of the imported matches and the ratings of players; with the query parameter `player`, the report on
+    that player's decisions."""
+    number = integer_parameter(request.query_params, "page", 1, least=1, most=MAX_PAGE)
     player = request.query_params.get("player", "").strip()
     since = request.query_params.get("since", "").strip()
     if player:
@@ -64,7 +65,7 @@ def matches(site: Site, request: Request) -> Page:
 
 
 def has_analysis(site: Site) -> bool:
-    """Whether the warehouse has an analysis of matches."""
+    """Whether the warehouse contains an analysis of matches."""
     return bool(site.warehouse.variants("match_analysis"))
 
 
@@ -76,8 +77,9 @@ def spans(path: str, given: Mapping[str, object], since: str) -> list[tuple[str,
 
 
 def report(site: Site, player: str, analysis: str, since: str) -> Page:
-    """The report on a player by an analysis, by default the one with most decisions of the player, in matches of a date
-    and later if `since` is not empty. Raises MissingTableError if there is none."""
+    """The page of the report on a player, from the analysis called `analysis`, by default the one with most decisions
+    of the player, in matches of the date `since` and later, if that is not empty. Raises MissingTableError if there is
+    none."""
     analyses = [row["analysis"] for row in site.rows(ANALYSES, {"player": player})] if has_analysis(site) else []
     if not analyses or analysis not in ("", *analyses):
         by = f" in match_analysis/{cite(analysis)}" if analysis else ""
@@ -91,7 +93,7 @@ def report(site: Site, player: str, analysis: str, since: str) -> Page:
         return figures, [dict(row) for row in worst_rows(site.rows, decisions, ERRORS)]
 
     figures, worst = site.keep(("report", player, chosen, since), read)
-    games = replayed_at(site, source)
+    games = games_address(site, source)
     by_part = {part: [row for row in figures if row["part"] == part] for part in (*PARTS, "field")}
     shown_ = {
         "player": player,
@@ -104,8 +106,7 @@ def report(site: Site, player: str, analysis: str, since: str) -> Page:
         ],
         "charts": [chart_svg(chart) for chart in trend_charts(by_part["match"])] if figures else [],
         "worst": [
-            error_row(row, games) | {"drawn": answer_board(row, f"error-{number}-")}
-            for number, row in enumerate(worst)
+            error_row(row, games) | {"drawn": answer_board(row, f"error-{number}-")} for number, row in enumerate(worst)
         ],
         "quiz": address("/quiz", {"player": player, "analysis": chosen}),
         "sql": address("/sql", {"q": f"from my_errors where variant = '{chosen}' limit 50"}),
@@ -121,7 +122,7 @@ ERROR_COLUMNS = (
 
 
 def error_columns(row: Mapping[str, Any]) -> Row:
-    """The columns of an error that the JSON has."""
+    """The columns of an error that are part of the page's JSON."""
     return {name: row[name] for name in ERROR_COLUMNS}
 
 
@@ -141,8 +142,8 @@ def played_since(source: str, since: str) -> str:
     return f" and match in ({dated})"
 
 
-def replayed_at(site: Site, source: str) -> str:
-    """The address of the games of a version; empty if they were imported again since."""
+def games_address(site: Site, source: str) -> str:
+    """The address under which the games of a version are shown; empty if they have been imported again since."""
     try:
         kind, variant, version = source.split("/")
         is_current = site.warehouse.open(kind, variant).folder.name == version
@@ -152,8 +153,8 @@ def replayed_at(site: Site, source: str) -> str:
 
 
 def error_row(row: Row, games: str) -> Row:
-    """An error with the addresses of its position, of its turn among the games, and of the boards of what was made and
-    what is best."""
+    """An error with the addresses of its position, of its turn in the game, and of pictures of the play made and the
+    best one. `games` is the address of the games."""
     position, is_play = position_path(row["xgid"]), row["subject"] == "play"
     picture = f"/board{position.removeprefix('/position')}"
     plays: Sequence[str] = (row["made"], row["best"]) if is_play else ("",)

@@ -25,7 +25,7 @@ from bgdata.studies.claims.definitions import (
     REPRODUCED,
     Answer,
     Claim,
-    Found,
+    FoundAnswer,
     parse_published,
 )
 from bgdata.studies.claims.dropped import READINGS as DROPPED
@@ -44,8 +44,8 @@ SQL_VALUES = 3  # most values of `Found` that an SQL query returns, which cannot
 Run = Callable[[str], Sequence[Any]]  # answers an SQL query with the values of its only row
 
 
-class Judged(NamedTuple):
-    """A claim with our answer; None and 0 if nothing was computed."""
+class JudgedClaim(NamedTuple):
+    """A claim with our answer and its status. If nothing was computed, the answer is None and its errors are 0."""
 
     claim: Claim
     answer: Answer | None
@@ -57,16 +57,16 @@ class Judged(NamedTuple):
 
     @property
     def tolerance(self) -> float:
-        """Largest allowed distance from the published number; NaN if the answer is a word."""
+        """The largest allowed distance from the published number; NaN if the claim is a word."""
         number = parse_published(self.claim.published)
         return nan if number is None else margin(number[1], self.bound, self.error, self.published_error)
 
 
-def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Iterator[Judged]:
-    """Each claim with its answer and status, from tables by dataset/variant; `run` answers SQL over them. Raises
-    CorruptFileError if a query cannot be answered."""
+def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Iterator[JudgedClaim]:
+    """Yield each claim with our answer and its status. `tables` contains versions by kind/variant, and `run` answers
+    SQL queries over them. Raises CorruptFileError if a query cannot be answered."""
     for claim in claims:
-        missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching(wanted, tables)]
+        missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching_names(wanted, tables)]
         if claim.query and missing:
             yield judge_without_query(claim, f"there is no {', no '.join(missing)}")
         elif claim.query:
@@ -74,27 +74,28 @@ def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Ite
         elif claim.recorded:
             yield judge_record(claim, "which takes too long for the register")
         else:
-            yield Judged(claim, None, claim.status, explain(claim, claim.status))
+            yield JudgedClaim(claim, None, claim.status, explain(claim, claim.status))
 
 
-def judge_without_query(claim: Claim, reason: str) -> Judged:
-    """A claim whose query cannot run here, answered from its record if it has one."""
+def judge_without_query(claim: Claim, reason: str) -> JudgedClaim:
+    """Judge a claim whose query cannot run here, by its recorded answer if it has one. `reason` is part of the
+    explanation."""
     if claim.recorded:
         return judge_record(claim, f"as {reason}")
-    return Judged(claim, None, OPEN, explain(claim, OPEN, f"not computed, as {reason}"))
+    return JudgedClaim(claim, None, OPEN, explain(claim, OPEN, f"not computed, as {reason}"))
 
 
-def judge_record(claim: Claim, reason: str) -> Judged:
-    """A claim answered from its record, with the reason."""
+def judge_record(claim: Claim, reason: str) -> JudgedClaim:
+    """Judge a claim by the answer that its definition records. `reason` says why it is not computed."""
     value, error, games = (*claim.recorded, 0.0, 0)[:3]
     return judge_answer(
-        claim, Found(value, float(error), int(games)), f"as measured with {claim.recorded_with}, {reason}"
+        claim, FoundAnswer(value, float(error), int(games)), f"as measured with {claim.recorded_with}, {reason}"
     )
 
 
-def judge_answer(claim: Claim, found: Found, remark: str = "") -> Judged:
-    """An answered claim, with a remark on the answer. It disagrees if the answer is outside the tolerance. It is open,
-    without an answer, if the answer agrees but its sample is too small."""
+def judge_answer(claim: Claim, found: FoundAnswer, remark: str = "") -> JudgedClaim:
+    """Judge a claim by an answer. It disagrees if the answer is outside the tolerance. It is open, without an answer,
+    if the answer agrees but its sample is too small. `remark` is added to the explanation."""
     # as printed, or from the number of games with the spread of ours
     by_games = found.error * sqrt(found.games / claim.published_games) if claim.published_games else None
     theirs = round_answer(claim.published_error if by_games is None else by_games)
@@ -106,42 +107,43 @@ def judge_answer(claim: Claim, found: Found, remark: str = "") -> Judged:
         status = CORRECTED
     if is_too_small(claim, found) and (status != DISAGREES or not error):
         reason = f"{found.games:,} games of ours are too few beside what was published"
-        return Judged(claim, None, OPEN, explain(claim, OPEN, reason), 0.0, theirs)
+        return JudgedClaim(claim, None, OPEN, explain(claim, OPEN, reason), 0.0, theirs)
     if not claim.explanation and status == DISAGREES:
         remark = "; ".join(filter(None, (UNEXPLAINED, remark)))
-    return Judged(claim, answer, status, explain(claim, status, remark), error, theirs, bound)
+    return JudgedClaim(claim, answer, status, explain(claim, status, remark), error, theirs, bound)
 
 
 def is_decidable(claim: Claim, answer: Answer) -> bool:
-    """Whether the published value and the answer are both numbers or both words."""
+    """Whether the published value and the answer can be compared: both are numbers or both are words."""
     if isinstance(answer, str):
         return True
     return parse_published(claim.published.removeprefix(MORE_THAN)) is not None
 
 
-def is_too_small(claim: Claim, found: Found) -> bool:
-    """Whether a sample is so small that nearly any answer would agree. An answer that disagrees still counts, unless
-    all its games ended alike, so that its error is unknown."""
+def is_too_small(claim: Claim, found: FoundAnswer) -> bool:
+    """Whether the answer's sample is so small that nearly any answer would agree. An answer that disagrees still
+    counts, unless all its games ended alike, so that its error is unknown."""
     if claim.published_games:
         return 0 < found.games * COARSEST**2 < claim.published_games
     return 0 < COARSEST * claim.published_error < found.error
 
 
 def explain(claim: Claim, status: str, remark: str = "") -> str:
-    """The explanation of a claim with a remark; if it is open or disagrees, also the experiment and its obstacle."""
+    """The explanation of a claim with a remark. If the claim is open or disagrees, the experiment that would decide it
+    and its obstacle are added."""
     is_undecided = status in (OPEN, DISAGREES) and claim.experiment
     undecided = f"{DECIDES}{claim.experiment}. {OBSTACLE}{claim.obstacle}" if is_undecided else ""
     return "; ".join(filter(None, (claim.explanation, remark, undecided)))
 
 
-def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
-    """The dataset/variant that a pattern matches."""
+def matching_names(pattern: str, names: Mapping[str, Any]) -> list[str]:
+    """The names kind/variant among `names` that match a pattern, in their order."""
     return [name for name in names if fnmatchcase(name, pattern)]
 
 
 def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
-    """Whether an answer equals the printed value within `margin`, or exceeds it where "more than" was printed. Words
-    must be equal."""
+    """Whether an answer equals the printed value `text` within `margin`, or exceeds it where "more than" was printed.
+    Words must be equal."""
     least = parse_published(text.removeprefix(MORE_THAN)) if text.startswith(MORE_THAN) else None
     if least is not None and not isinstance(answer, str):
         return answer > least[0]
@@ -153,14 +155,14 @@ def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
 
 
 def margin(half: float, bound: float, *errors: float) -> float:
-    """Largest allowed distance of an answer from the published value. It is half of the last printed digit, plus the
-    largest effect of rounding on the answer, plus ERRORS standard errors of the difference of two independent
+    """The largest allowed distance of an answer from the published value. It is half of the last printed digit, plus
+    the largest effect of rounding on the answer, plus ERRORS standard errors of the difference of two independent
     samples."""
     return half + bound + ERRORS * hypot(*errors)
 
 
-class Together(NamedTuple):
-    """The rows of one printed table, judged together."""
+class PrintedTable(NamedTuple):
+    """The result of judging all rows of one printed table together."""
 
     printed_table: str
     n_rows: int  # with a standard error
@@ -170,10 +172,10 @@ class Together(NamedTuple):
     status: str
 
 
-def judge_together(rows: Iterable[Mapping[str, Any]]) -> list[Together]:
-    """Judge the rows of each printed table together by chi-squared, in order of tables. This shows small differences in
-    the same direction, which single rows do not show. Variances are of both samples and of printed rounding; rows are
-    assumed independent. `rows` are rows of the table `claims`."""
+def judge_printed_tables(rows: Iterable[Mapping[str, Any]]) -> list[PrintedTable]:
+    """Judge the rows of each printed table together by a chi-squared test, in order of tables. This shows small
+    differences in the same direction, which single rows do not show. Variances are of both samples and of printed
+    rounding; rows are assumed independent. `rows` are rows of the table `claims`."""
     found: dict[str, list[tuple[float, bool]]] = {}
     for row in rows:
         if row["printed_table"] and row["our_error"]:
@@ -186,12 +188,12 @@ def judge_together(rows: Iterable[Mapping[str, Any]]) -> list[Together]:
         total = sum(score for score, _ in scores)
         chance = chi_squared_tail(total, len(scores))
         status = DISAGREES if chance < erfc(ERRORS / sqrt(2)) else REPRODUCED
-        together.append(Together(name, len(scores), sum(wrong for _, wrong in scores), total, chance, status))
+        together.append(PrintedTable(name, len(scores), sum(wrong for _, wrong in scores), total, chance, status))
     return together
 
 
 def chi_squared_tail(total: float, degrees: int) -> float:
-    """Chance that a sum of `degrees` squared standard normal numbers is at least `total`. Abramowitz and Stegun,
+    """The chance that a sum of `degrees` squared standard normal numbers is at least `total`. Abramowitz and Stegun,
     Handbook of Mathematical Functions, 26.4.4 and 26.4.5: a finite sum for whole degrees."""
     tail, term = (erfc(sqrt(total / 2)), sqrt(2 * total / pi)) if degrees % 2 else (0.0, 1.0)
     for degree in range(2 + degrees % 2, degrees + 1, 2):
@@ -203,15 +205,15 @@ def chi_squared_tail(total: float, degrees: int) -> float:
     return tail
 
 
-def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
-    """The answer to the query of a claim. Raises CorruptFileError if the query cannot be answered."""
+def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> FoundAnswer:
+    """Answer the query of a claim. Raises CorruptFileError if it cannot be answered."""
     if claim.query.startswith("select "):
         values = run(claim.query)
         if not 1 <= len(values) <= SQL_VALUES:
             raise CorruptFileError(
                 f"expected a value, its error and the games of {claim.claim}, got {len(values)} values"
             )
-        return Found(*values)
+        return FoundAnswer(*values)
     name, arguments = parse_call(claim)
     try:
         if name in FORMULAS:
@@ -223,39 +225,41 @@ def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
         raise CorruptFileError(
             f"expected a query that can be answered for {claim.claim}, got {claim.query}: {error}"
         ) from error
-    return answer if isinstance(answer, Found) else Found(answer)
+    return answer if isinstance(answer, FoundAnswer) else FoundAnswer(answer)
 
 
-def answer_with_bound(formula: Callable[..., Any], arguments: Sequence[Any]) -> Found:
-    """The answer of a formula, with the rounding error of its arguments. Arguments in quotes are printed figures, each
-    uncertain by half of its last digit. The `bound` of the answer is their combined effect, to first order."""
+def answer_with_bound(formula: Callable[..., Any], arguments: Sequence[Any]) -> FoundAnswer:
+    """Call a formula, and find how much rounding of its arguments changes the answer. Arguments in quotes are printed
+    figures, each uncertain by half of its last digit. The `bound` of the answer is their combined effect, to first
+    order."""
     answer = formula(*(values_of(argument) for argument in arguments))
-    moved = [formula(*changed) for changed in moved_arguments(arguments)]
-    return Found(answer, bound=sum(abs(other - answer) for other in moved))
+    moved = [formula(*changed) for changed in perturbed_arguments(arguments)]
+    return FoundAnswer(answer, bound=sum(abs(other - answer) for other in moved))
 
 
 def values_of(argument: Any) -> Any:
-    """An argument with printed figures replaced by their numbers."""
+    """An argument in which printed figures are replaced by their numbers."""
     if isinstance(argument, list):
         return [values_of(each) for each in argument]
     number = parse_published(argument) if isinstance(argument, str) else None
     return argument if number is None else number[0]
 
 
-def moved_arguments(arguments: Sequence[Any]) -> Iterator[list[Any]]:
-    """The arguments as values, once for each printed figure, which is increased by half of its last digit."""
+def perturbed_arguments(arguments: Sequence[Any]) -> Iterator[list[Any]]:
+    """Yield the arguments as numbers, once for each printed figure among them, which is increased by half of its last
+    digit."""
     for place, argument in enumerate(arguments):
         before, after = ([values_of(each) for each in part] for part in (arguments[:place], arguments[place + 1 :]))
         if isinstance(argument, list):
-            for inner in moved_arguments(argument):
+            for inner in perturbed_arguments(argument):
                 yield [*before, inner, *after]
         elif isinstance(argument, str) and (number := parse_published(argument)) is not None:
             yield [*before, number[0] + number[1], *after]
 
 
 def parse_call(claim: Claim) -> tuple[str, list[Any]]:
-    """The name and arguments of a call such as `name(1, "text", [2, 3])`. Raises CorruptFileError if the claim's query
-    is not one."""
+    """The function name and the arguments of a claim's query such as `name(1, "text", [2, 3])`. Raises CorruptFileError
+    if the query is not a call."""
     try:
         call = ast.parse(claim.query, mode="eval").body
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.keywords:
@@ -269,7 +273,7 @@ def parse_call(claim: Claim) -> tuple[str, list[Any]]:
 
 
 def round_answer(answer: Any) -> Any:
-    """An answer or its error rounded to nine digits, as it is stored; integers and words are unchanged."""
+    """An answer, or its error, rounded to the nine digits that are stored. Integers and words are unchanged."""
     if isinstance(answer, bool | int | str):
         return answer
     return round(float(f"{float(answer):.{DIGITS}g}"), DECIMALS) + 0.0  # no -0.0

@@ -10,8 +10,8 @@ from typing import Any
 import click
 import numpy as np
 
-from bgdata.cli.charts import look_of, new_figure, write_figure
-from bgdata.cli.options import force_option, format_option, plot_option, seed_option, threads_option
+from bgdata.cli.charts import mark_style, new_figure, write_figure
+from bgdata.cli.options import force_option, format_option, plot_option, seed_option, threads_option, value_option
 from bgdata.cli.output import build_version, show_rows
 from bgdata.cli.recipes import SL_RECIPE, label_options, recipe_options
 from bgdata.rows import COUNT, THOUSANDTHS, Column, Row, table_lines
@@ -36,22 +36,15 @@ MEASURES = (  # (grouping by theme, grouping of all, source of the equities to c
 
 @click.command(name="parts")
 @label_options
-@click.option(
+@value_option(
     "--parts",
+    ContactPartsParameters.parts,
+    "N",
+    "Number of parts that k-means makes; once for each number.",
     multiple=True,
     type=int,
-    default=ContactPartsParameters.parts,
-    show_default=True,
-    metavar="N",
-    help="Number of parts that k-means makes; once for each number.",
 )
-@click.option(
-    "--units",
-    default=ContactPartsParameters.units,
-    show_default=True,
-    metavar="N",
-    help="Hidden units of each network.",
-)
+@value_option("--units", ContactPartsParameters.units, "N", "Hidden units of each network.")
 @recipe_options(ContactPartsParameters, SL_RECIPE, ("epochs", "epoch_rows", "learning_rate"))
 @seed_option(ContactPartsParameters.seed)
 @plot_option
@@ -89,8 +82,8 @@ def parts(
 
 
 def part_lines(rows: Sequence[Row], parameters: ContactPartsParameters) -> Iterator[str]:
-    """Lines of text with the RMSE of each arm by theme, in thousandths of a point, from labels and then from
-    rollouts."""
+    """Yield lines of a table: the RMSE of each division by theme, in thousandths of a point, against labels and then
+    against rollouts."""
     found = {(row["arm"], row["grouping"], row["group_name"]): row for row in rows}
     for by_theme, overall, judge in MEASURES:
         yield f"RMSE of cubeless equity in thousandths of a point, from {judge}"
@@ -116,8 +109,8 @@ def part_lines(rows: Sequence[Row], parameters: ContactPartsParameters) -> Itera
 
 
 def draw_parts(rows: Sequence[Row], parameters: ContactPartsParameters, path: Path) -> None:
-    """Write a picture of the RMSE by theme, a mark for each arm, from labels and from rollouts. Raises StorageError if
-    it cannot be written."""
+    """Write a picture of the RMSE by theme, against labels and against rollouts, with a mark for each division. Raises
+    StorageError if the picture cannot be written."""
     found = {(row["arm"], row["grouping"], row["group_name"]): row["rmse"] for row in rows}
     names = [*CONTACT_THEMES, "all"]
     with new_figure(10.5, 4.6) as figure:
@@ -125,7 +118,7 @@ def draw_parts(rows: Sequence[Row], parameters: ContactPartsParameters, path: Pa
             for place, arm in enumerate(parameters.arms):
                 values = [*(found[arm, by_theme, theme] for theme in CONTACT_THEMES), found[arm, overall, "all"]]
                 figures = np.array([np.nan if value is None else 1000 * value for value in values])
-                axes.plot(figures, range(len(names)), linestyle="none", label=arm, **look_of(place))
+                axes.plot(figures, range(len(names)), linestyle="none", label=arm, **mark_style(place))
             axes.set_title(f"from {judge}", fontsize="medium")
             axes.set_xlabel("RMSE of cubeless equity, thousandths of a point")
             axes.set_xlim(left=0)

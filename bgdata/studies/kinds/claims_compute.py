@@ -15,14 +15,14 @@ from bgdata.store.checks import connect_tables, only_row
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.table import Table
 from bgdata.studies.claims.definitions import CORRECTED, KINDS, STATUSES, Claim, definitions_digest, parse_published
-from bgdata.studies.claims.register import Judged, judge
+from bgdata.studies.claims.register import JudgedClaim, judge
 from bgdata.studies.kinds.claims import NUMBERS, ORDER, TEXTS, ClaimsParameters, variant_of
 
 NULLABLE = {"restates", "printed_table", "answer", "correction", "explanation", "query"}
 
 
 class ClaimsComputation(Computation[ClaimsParameters]):
-    """Computation of `claims`."""
+    """Computes `claims`: answers and judges every claim of the register."""
 
     def compute(self, build: Build[ClaimsParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -53,7 +53,8 @@ class ClaimsComputation(Computation[ClaimsParameters]):
         return counts | {"errata": float(np.asarray(computed.arrays["is_erratum"]).sum())}
 
     def check_sample(self, recheck: Recheck[ClaimsParameters]) -> str:
-        """Answer a sample of the claims again, if the definitions are unchanged and all sources exist."""
+        """Answer a random sample of the claims again and compare the answers, if the definitions are unchanged and all
+        sources exist."""
         table, parameters = recheck.table, recheck.parameters
         if parameters.definitions != definitions_digest():
             raise CheckSkippedError("the definitions of the claims are others by now; try: bgdata claims")
@@ -70,8 +71,8 @@ class ClaimsComputation(Computation[ClaimsParameters]):
 
 
 def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[Array, Array]]) -> None:
-    """Compare recomputed arrays with the rows at `places`. Raises CheckFailedError, which names the first
-    difference."""
+    """Compare recomputed arrays with the stored rows whose numbers are `places`. Raises CheckFailedError, which names
+    the first difference."""
     stored = {name: pair[1] for name, pair in arrays.items()}
     again = {name: pair[0] for name, pair in arrays.items()}
     for column in TEXTS:
@@ -86,22 +87,23 @@ def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[A
             raise CheckFailedError(f"expected the {name} of {table.name} as they are found again, got others")
 
 
-def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -> Iterator[Judged]:
-    """The claims with our answers. Raises MissingTableError if a source is missing."""
+def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -> Iterator[JudgedClaim]:
+    """Yield the claims with our answers from the inputs and sources. Raises MissingTableError if a source is
+    missing."""
     sources = [context.warehouse.open_reference(place) for place in context.parameters.sources]
     tables = {variant_of(table): table for table in [*context.inputs.values(), *sources]}
     with connect_tables(context.warehouse.kinds, tables.values()) as connection:
         yield from judge(claims, tables, lambda query: only_row(connection, query))
 
 
-def sorted_rows(found: Sequence[Judged]) -> list[Judged]:
-    """The rows sorted by their key."""
-    return sorted(found, key=lambda each: each.claim.claim)
+def sorted_rows(claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
+    """The judged claims, sorted by the key of the table."""
+    return sorted(claims, key=lambda each: each.claim.claim)
 
 
-def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
-    """All declared arrays, with rows in order of their key."""
-    rows = [row_of(each) for each in sorted_rows(found)]
+def arrays_of(claims: Sequence[JudgedClaim]) -> dict[str, Array]:
+    """All declared arrays, with the judged claims in order of their key."""
+    rows = [row_of(each) for each in sorted_rows(claims)]
     arrays: dict[str, Array] = {}
     for column in TEXTS:
         arrays |= text_arrays(f"{column.name}_texts", [row[column.name] for row in rows])
@@ -111,8 +113,8 @@ def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
     return arrays
 
 
-def row_of(judged: Judged) -> dict[str, Any]:
-    """The row of a claim; empty strings and NaN mean null."""
+def row_of(judged: JudgedClaim) -> dict[str, Any]:
+    """The values of one judged claim by column; empty strings and NaN mean null."""
     claim, answer, status, explanation, error, published_error, bound = judged
     value, _ = parse_published(claim.published) or (np.nan, np.nan)
     is_number = answer is not None and not isinstance(answer, str)

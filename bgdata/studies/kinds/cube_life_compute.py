@@ -16,7 +16,7 @@ from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.equity.cube_life import CERTAINTY, CUBES, NoIndex, cube_life_indexes, decision_losses, margins
 from bgdata.errors import CheckFailedError
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_sample_text
 from bgdata.studies.kinds.cube_life import ACTIONS, LOSSES, CubeLifeParameters
 
 CHANCES = ("win_chance", "one_sided_win_chance")
@@ -26,7 +26,7 @@ TABLE_ORDER = [2, 1, 3]  # indexes of the two-sided table's columns, in the orde
 
 
 class CubeLifeComputation(Computation[CubeLifeParameters]):
-    """Computation of `cube_life`."""
+    """Computes `cube_life`: finds the index that makes Janowski's model exact for every pair of bearoff layouts."""
 
     def compute(self, build: Build[CubeLifeParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -95,11 +95,12 @@ class CubeLifeComputation(Computation[CubeLifeParameters]):
                         f"expected {name} {expected[0].round(6).tolist()} at {on_roll} against {opponent} in "
                         f"{table.name}, found {found.round(6).tolist()}"
                     )
-        return drawn_text(recheck.rows, table.manifest.rows)
+        return drawn_sample_text(recheck.rows, table.manifest.rows)
 
 
 def atlas_row(stored: Array, one_sided: Array, bound: float) -> dict[str, Array]:
-    """The arrays of the atlas, float64[n, ...], from two-sided equities [n, 4] and one-sided win chances [n]."""
+    """The arrays of the atlas for one layout on roll, float64[n, ...], from two-sided equities [n, 4] and one-sided win
+    chances [n]. `bound` is the error bound of the equities."""
     equities = np.asarray(stored, np.float64)
     win, exact = np.clip((equities[:, 0] + 1.0) / 2.0, 0.0, 1.0), equities[:, TABLE_ORDER]
     one_sided, found = np.clip(one_sided, 0.0, 1.0), margins(exact)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bgdata.kinds.column_values import chosen_texts
+from bgdata.kinds.column_values import select_texts
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
@@ -18,7 +18,7 @@ PROGRAMS = ("jellyfish", "snowie")
 
 
 class PublishedLuckComputation(Computation[LuckParameters]):
-    """Computation of `published_luck`."""
+    """Computes `published_luck`: reads the published figures from the package's file."""
 
     def compute(self, build: Build[LuckParameters]) -> None:
         for name, values in published_arrays().items():
@@ -27,17 +27,17 @@ class PublishedLuckComputation(Computation[LuckParameters]):
     def batches(self, computed: Computed[LuckParameters]) -> Iterator[pa.RecordBatch]:
         columns: dict[str, Any] = {name: np.asarray(computed.arrays[f"{name}s"]) for name in (*INTEGERS, *FIGURES)}
         columns["round"] = columns["round"].astype(np.int32)
-        columns["program"] = chosen_texts(pa.array(PROGRAMS), np.asarray(computed.arrays["programs"]).astype(np.int32))
+        columns["program"] = select_texts(pa.array(PROGRAMS), np.asarray(computed.arrays["programs"]).astype(np.int32))
         yield pa.record_batch({column.name: columns[column.name] for column in self.kind.columns})
 
     def check_sample(self, recheck: Recheck[LuckParameters]) -> str:
-        """Compare every row with the file that comes with the package."""
+        """Compare every stored row with the package's file."""
         check_arrays(recheck.table, published_arrays())
         return sample_text(len(published_rows()), len(published_rows()), "rolls")
 
 
 def published_arrays() -> dict[str, Array]:
-    """All declared arrays, from the published rows."""
+    """All declared arrays, from the rows of the package's file."""
     rows = published_rows()
     arrays: dict[str, Array] = {f"{name}s": np.array([int(row[name]) for row in rows], np.int8) for name in INTEGERS}
     arrays["programs"] = np.array([PROGRAMS.index(row["program"]) for row in rows], np.uint8)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from bgdata.cli.options import gnubg_option, output_option
+from bgdata.cli.options import gnubg_option, output_option, value_option
 from bgdata.errors import QueryError, UsageError, cite
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.process import when_cut_off
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class FiniteRange(click.FloatRange):
-    """A range of numbers without `nan`."""
+    """A range of numbers, as the type of an option, that refuses `nan`."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         number = super().convert(value, parameter, context)
@@ -53,14 +53,7 @@ class FiniteRange(click.FloatRange):
 @output_option("standard output")
 @gnubg_option
 @click.option("--allow-files", is_flag=True, help="Allow any statement, which may read and write any file.")
-@click.option(
-    "--seconds",
-    default=600.0,
-    show_default=True,
-    type=FiniteRange(0.01, 86_400),
-    metavar="S",
-    help="Stop the query after this many seconds.",
-)
+@value_option("--seconds", 600.0, "S", "Stop the query after this many seconds.", type=FiniteRange(0.01, 86_400))
 @click.option("--memory", type=FiniteRange(0.1, 65_536), metavar="GB", help="Maximum memory.  [default: half of all]")
 @click.pass_obj
 def query(
@@ -107,8 +100,8 @@ ALL = 1 << 40  # rows, or characters
 
 
 def form_of(form: str | None, output: Path | None, unnamed: str = "csv") -> str:
-    """The output format: the named one, else the ending of the file's name, else `unnamed`. Raises UsageError for
-    parquet if there is no file, for a table in a file, and for a compressed file."""
+    """The output format: `form` if it is given, else the one that the ending of the file name means, else `unnamed`.
+    Raises UsageError for parquet without a file, for a file with a table for people, and for a compressed file."""
     if output is None:
         if form == "parquet":
             raise UsageError("expected --output FILE with --format parquet, got none")
@@ -131,16 +124,17 @@ def run_query(
     allow_files: bool = False,
     limits: QueryLimits | None = None,
 ) -> None:
-    """Run one query on the tables and the given gnubg files. If `allow_files` is true, any statement may run, on any
-    file. Raises QueryError, with the first line of DuckDB's message, if it fails, and UsageError for the same reasons
-    as `form_of`, or if the name of a gnubg file is invalid."""
+    """Run one SQL query on the tables and on views of gnubg's files, and write its rows to `output` or standard output.
+    If `allow_files` is true, any statement may run, on any file. Raises QueryError, with the first line of DuckDB's
+    message, if it fails; UsageError for the same reasons as `form_of`, or if the name of a gnubg file is already
+    taken."""
     import duckdb
 
     from bgdata.store.locked_sql import QueryLimits, first_lines, read_only_query
 
     form = form_of(form, output)
     text = sql if allow_files else read_only_query(sql)
-    with written_aside(output, form, is_needed=form != "table") as path:
+    with temporary_output(output, form, is_needed=form != "table") as path:
         outputs = [path] if path else []
         limits = limits or QueryLimits()
         named = "" if allow_files and not warehouse.is_remote else text
@@ -205,9 +199,10 @@ UNIONS = {"labelled_boards", "benchmark_boards"}  # unions of tables that may be
 def notes_on_empty(
     warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
 ) -> Iterator[str]:
-    """Lines of text that explain an empty result, with the commands that fill the tables. There is a line for each
-    empty table in the query, and, if the query has no rows, for each view of such tables. Joins by variant of tables
-    that have no variant in common are named whatever the result, because a count of no rows is a row."""
+    """Yield lines that tell the user why a query may have found nothing, with the commands that fill the tables: one
+    for each empty table that the query `text` names; if it has no rows, one for each view that reads an empty table;
+    and one for each join by `variant` of tables that have no variant in common. The last are always given, because a
+    count of no rows is a row."""
     if not (sources := SOURCE.findall(text)):
         return
     views = dict(connection.execute(VIEWS).fetchall())
@@ -217,7 +212,7 @@ def notes_on_empty(
         missing = {name} if name in empty else _made_from(name, views) & empty
         if missing and (name in empty or not relation.limit(1).fetchall()):
             kinds = [kind for kind in warehouse.kinds.values() if missing & {shape.name for shape in kind.tables}]
-            steps = " or ".join(dict.fromkeys(f"bgdata {filling(kind)}" for kind in kinds))
+            steps = " or ".join(dict.fromkeys(f"bgdata {making_command(kind)}" for kind in kinds))
             names = ", ".join(kind.name for kind in kinds)
             yield f"{name} is empty, as nothing of {names} is here; try: {steps}"
     if BY_VARIANT.search(text):
@@ -228,7 +223,7 @@ def notes_on_empty(
 
 
 def _made_from(name: str, views: Mapping[str, str]) -> set[str]:
-    """The views that a view depends on, directly or indirectly."""
+    """The views that the view `name` reads, directly or indirectly. `views` has the SQL of all views."""
     found, waiting = set[str](), [name]
     while waiting:
         words = set(SOURCE.findall(views[waiting.pop()]))
@@ -237,16 +232,16 @@ def _made_from(name: str, views: Mapping[str, str]) -> set[str]:
     return found - UNIONS
 
 
-def filling(kind: Dataset[Any]) -> str:
-    """The command that makes a version of a kind."""
+def making_command(kind: Dataset[Any]) -> str:
+    """The command, without `bgdata`, that makes a version of a kind."""
     return FILLED_BY.get(kind.name) or (f"import {kind.name} FILE..." if kind.takes_files else f"build {kind.name}")
 
 
 @contextmanager
-def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterator[Path | None]:
-    """Yield an empty file to write rows to, or None if `is_needed` is false. At the end of the `with` block it is
-    renamed to `output`, or copied to standard output. DuckDB itself would truncate a file that standard output is
-    redirected to."""
+def temporary_output(output: Path | None, form: str, *, is_needed: bool) -> Iterator[Path | None]:
+    """Yield the path of an empty file for the rows, or None if `is_needed` is false. When the `with` block ends, the
+    file is renamed to `output`, or its content copied to standard output if `output` is None. (DuckDB would truncate a
+    file to which standard output is redirected.)"""
     if not is_needed:
         yield None
     elif output is None:
@@ -272,7 +267,7 @@ def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterato
 
 
 def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, form: str, path: Path) -> None:
-    """Write the rows of a query to a file."""
+    """Write the rows of a query to a file, in the format `form`."""
     source = f"({relation.sql_query()})"
     if form != "parquet":  # DuckDB 2.0 may hang if a query fails after its first rows were written as text
         connection.execute(f"create temp table finished as from {source}")
@@ -280,13 +275,14 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRe
     if form == "json":  # the table has unique column names
         described = connection.sql("from finished")
         types = zip(described.columns, described.types, strict=True)
-        columns = ", ".join(f"{finite(identifier(name), type_)} as {identifier(name)}" for name, type_ in types)
+        columns = ", ".join(f"{finite_sql(identifier(name), type_)} as {identifier(name)}" for name, type_ in types)
         source = f"(select {columns} from finished)"
     connection.execute(f"copy {source} to {sql_text(str(path))} ({OPTIONS[form]}, use_tmp_file false)")
 
 
-def finite(value: str, type_: Any, depth: int = 0) -> str:
-    """SQL that replaces NaN and infinities, which JSON cannot express, by null, at any depth of a value."""
+def finite_sql(value: str, type_: Any, depth: int = 0) -> str:
+    """An SQL expression for `value`, of the type `type_`, in which NaN and infinities are replaced by null, also inside
+    lists and structs, because JSON cannot express them. `depth` counts the lists around it."""
     if "FLOAT" not in str(type_) and "DOUBLE" not in str(type_):
         return value
     item = f"item_{depth}"
@@ -294,23 +290,24 @@ def finite(value: str, type_: Any, depth: int = 0) -> str:
         return f"case when isfinite({value}) then {value} end"
     if type_.id in ("list", "array"):
         inner = dict(type_.children)["child"]
-        return f"list_transform({value}::{inner}[], lambda {item}: {finite(item, inner, depth + 1)})"
+        return f"list_transform({value}::{inner}[], lambda {item}: {finite_sql(item, inner, depth + 1)})"
     if type_.id == "struct":
         parts = (
-            f"{identifier(name)} := {finite(f'{value}.{identifier(name)}', part, depth)}"
+            f"{identifier(name)} := {finite_sql(f'{value}.{identifier(name)}', part, depth)}"
             for name, part in type_.children
         )
         return f"case when {value} is not null then struct_pack({', '.join(parts)}) end"
     if type_.id == "map":
         inner = dict(type_.children)["value"]
-        values = f"list_transform(map_values({value}), lambda {item}: {finite(item, inner, depth + 1)})"
+        values = f"list_transform(map_values({value}), lambda {item}: {finite_sql(item, inner, depth + 1)})"
         return f"case when {value} is not null then map(map_keys({value}), {values}) end"
     return f"{value}::varchar"  # a union
 
 
 def define_gnubg_view(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:
-    """Register a gnubg file as a view with columns of our tables, and return the kind to compare it with. Raises
-    CorruptFileError if it is damaged, and UsageError if it contains no bearoff table."""
+    """Make the rows of a gnubg bearoff file readable as a view, with the column names of our tables; returns the kind
+    of dataset that has these columns. Raises CorruptFileError if the file is damaged, and UsageError if it contains no
+    bearoff table."""
     import pyarrow as pa
 
     from bgdata.kinds.column_values import fixed_lists

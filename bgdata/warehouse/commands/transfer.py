@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bgdata.cli.completion import complete_folders, complete_scopes
-from bgdata.cli.options import add_options, format_option
+from bgdata.cli.options import add_options, format_option, value_option
 from bgdata.cli.output import write_rows
 from bgdata.errors import MissingFileError, MissingTableError
 from bgdata.store.plan import readable_bytes
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 transfer_options = add_options(
     click.option("--use", is_flag=True, help="Make what is current in the one place current in the other."),
     click.option("--dry-run", is_flag=True, help="Only say what would be done."),
-    click.option(
-        "--jobs", default=8, show_default=True, type=click.IntRange(1, 64), metavar="N", help="Files at once."
-    ),
+    value_option("--jobs", 8, "N", "Files at once.", type=click.IntRange(1, 64)),
     format_option,
 )
 
@@ -84,7 +82,8 @@ def move(
     jobs: int,
     form: str,
 ) -> None:
-    """Push or pull, and say what was done. Raises the same exceptions as `Transfer`."""
+    """Copy versions to (`push`) or from (`pull`) the place at an address, and print what was copied. Raises the same
+    exceptions as `Transfer`."""
     from bgdata.store.places import open_place
     from bgdata.store.transfer import Transfer
 
@@ -116,7 +115,7 @@ def move(
 
 
 def pull_versions(transfer: Transfer, warehouse: Warehouse, place: Place, scopes: tuple[str, ...]) -> list[Moved]:
-    """Pull from a warehouse in another place, or from a published folder there."""
+    """Copy versions into the warehouse from another warehouse, or from a folder that `bgdata publish` wrote."""
     from bgdata.publishing.pull import PublishedPull, published_contents
 
     try:
@@ -129,5 +128,5 @@ def pull_versions(transfer: Transfer, warehouse: Warehouse, place: Place, scopes
 
 
 def count_text(count: int, what: str) -> str:
-    """A count with its noun: `1 version`, `2 versions`."""
+    """A count with its noun, in the singular or plural: `1 version`, `2 versions`."""
     return f"{count:,} {what}{'s' * (count != 1)}"
