@@ -21,7 +21,8 @@ from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.measures.kinds import judged_decisions_compute
-from bgdata.measures.kinds.judged_decisions import DATASET, ROLLED_OUT
+from bgdata.measures.kinds.judged_decisions import DATASET
+from bgdata.measures.kinds.rollout_decisions import DATASET as ROLLED_OUT
 from bgdata.measures.kinds.judged_decisions_compute import roll_out_in_rounds
 from bgdata.selfplay.rollout import Limits, roll_out
 from bgdata.store.arrays import Array
@@ -107,7 +108,7 @@ def test_changed_values_are_found(small_root: Path) -> None:
 
 def test_scores_say_who_judged(warehouse: Warehouse) -> None:
     """By each judge a player is scored as on any benchmark, and the sum of favours is 0 for judges and for players."""
-    sets = [f"{kind.name}/{kind.slug(kind.smallest)}" for kind in (ROLLED_OUT, DATASET)]
+    sets = [small(warehouse.root, kind).name.rpartition("/")[0] for kind in (ROLLED_OUT, DATASET)]
     options = [word for name in sets for word in ("--on", name)]
     lines = succeeds(warehouse.root, "benchmark", "pubeval", *options, "--format", "csv").splitlines()
     assert lines[0].startswith("player,ply,benchmark,version,judge,decisions,error_rate,")
