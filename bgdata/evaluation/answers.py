@@ -68,7 +68,7 @@ _COLUMNS = np.array(
 
 
 class CubeStakes(NamedTuple):
-    """The stakes of a game, for the player on roll, and the model of its cube."""
+    """The stakes of a game from the point of view of the player on roll, and the model of the cube."""
 
     unit: int  # CUBELESS: cubeless equity for any cube; MONEY: points per unit cube; MATCH: mwc
     strategy: Strategy
@@ -81,7 +81,8 @@ class CubeStakes(NamedTuple):
 
 @kernel(borrows=True)
 def model_equities(stakes: CubeStakes, chances: Chances) -> CubeEquities:
-    """The equity of each cube action for the player on roll, by the model from chances[0:5]."""
+    """Compute the equity of each cube action for the player on roll, from chances[0:5], by the cube model of the
+    stakes."""
     if stakes.unit == MATCH:
         return match_equities(stakes.strategy, stakes.cells, stakes.game, stakes.cube_value, stakes.owner, chances)
     return money_equities(stakes.strategy, chances, stakes.owner, stakes.is_jacoby, False)
@@ -89,7 +90,8 @@ def model_equities(stakes: CubeStakes, chances: Chances) -> CubeEquities:
 
 @kernel(borrows=True)
 def exact_equities(tables: BearoffArrays, board: Boards, owner: int) -> CubeEquities:
-    """The equity of each cube action in money play, points per unit cube, for board[slot] from an exact table."""
+    """Read the equity of each cube action in money play, in points per unit cube, from the exact table that covers
+    `board`. `owner` is the cube owner, a code of `equity.curves`."""
     cell = exact_cell(tables, board)
     now = exact_equity(tables, cell + _COLUMNS[owner])
     if owner == OPPONENT:
@@ -100,8 +102,8 @@ def exact_equities(tables: BearoffArrays, board: Boards, owner: int) -> CubeEqui
 
 @kernel(borrows=True)
 def value_of(stakes: CubeStakes | None, tables: BearoffArrays, board: Boards, source: int, chances: Chances) -> float:
-    """The value of board[slot] to the player on roll, from its chances[0:5] and their `AnswerSource` number. If there
-    are no stakes, it is the cubeless equity, and no model of the cube is compiled."""
+    """The value of a board to the player on roll, from the board's chances[0:5] and the `AnswerSource` number of these
+    chances. Without stakes, this is the cubeless equity, and Numba compiles no model of the cube."""
     if stakes is None:
         return equity_of(chances)
     if stakes.unit == CUBELESS:
@@ -113,7 +115,7 @@ def value_of(stakes: CubeStakes | None, tables: BearoffArrays, board: Boards, so
 
 @kernel(borrows=True)
 def turned_owner(owner: int) -> int:
-    """The cube owner from the other player's point of view."""
+    """The cube owner as the other player sees it."""
     if owner == CENTERED:
         return CENTERED
     return OPPONENT if owner == ON_ROLL else ON_ROLL
@@ -127,7 +129,7 @@ _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(P
 
 
 class Scratch(NamedTuple):
-    """Scratch memory of one thread: first layers of recent boards, and room for the boards to evaluate next."""
+    """Scratch memory for one thread: the first layers of recent boards, and room for the next boards to evaluate."""
 
     inputs: Inputs  # [network, RECENT, input] of each network's recent boards, in units of 1/64
     sums: Sums  # [network, RECENT, unit] their sums of the first layer, in units of 2^-18
@@ -154,7 +156,7 @@ class Scratch(NamedTuple):
 
 @kernel()
 def new_scratch(networks: Networks) -> Scratch:
-    """Scratch memory for one thread, sized for these networks."""
+    """Allocate scratch memory for one thread, large enough for these networks."""
     most = rounded_up(networks.shapes[:, SIZES:].max())
     begins = np.zeros(len(networks.shapes) + 1, np.int64)
     for which in range(len(networks.shapes)):
@@ -186,13 +188,15 @@ def new_scratch(networks: Networks) -> Scratch:
 
 @kernel(borrows=True)
 def packed_size(networks: Networks, which: int) -> int:
-    """The number of packed later weights of a network. This is a kernel of its own because `network_at` returns a
-    borrowed value, which a kernel that counts references would free."""
+    """The number of weights after the first layer that `pack_later` packs for network number `which`.
+
+    This is a kernel of its own because `network_at` returns a borrowed value, which a kernel that counts references
+    would free."""
     return later_size(network_at(networks, which))
 
 
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:
-    """Static evaluations of int8[n, 26] boards before the roll, for the player on roll. Raises InvalidPositionError for
+    """Evaluate int8[n, 26] boards statically, before the roll, for the player on roll. Raises InvalidPositionError for
     another shape or type; whether each board is legal is not checked."""
     found = Evaluations(np.empty((len(check_boards(boards)), 5), np.float32), np.empty(len(boards), np.int8))
     arrays = np.ascontiguousarray(boards), found.chances, found.sources
@@ -202,14 +206,14 @@ def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Ev
 
 @kernel(borrows=True)
 def network_of(position_class: int) -> int:
-    """Index in NETWORK_CLASSES of the network for a class of unfinished positions."""
+    """The index in NETWORK_CLASSES of the network that evaluates an unfinished position of this class."""
     return 0 if position_class <= _RACE else (1 if position_class == _CRASHED else 2)
 
 
 @kernel(inline=True)
 def fill_settled(tables: BearoffArrays, position_class: int, board: Boards, chances: Chances) -> int:
-    """Fill chances[0:5] for board[slot] of this class if the rules or a table answer; returns the `AnswerSource`
-    number, or _NOT_SETTLED if a network is needed."""
+    """Fill chances[0:5] of a board of this class if the rules or a table answer. Returns the `AnswerSource` number, or
+    _NOT_SETTLED if a network is needed."""
     if position_class == _OVER:
         fill_outcome_chances(outcome_of(board, CHECKERS), chances)
         return _SOURCE_OVER
@@ -219,7 +223,7 @@ def fill_settled(tables: BearoffArrays, position_class: int, board: Boards, chan
 
 @kernel(borrows=True)
 def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scratch: Scratch, chances: Chances) -> int:
-    """Fill chances[0:5] for board[slot] with the player on roll before the roll; returns the `AnswerSource` number."""
+    """Fill chances[0:5] of the player on roll, before the roll. Returns the `AnswerSource` number."""
     position_class = class_of(board)
     source = fill_settled(tables, position_class, board, chances)
     if source != _NOT_SETTLED:
@@ -233,14 +237,14 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scrat
 
 @kernel(borrows=True)
 def set_lane(board: Boards, lane: int, scratch: Scratch) -> None:
-    """Fill scratch.boards[lane, slot] with board[slot]."""
+    """Copy `board` into scratch.boards[lane]."""
     for slot in range(26):
         scratch.boards[lane, slot] = board[slot]
 
 
 @kernel(borrows=True)
 def set_chances(lane: int, scratch: Scratch, chances: Chances) -> None:
-    """Fill chances[0:5] with the outputs of `fill_lanes` for a lane, limited by the rules."""
+    """Fill chances[0:5] with the network outputs that `fill_lanes` left in a lane, limited to what the rules allow."""
     for item in range(5):
         chances[item] = scratch.outputs[lane, item]
     limit_chances(possible_outcomes(scratch.boards[lane]), chances)
@@ -248,7 +252,8 @@ def set_chances(lane: int, scratch: Scratch, chances: Chances) -> None:
 
 @kernel(borrows=True)
 def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None:
-    """Fill scratch.outputs[lane, 0:5] for scratch.boards[lane, slot], for the lanes 0:n."""
+    """Evaluate scratch.boards[lane] by network number `which` into scratch.outputs[lane, 0:5], for the first n
+    lanes."""
     network, first = network_at(networks, which), int(scratch.next_rows[which])
     if not scratch.is_ready[which]:
         prepare_network(network, which, scratch)
@@ -267,7 +272,8 @@ def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None
 
 @kernel(borrows=True)
 def prepare_network(network: NetworkArrays, which: int, scratch: Scratch) -> None:
-    """Pack the later weights of a network, and fill all recent rows with zero inputs, whose sums are the biases."""
+    """Pack the weights of a network after the first layer, and reset the cached first layers to a board whose inputs
+    are all zero: its sums are the biases."""
     pack_later(network, scratch.packed[scratch.packed_begins[which] :])
     for row in range(RECENT):
         inputs, sums = scratch.inputs[which, row], scratch.sums[which, row]
@@ -282,8 +288,8 @@ def prepare_network(network: NetworkArrays, which: int, scratch: Scratch) -> Non
 def fill_play_chances(
     networks: Networks, tables: BearoffArrays, after_play: Boards, scratch: Scratch, chances: Chances
 ) -> int:
-    """Fill chances[0:5] for after_play[slot], a position after a play, given for the player who moved. The chances are
-    the chances of the OPPONENT, who is on roll. Returns the `AnswerSource` number."""
+    """Fill chances[0:5] for the position after a play, a board from the point of view of the player who moved. The
+    chances are those of the OPPONENT, who is on roll. Returns the `AnswerSource` number."""
     flip_into(after_play, scratch.board)
     return fill_chances(networks, tables, scratch.board, scratch, chances)
 
@@ -300,8 +306,8 @@ def fill_all_chances(
     chances: Chances,
     sources: NDArray[np.int8],
 ) -> None:
-    """Fill chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end: like `fill_chances`, or
-    if `are_plays`, like `fill_play_chances`."""
+    """Fill chances[row] and sources[row] for boards[row], for the rows begin to end - 1: as `fill_chances` does, or if
+    `are_plays`, as `fill_play_chances` does."""
     waiting, which = 0, 0  # number of boards in lanes, and their network
     for row in range(begin, end):
         if are_plays:
@@ -326,7 +332,8 @@ def fill_all_chances(
 
 @kernel(borrows=True)
 def fill_waiting(networks: Networks, which: int, waiting: int, scratch: Scratch, chances: Chances) -> None:
-    """Fill chances[row, 0:5] for the boards in the lanes 0:waiting; their rows are in scratch.lanes."""
+    """Evaluate the boards that wait in the first `waiting` lanes, and fill chances[row] of their rows, which are in
+    scratch.lanes."""
     if waiting > 0:
         fill_lanes(networks, which, waiting, scratch)
     for lane in range(waiting):
@@ -337,13 +344,12 @@ def fill_waiting(networks: Networks, which: int, waiting: int, scratch: Scratch,
 def choose_by_chances(
     networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch, stakes: CubeStakes | None = None
 ) -> tuple[int, int]:
-    """Fill scratch.chances[0, 0:5] with the chances of the OPPONENT, on roll after the best of the plays after[0:n,
-    slot]; returns the row of the best play, and its `AnswerSource` number.
+    """Find the best play among after[0:n], the boards after each play for the player who moved. Returns its row and its
+    `AnswerSource` number, and fills scratch.chances[0] with the OPPONENT's five chances after it.
 
-    The best play leaves the opponent the lowest value for these stakes, or the lowest cubeless equity if there are no
-    stakes. Ties, such as between plays that all let the opponent cash, go to the lowest cubeless equity, then to the
-    first row.
-    """
+    The best play leaves the opponent the lowest value at these stakes, or without stakes the lowest cubeless equity.
+    Ties, such as between plays that all let the opponent cash, go to the lowest cubeless equity, then to the first
+    row."""
     fill_all_chances(networks, tables, after, 0, n, True, scratch, scratch.found, scratch.sources)
     best = lowest_of(tables, after, scratch.every[:n], scratch.found, scratch.sources, scratch.board, stakes)
     for item in range(5):
@@ -361,8 +367,8 @@ def lowest_of(
     board: Boards,
     stakes: CubeStakes | None,
 ) -> int:
-    """The best play of after[row, slot] among rows[0:n], with chances[row, 0:5] and sources[row]: see
-    `choose_by_chances`. board[slot] is scratch."""
+    """The one of `rows` with the best play: after[row] is the board after it, chances[row] and sources[row] its
+    evaluation. See `choose_by_chances` for the order. `board` is scratch."""
     best, lowest, equity = int(rows[0]), 0.0, 0.0  # set by the first play
     for play in rows:
         if stakes is not None:
@@ -383,5 +389,5 @@ def fill_evaluations(
     chances: Chances,
     sources: NDArray[np.int8],
 ) -> None:
-    """Fill chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
+    """Fill chances[row] and sources[row] for boards[row], for the rows begin to end - 1."""
     fill_all_chances(networks, tables, boards, begin, end, False, new_scratch(networks), chances, sources)

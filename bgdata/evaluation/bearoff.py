@@ -33,8 +33,9 @@ GAMMON_ERROR = (
 
 
 class BearoffEvaluator:
-    """Chances of the player on roll before the roll, from at most one table of each kind, memory-mapped. `arrays` is
-    for kernels. Only the statistics of `error`, a `bearoff_error` table, are used."""
+    """Answers with the chances of the player on roll, before the roll, from at most one memory-mapped table of each
+    kind. `arrays` has these tables for kernels. `error` is a `bearoff_error` table, of which only the statistics are
+    used."""
 
     def __init__(
         self,
@@ -56,8 +57,8 @@ class BearoffEvaluator:
         return type(self), (self.two_sided, self.one_sided, self.gammon, self.error, self.endgame)
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """Five cumulative chances, NaN if no table covers the board, and `BearoffSource` numbers for int8[n, 26]
-        boards. Raises InvalidPositionError for another shape or type; illegal boards are not covered."""
+        """Look int8[n, 26] boards up: five cumulative chances, NaN if no table covers the board, and `BearoffSource`
+        numbers. Raises InvalidPositionError for another shape or type; no table covers an illegal board."""
         boards = np.ascontiguousarray(check_boards(boards))
         found = Evaluations(np.full((len(boards), 5), np.nan, np.float32), np.empty(len(boards), np.int8))
         fill_bearoff(self.arrays, boards, found.chances, found.sources)
@@ -65,7 +66,8 @@ class BearoffEvaluator:
 
     @cached_property
     def accuracy(self) -> Mapping[BearoffSource, str]:
-        """The error of each source, in words. Raises ManifestFormatError if a manifest is damaged."""
+        """How accurate the answers from each source are, in words. Raises ManifestFormatError if a manifest is
+        damaged."""
         from bgdata.bearoff.tables import measured_error
 
         statements = {BearoffSource.NONE: "not covered"}
@@ -87,15 +89,16 @@ class BearoffEvaluator:
 
 
 def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> BearoffEvaluator:
-    """Map the best tables of a warehouse, which may have none. No manifest is read if each table has one version.
+    """Map the best bearoff tables of a warehouse. A warehouse without tables is valid. No manifest is read if each
+    table has one version.
 
-    Contact endgames are only for interactive answers: recorded games and labels name the bearoff tables that made them.
+    Contact endgames are used only if `with_endgames` is true, for interactive answers: recorded games and labels name
+    the bearoff tables that made them.
 
     The best tables are the two-sided table with the most positions, and the one-sided table with the most points that
     has a gammon table of the same points. If none has, the one-sided table with the most points is used, and positions
     where a side has all 15 checkers are not covered. Raises CorruptFileError if a table is damaged, and
-    MissingWarehouseError if the folder does not exist.
-    """
+    MissingWarehouseError if the folder does not exist."""
     warehouse.require()
     with_gammons = sizes(warehouse, "bearoff_gammon") & sizes(warehouse, "bearoff_one_sided")
     endgames = [int(slug) for slug in warehouse.variants(ENDGAMES) if slug.isdecimal()] if with_endgames else []
@@ -109,13 +112,13 @@ def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> Bearoff
 
 
 def sizes(warehouse: Versions, kind: str) -> set[tuple[int, int]]:
-    """The points and checkers of every variant that has a version."""
+    """The sizes (points, checkers) of the bearoff tables of a kind that have at least one version."""
     named = [SIZE.fullmatch(slug) for slug in warehouse.variants(kind)]
     return {(int(name[1]), int(name[2])) for name in named if name}
 
 
 def largest(warehouse: Versions, kind: str, among: set[tuple[int, int]]) -> Table | None:
-    """The table of this kind with the most layouts, of the sizes in `among`."""
+    """The table of a kind with the most layouts, among tables of the sizes (points, checkers) in `among`."""
     if not among:
         return None
     points, checkers = max(among, key=lambda size: (layout_count(*size), size))
@@ -125,8 +128,8 @@ def largest(warehouse: Versions, kind: str, among: set[tuple[int, int]]) -> Tabl
 def map_tables(
     two_sided: Table | None, one_sided: Table | None, gammon: Table | None, endgame: Table | None = None
 ) -> BearoffArrays:
-    """The mapped arrays of the given tables. Raises CorruptFileError if a table has an unexpected size, and
-    InvalidParameterError if the gammon and the one-sided table have different points."""
+    """Map the arrays of bearoff tables. Raises CorruptFileError if a table has an unexpected size, and
+    InvalidParameterError if the gammon table and the one-sided table have different points."""
     points, checkers = size_of(two_sided)
     race_points, gammon_points = size_of(one_sided)[0], size_of(gammon)[0]
     if gammon and gammon_points != race_points:
@@ -149,7 +152,7 @@ def map_tables(
 
 
 def size_of(table: Table | None) -> tuple[int, int]:
-    """The points and checkers of a bearoff table, from the name of its folder; (0, 0) if it is None."""
+    """The points and checkers of a bearoff table, read from its variant, such as 6x15; (0, 0) without a table."""
     if table is None:
         return 0, 0
     points, _, checkers = table.folder.parent.name.partition("x")
@@ -157,14 +160,15 @@ def size_of(table: Table | None) -> tuple[int, int]:
 
 
 def equity_array(table: Table, layouts: int, *dtypes: DTypeLike) -> Array:
-    """The equities [layouts * layouts * 4] of a two-sided or contact endgame table, as float32 or uint16 codes."""
+    """Map the equities of a two-sided or contact endgame table of this many layouts: float32 or uint16 codes, 4 for
+    each pair of layouts."""
     open_array(table, "equities", (layouts, layouts, 4), *dtypes)
     return table.array("equities", scattered=True).reshape(-1)
 
 
 def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Array]:
-    """The offsets, first rolls and chances of a one-sided or gammon table whose row 0 has this index; empty arrays if
-    the table is None."""
+    """Map the offsets, first rolls and chances of a one-sided or gammon table; empty arrays without a table.
+    `first_index` is the position index of the layout in row 0."""
     if table is None:
         return empty_array(np.uint32), empty_array(np.uint8), empty_array(np.float32)
     rows = layout_count(*size_of(table)) - first_index
@@ -174,6 +178,6 @@ def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Ar
 
 
 def empty_array(dtype: DTypeLike) -> Array:
-    """An empty array, read-only like mapped ones, because kernels are compiled separately for read-only and writable
-    arrays."""
+    """An empty read-only array. Mapped arrays are read-only too, and kernels are compiled separately for read-only and
+    writable arrays."""
     return read_only(np.empty(0, dtype))

@@ -29,7 +29,7 @@ BLOCK = 64  # boards per thread at a time
 
 
 class BearoffSource(IntEnum):
-    """The table that answers for a position."""
+    """The kind of bearoff table that answers for a position."""
 
     NONE = 0  # a side without checkers, or beyond every table
     EXACT = 1  # the two-sided table, or the table of contact endgames
@@ -42,12 +42,11 @@ _RACE = int(PositionClass.RACE)
 
 
 class BearoffArrays(NamedTuple):
-    """The tables of one warehouse, read-only; missing tables have `points` of 0 and empty arrays.
+    """The bearoff tables of one warehouse, read-only. A missing table has `points` of 0 and empty arrays.
 
-    Two-sided equities are stored in `equities` or `codes`, and the other array is empty, so that kernels are compiled
-    once for both. Cells are numbered through the two-sided table, then through the contact endgames. The fields are
-    flat because Numba's parallel loops accept no nested tuples.
-    """
+    Two-sided equities are stored in `equities` or in `codes`, and the other array is empty, so that kernels are
+    compiled once for both. Cells are numbered through the two-sided table, then through the contact endgames. The
+    fields are flat because Numba's parallel loops accept no nested tuples."""
 
     two_sided_points: int
     two_sided_checkers: int
@@ -85,7 +84,8 @@ NO_TABLES = _no_tables()
 
 
 class RaceArrays(NamedTuple):
-    """Distributions of the rolls until all checkers, or the first one, are off, as read by `tables.RaceTable`."""
+    """Distributions of the number of rolls until all checkers are off, or until the first one is, as `tables.RaceTable`
+    reads them."""
 
     offsets: NDArray[np.uint32]
     first_roll: NDArray[np.uint8]
@@ -94,7 +94,7 @@ class RaceArrays(NamedTuple):
 
 @kernel(parallel=True)
 def fill_bearoff(tables: BearoffArrays, boards: Boards, chances: Chances, sources: NDArray[np.int8]) -> None:
-    """Fill chances[row, 0:5] of each covered boards[row, slot], and sources[row] of every row."""
+    """Fill chances[row] of each boards[row] that a table covers, and sources[row] of every row."""
     for block in prange((len(boards) + BLOCK - 1) // BLOCK):
         begin = block * BLOCK
         cells = np.empty(BLOCK, np.int64)
@@ -111,8 +111,8 @@ def fill_block(
     chances: Chances,
     sources: NDArray[np.int8],
 ) -> None:
-    """Fill chances and sources of the rows begin to end - 1. cells[0:end - begin] is scratch: all cells are located
-    before any is read, so that waits for memory, which dominate, overlap."""
+    """Fill chances[row] and sources[row] for the rows begin to end - 1. cells[0:end - begin] is scratch: all cells are
+    located before any is read, so that the waits for memory, which dominate, overlap."""
     for row in range(begin, end):
         source = bearoff_source(tables, boards[row])
         sources[row] = source
@@ -127,8 +127,8 @@ def fill_block(
 
 @kernel(borrows=True)
 def fill_bearoff_chances(tables: BearoffArrays, board: Boards, chances: Chances) -> int:
-    """Fill chances[0:5] (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon of the player on roll) of
-    board[slot] if a table covers it; returns the `BearoffSource` number."""
+    """Fill chances[0:5] (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon of the player on roll) if a
+    table covers `board`. Returns the `BearoffSource` number."""
     source = bearoff_source(tables, board)
     if source == _EXACT:
         fill_exact(tables, exact_cell(tables, board), chances)
@@ -139,13 +139,13 @@ def fill_bearoff_chances(tables: BearoffArrays, board: Boards, chances: Chances)
 
 @kernel(borrows=True)
 def may_cover(tables: BearoffArrays, position_class: int) -> bool:
-    """Whether a table may cover positions of an unfinished class; quicker than looking at the board."""
+    """Whether a table may cover unfinished positions of this class. This is quicker than looking at the board."""
     return bool(position_class <= _RACE or tables.endgame_checkers > 0)
 
 
 @kernel(borrows=True)
 def bearoff_source(tables: BearoffArrays, board: Boards) -> int:
-    """The `BearoffSource` number of the table that covers board[slot]. No table is read."""
+    """The `BearoffSource` number of the table that covers `board`. No table is read."""
     ours, theirs = int(board[25]), int(board[0])  # on the bar
     if ours < 0 or theirs < 0:
         return _NONE
@@ -172,7 +172,7 @@ def bearoff_source(tables: BearoffArrays, board: Boards) -> int:
 
 @kernel(borrows=True)
 def exact_cell(tables: BearoffArrays, board: Boards) -> int:
-    """The cell of the cubeless equity of a covered board[slot] in an exact table."""
+    """The number of the cell with the cubeless equity of `board` in an exact table, which must cover it."""
     if tables.endgame_checkers:
         ours, theirs, on_roll, opponent = endgame_indexes(board)
         if max(ours, theirs) <= tables.endgame_checkers:
@@ -184,7 +184,7 @@ def exact_cell(tables: BearoffArrays, board: Boards) -> int:
 
 @kernel(borrows=True)
 def exact_equity(tables: BearoffArrays, cell: int) -> float:
-    """Equity of the player on roll from a cell of an exact table."""
+    """Read the equity of the player on roll in a cell of an exact table."""
     after = cell - 4 * tables.two_sided_layouts * tables.two_sided_layouts
     if after >= 0:
         return float(np.float64(tables.endgames[after]))
@@ -196,14 +196,15 @@ def exact_equity(tables: BearoffArrays, cell: int) -> float:
 
 @kernel(borrows=True)
 def fill_exact(tables: BearoffArrays, cell: int, chances: Chances) -> None:
-    """Fill chances[0:5] from a cubeless equity without gammons: winning chance minus losing chance."""
+    """Fill chances[0:5] from the cubeless equity in a cell: without gammons, it is the winning chance minus the losing
+    chance."""
     chances[0] = min(max(0.5 + 0.5 * exact_equity(tables, cell), 0.0), 1.0)
     chances[1:5] = 0.0
 
 
 @kernel(borrows=True)
 def fill_combined(tables: BearoffArrays, board: Boards, chances: Chances) -> None:
-    """Fill chances[0:5] of a covered board[slot] from both sides' distributions of rolls."""
+    """Fill chances[0:5] from both sides' distributions of rolls in one-sided tables, which must cover `board`."""
     on_roll, opponent = layout_indexes(board, tables.one_sided_points)
     all_off = RaceArrays(tables.one_sided_offsets, tables.one_sided_first_roll, tables.one_sided_chances)
     first_off = RaceArrays(tables.gammon_offsets, tables.gammon_first_roll, tables.gammon_chances)
@@ -221,8 +222,9 @@ def fill_combined(tables: BearoffArrays, board: Boards, chances: Chances) -> Non
 
 @kernel(borrows=True)
 def off_first(first: RaceArrays, row: int, second: RaceArrays, other_row: int, delay: int) -> float:
-    """Chance that `row` of one table needs n rolls and `other_row` of another n + delay or more; delay is 0 if `first`
-    rolls first, else 1. Summed in double precision from the most rolls down."""
+    """The chance that the side in row `row` of table `first` bears off in n rolls while the side in row `other_row` of
+    table `second` needs n + delay rolls or more, summed over n. `delay` is 0 if `first` rolls first, otherwise 1. The
+    sum is in double precision, from the most rolls down."""
     start, other_start = np.int64(first.offsets[row]), np.int64(second.offsets[other_row])
     begin, other_begin = np.int64(first.first_roll[row]), np.int64(second.first_roll[other_row])
     n_chances: Any = np.int64(first.offsets[row + 1]) - start
@@ -238,7 +240,8 @@ def off_first(first: RaceArrays, row: int, second: RaceArrays, other_row: int, d
 
 @kernel(borrows=True)
 def layout_indexes(board: Boards, points: int) -> tuple[int, int]:
-    """Position indexes of both sides' checkers on the first `points` points, player on roll first: `position_index`."""
+    """The position indexes (see `position_index`) of both sides' checkers on the first `points` points, the player on
+    roll first."""
     index, other, above, other_above = 0, 0, 0, 0
     for column in range(1, points + 1):
         point = points + 1 - column
@@ -251,9 +254,9 @@ def layout_indexes(board: Boards, points: int) -> tuple[int, int]:
 
 @kernel(borrows=True)
 def endgame_indexes(board: Boards) -> tuple[int, int, int, int]:
-    """The number of checkers of the player on roll and of the opponent, and the indexes of their layouts on 24 points
-    and the bar (see `endgames.layouts.layout_rank`). The indexes are meaningless if there are more checkers than
-    contact endgames have."""
+    """Four numbers: the checkers of the player on roll and of the opponent, then the indexes of their layouts on 24
+    points and the bar (see `endgames.layouts.layout_rank`). The indexes are meaningless if a side has more checkers
+    than the contact endgames."""
     index, other = 0, 0
     ours, theirs = int(board[25]), int(board[0])
     for column in range(1, ANYWHERE + 1):

@@ -22,21 +22,21 @@ Chances = NDArray[np.float32]
 
 
 def cubeless_equities(chances: Chances) -> NDArray[np.float32]:
-    """float32[n]: cubeless equity of the player on roll, in points per unit cube, from float32[n, 5] chances."""
+    """float32[n]: the cubeless equities of the player on roll, in points per unit cube, from float32[n, 5] chances."""
     doubled = np.float32(2) * chances[:, 0] - np.float32(1)
     return np.asarray(doubled + chances[:, 1] + chances[:, 2] - chances[:, 3] - chances[:, 4])
 
 
 def turned_chances(chances: Chances) -> Chances:
-    """float32[n, 5]: the same chances from the other player's point of view."""
+    """float32[n, 5]: the chances of the other player."""
     turned = chances[:, [0, 3, 4, 1, 2]]
     turned[:, 0] = np.float32(1) - turned[:, 0]
     return turned
 
 
 def ordered_chances(chances: NDArray[np.floating]) -> Chances:
-    """float32[n, 5]: chances clipped to 0 to 1 and to their order, which rounding and unbiased estimates may
-    violate."""
+    """float32[n, 5]: the chances, clipped to 0 to 1 and put in order, so that no gammon is likelier than a win.
+    Rounding and unbiased estimates may violate this order."""
     found = chances.astype(np.float32)
     win = np.clip(found[:, 0], 0, 1)
     win_gammon, lose_gammon = np.clip(found[:, 1], 0, win), np.clip(found[:, 3], 0, np.float32(1) - win)
@@ -47,14 +47,14 @@ def ordered_chances(chances: NDArray[np.floating]) -> Chances:
 
 @kernel(borrows=True)
 def equity_of(chances: Chances) -> float:
-    """Cubeless equity, in points per unit cube, of the player with these chances[0:5]."""
+    """The cubeless equity, in points per unit cube, of a player with chances[0:5]."""
     equity: float = np.float32(2) * chances[0] - np.float32(1) + chances[1] + chances[2] - chances[3] - chances[4]
     return equity
 
 
 @kernel(borrows=True)
 def fill_turned(chances: Chances, turned: Chances) -> None:
-    """Fill turned[0:5] with chances[0:5] from the other player's point of view; the arrays must be different."""
+    """Fill turned[0:5] with the other player's chances; the two arrays must be different."""
     turned[0] = np.float32(1) - chances[0]
     turned[1], turned[2] = chances[3], chances[4]
     turned[3], turned[4] = chances[1], chances[2]
@@ -70,8 +70,8 @@ def fill_outcome_chances(outcome: int, chances: Chances) -> None:
 
 @kernel(borrows=True)
 def possible_outcomes(board: Boards) -> int:
-    """Bits of the chances[1:5] that may be above 0 on board[slot]; bit 0 for win_gammon, and so on. A gammon is
-    impossible once the loser has borne off a checker; a backgammon, once contact is over and the loser has left the
+    """Bits that say which of chances[1:5] may be above 0 on `board`; bit 0 stands for win_gammon, and so on. A gammon
+    is impossible once the loser has borne off a checker; a backgammon, once contact is over and the loser has left the
     winner's home board."""
     ours, theirs = int(board[25]), int(board[0])
     our_rearmost, their_rearmost = 25 * (ours > 0), 25 * (theirs > 0)
@@ -94,7 +94,8 @@ def possible_outcomes(board: Boards) -> int:
 
 @kernel(borrows=True)
 def limit_chances(possible: int, chances: Chances) -> None:
-    """Limit chances[0:5] by the rules: impossible chances become 0, and none exceeds one that includes it."""
+    """Limit chances[0:5] by the rules: impossible chances become 0, and a backgammon never has a higher chance than a
+    gammon, nor a gammon than a win. `possible` is from `possible_outcomes`."""
     chances[1] = min(chances[1], chances[0]) if possible & 1 else np.float32(0)
     chances[2] = min(chances[2], chances[1]) if possible & 2 else np.float32(0)
     chances[3] = min(chances[3], np.float32(1) - chances[0]) if possible & 4 else np.float32(0)
@@ -102,7 +103,7 @@ def limit_chances(possible: int, chances: Chances) -> None:
 
 
 class AnswerSource(IntEnum):
-    """The source of an answer; EXACT and COMBINED are numbered as in `bearoff_kernels.BearoffSource`."""
+    """The source of an evaluation; EXACT and COMBINED have the numbers of `bearoff_kernels.BearoffSource`."""
 
     OVER = 0  # the rules: the game is over
     EXACT = 1  # a two-sided bearoff table, or one of contact endgames
@@ -114,7 +115,7 @@ class AnswerSource(IntEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether looking ahead cannot improve the answer."""
+        """Whether answers from this source are final: looking ahead cannot improve them."""
         return self <= AnswerSource.COMBINED
 
 
@@ -132,12 +133,12 @@ class Evaluations(NamedTuple):
 
 @runtime_checkable
 class Evaluator(Protocol):
-    """Evaluates positions independently: the same position always gets the same answer, to the last bit. With a method
-    `evaluate_ahead(boards, ply)` it looks ahead by itself: see `lookahead.evaluate_ahead`."""
+    """Evaluates positions independently of each other: the same position always gets the same answer, to the last bit.
+    An evaluator with a method `evaluate_ahead(boards, ply)` looks ahead by itself: see `lookahead.evaluate_ahead`."""
 
     @property
     def label(self) -> str:
-        """Name and settings, in letters, digits and `-`."""
+        """The name and settings of the evaluator, in letters, digits and `-`."""
 
     @property
     def version(self) -> str:
@@ -145,8 +146,7 @@ class Evaluator(Protocol):
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """The accuracy of each source in words, if known."""
+        """How accurate the answers from each source are, in words, where this is known."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """Evaluations of int8[n, 26] boards. Raises InvalidPositionError for another shape or type, or an illegal
-        board."""
+        """Evaluate int8[n, 26] boards. Raises InvalidPositionError for another shape or type, or an illegal board."""

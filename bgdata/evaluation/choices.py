@@ -26,7 +26,8 @@ _NEVER = -16  # a sum for which an output is nearly 0
 
 
 class Chooser(NamedTuple):
-    """All data with which a kernel chooses plays; fields of other kinds keep their defaults."""
+    """The kind of a player, and all data with which a kernel chooses plays for it. Fields that this kind does not use
+    keep their defaults."""
 
     kind: int
     seed: int = 0  # RANDOM
@@ -37,31 +38,30 @@ class Chooser(NamedTuple):
 
 @runtime_checkable
 class KernelPlayer(Protocol):
-    """A `player.Player` whose choices kernels can also make."""
+    """A `player.Player` whose plays kernels can choose too."""
 
     @property
     def chooser(self) -> Chooser:
-        """The kind and arrays of the player, of the same types for any kind."""
+        """The kind and arrays of the player; the arrays have the same types for every kind."""
 
 
 def network_chooser(networks: Networks, tables: BearoffArrays) -> Chooser:
-    """The `Chooser` of a player with networks and bearoff tables."""
+    """Make the `Chooser` of a player with networks and bearoff tables."""
     return Chooser(NETWORK, networks=networks, tables=tables)
 
 
 def require_networks(chooser: Chooser, purpose: str) -> None:
-    """Raise UsageError unless a player has networks. `purpose` completes the error, such as "to roll out"."""
+    """Raise UsageError unless a player has networks. `purpose` completes the error message, such as "to roll out"."""
     if chooser.kind != NETWORK:
         raise UsageError(f"expected a player with networks {purpose}, got one that only chooses plays")
 
 
 def win_only(networks: Networks) -> Networks:
-    """The networks without gammons; their winning chances are bit for bit the same.
+    """Copy the networks and remove their gammon chances; the winning chances stay the same, bit for bit.
 
     The four gammon outputs of every network are fixed at nearly 0 (below a millionth), so the play with the highest
     equity is the one with the highest winning chance, and kernels need no change. Finished games keep their points,
-    gammons included, which can matter near the end of a game if plays are chosen one roll ahead.
-    """
+    gammons included, which can matter near the end of a game if plays are chosen one roll ahead."""
     weights, biases = networks.weights.copy(), networks.biases.copy()
     for row in networks.shapes.tolist():
         sizes = layer_sizes(row)
@@ -73,22 +73,22 @@ def win_only(networks: Networks) -> Networks:
 
 
 def win_only_chooser(chooser: Chooser) -> Chooser:
-    """A player of the kind NETWORK that maximizes wins, as at double match point. Bearoff tables answer only if no
-    gammon is possible; the networks answer for other races."""
+    """Make a `Chooser` that maximizes wins, as at double match point, from one with networks. Bearoff tables answer
+    only if no gammon is possible; the networks answer for other races."""
     return chooser._replace(networks=win_only(chooser.networks), tables=chooser.tables._replace(gammon_points=0))
 
 
 @kernel()
 def choice_scratch(chooser: Chooser) -> Scratch:
-    """Scratch of `choose` for one thread."""
+    """Allocate scratch memory for `choose`, for one thread."""
     return new_scratch(chooser.networks)
 
 
 @kernel(borrows=True)
 def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, turn: int, scratch: Scratch) -> int:
-    """The row of the chosen play among after[0:n, slot], positions after each play from board[slot], for the player who
-    moved. The choice of a random player depends on its seed, game and turn; the choice of any other player depends on
-    the board. `scratch` is from `choice_scratch`."""
+    """Choose a play: returns its row in after[0:n], the boards after each legal play, for the player who moved. `board`
+    is the position before the play. A random player's choice depends on its seed, the game and the turn; the choice of
+    any other player depends on the board alone. `scratch` is from `choice_scratch`."""
     if n == 1:
         return 0
     if chooser.kind == PUBEVAL:
@@ -103,9 +103,9 @@ def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, tu
 def chosen_boards(
     chooser: Chooser, boards: Boards, rolls: NDArray[np.integer], games: NDArray[np.int64] | None = None, turn: int = 0
 ) -> Boards:
-    """int8[n, 26]: positions after the chosen plays, with the OPPONENT on roll, as `player.Player` returns them. Row i
-    is turn `turn` of game games[i], int64[n], by default game i; random choices depend on it. Raises the errors of
-    `batch_plays`."""
+    """int8[n, 26]: the positions after the chosen plays, with the OPPONENT on roll, as `player.Player` returns them.
+    Row i counts as turn `turn` of game games[i], int64[n], or without `games` of game i; random choices depend on both
+    numbers. Raises the errors of `batch_plays`."""
     dice = check_rolls(rolls, len(check_legal_boards(boards)))
     chosen = np.empty((len(boards), 26), np.int8)
     numbers = np.arange(len(boards), dtype=np.int64) if games is None else games
@@ -124,8 +124,8 @@ def fill_chosen(
     turn: int,
     chosen: Boards,
 ) -> None:
-    """Fill chosen[row, slot], for the opponent, from boards[row, slot], dice[row, 0:2] and games[row], for the
-    rows begin:end."""
+    """Fill chosen[row] with the board after the chosen play, with the opponent on roll, from boards[row], dice[row,
+    0:2] and games[row], for the rows begin to end - 1."""
     after, notes = np.empty((MAX_PLAYS, 26), np.int8), np.empty(MAX_NOTES, np.int64)
     scratch = choice_scratch(chooser)
     for row in range(begin, end):

@@ -37,15 +37,15 @@ GNUBG_OWNERS = {CubeOwner.CENTERED: -1, CubeOwner.ON_ROLL: 1, CubeOwner.OPPONENT
 
 
 class CubeQuestion(NamedTuple):
-    """A position before the roll, and stakes at which the player on roll may double."""
+    """A cube decision: a position before the roll, and stakes at which the player on roll may double."""
 
     position: Position
     stakes: Stakes
 
 
 class RolledOutCube(NamedTuple):
-    """The values of no double, double and take, double and pass, the standard errors of the first two, and the number
-    of games of each."""
+    """The result of rolling out a cube decision: the values of no double, double and take, and double and pass; the
+    standard errors of the first two; and the number of games for each."""
 
     values: tuple[float, float, float]
     standard_errors: tuple[float, float]
@@ -53,8 +53,8 @@ class RolledOutCube(NamedTuple):
 
 
 class GameLimits(NamedTuple):
-    """Games of a rollout by another program: at least `least`, until both standard errors are at most `until` points,
-    at most `most`. Plays and cube actions in these games are chosen at `ply`."""
+    """How many games another program rolls out: at least `least`, then more until both standard errors are at most
+    `until` points, at most `most`. It chooses plays and cube actions in these games at `ply`."""
 
     ply: int
     least: int
@@ -63,7 +63,7 @@ class GameLimits(NamedTuple):
 
 
 def in_points(value: float, stakes: Stakes, rules: CubeRules) -> float:
-    """A value in points per unit cube (money) or mwc, in points of normalised equity."""
+    """Convert a value, in points per unit cube (money) or mwc (match), to points of normalised equity."""
     return value if isinstance(stakes.score, Money) else normalised_equity(value, stakes, rules)
 
 
@@ -73,8 +73,9 @@ def in_points(value: float, stakes: Stakes, rules: CubeRules) -> float:
 def model_values(
     player: LookaheadPlayer, questions: Sequence[CubeQuestion], rules: CubeRules, *, local: bool
 ) -> Values:
-    """float64[n, 3]: values by the cube model of `rules` from the player's chances at its ply; if `local`, the jump
-    model with the volatility of each position. Raises the errors of `decide_cube`."""
+    """float64[n, 3]: the values of the three cube actions by the cube model of `rules`, from the chances that the
+    player estimates at its ply. If `local` is true, by the jump model with the volatility of each position. Raises the
+    errors of `decide_cube`."""
     found = np.empty((len(questions), len(ACTIONS)))
     for row, (position, stakes) in enumerate(questions):
         own = replace(rules, by_model=True)
@@ -88,8 +89,9 @@ def model_values(
 
 
 def values_looked_ahead(player: LookaheadPlayer, questions: Sequence[CubeQuestion], rules: CubeRules) -> Values:
-    """float64[n, 3]: values if both sides may double on the way, as many rolls ahead as the player's ply, and by the
-    cube model of `rules` after that. Raises the errors of `cube_lookahead.kernel_stakes`."""
+    """float64[n, 3]: the values of the three cube actions if both sides may double during the rolls that the player
+    looks ahead; the cube model of `rules` gives the values after those rolls. Raises the errors of
+    `cube_lookahead.kernel_stakes`."""
     look, tables = EvaluationCache(player.evaluator), getattr(player.evaluator, "tables", NO_TABLES)
     found = np.empty((len(questions), len(ACTIONS)))
     for row, (position, stakes) in enumerate(questions):
@@ -143,16 +145,16 @@ for position, xgid, *_ in questions:
 
 
 def gnubg_values(questions: Sequence[CubeQuestion], ply: int) -> Values:
-    """float64[n, 3]: gnubg's values at a ply. Raises UnknownPlayerError if gnubg is not installed or does not look as
-    far ahead, and ExternalProgramError if it does not answer as expected."""
+    """float64[n, 3]: the values of the three cube actions by gnubg at a ply. Raises UnknownPlayerError if gnubg is not
+    installed or does not look that far ahead, and ExternalProgramError if it does not answer as expected."""
     check_program_ply("gnubg", ply)
     told = asked_of_gnubg(EVALUATED.replace("PLY", str(ply)), questions)
     return np.array(told, np.float64).reshape(-1, len(ACTIONS))
 
 
 def roll_out_by_gnubg(question: CubeQuestion, limits: GameLimits, seed: int) -> RolledOutCube:
-    """Roll out with the cube by gnubg: to the end, with variance reduction and stratified first rolls. Raises the
-    errors of `gnubg_values`."""
+    """Let gnubg roll a cube decision out: cubeful games to the end, with variance reduction and stratified first rolls.
+    Raises the errors of `gnubg_values`."""
     check_program_ply("gnubg", limits.ply)
     words = {
         "SEED": seed, "MOST": limits.most, "PLY": limits.ply, "LIMITED": "on" if limits.until < 1 else "off",
@@ -168,7 +170,8 @@ def roll_out_by_gnubg(question: CubeQuestion, limits: GameLimits, seed: int) -> 
 
 
 def asked_of_gnubg(script: str, questions: Sequence[CubeQuestion]) -> list[Any]:
-    """The answers of a script to each question. Raises the errors of `ask_gnubg`."""
+    """Run a script inside gnubg for each question, and return its answers in order. Raises the errors of
+    `ask_gnubg`."""
     from bgdata.game.identifiers import format_xgid
     from bgdata.game.match_state import MatchState
 
@@ -195,8 +198,8 @@ def answers_of_gnubg(script: str, rows: Sequence[Any]) -> list[Any]:
 
 
 def bgsage_values(questions: Sequence[CubeQuestion], ply: int) -> Values:
-    """float64[n, 3]: bgsage's values at a ply, which counts from 0 here. Raises UnknownPlayerError if bgsage is not
-    installed or does not look as far ahead."""
+    """float64[n, 3]: the values of the three cube actions by bgsage at a ply, counted from 0. Raises UnknownPlayerError
+    if bgsage is not installed or does not look that far ahead."""
     check_program_ply("bgsage", ply)
     analyzer = bgsage_analyzer(eval_level=f"{ply + 1}ply")
     answers = [bgsage_answer(analyzer, question) for question in questions]
@@ -205,8 +208,8 @@ def bgsage_values(questions: Sequence[CubeQuestion], ply: int) -> Values:
 
 
 def roll_out_by_bgsage(question: CubeQuestion, limits: GameLimits, seed: int) -> RolledOutCube:
-    """Roll out with the cube by bgsage, to the end, in rounds of `limits.least` games with a seed each. Raises the
-    errors of `bgsage_values`."""
+    """Let bgsage roll a cube decision out: cubeful games to the end, in rounds of `limits.least` games, each round with
+    its own seed. Raises the errors of `bgsage_values`."""
     check_program_ply("bgsage", limits.ply)
     analyzer = bgsage_analyzer(
         eval_level="rollout", n_trials=limits.least, truncation_depth=0, decision_ply=limits.ply + 1, parallel_threads=1
@@ -221,20 +224,22 @@ def roll_out_by_bgsage(question: CubeQuestion, limits: GameLimits, seed: int) ->
 
 
 def errors_of(rounds: Sequence[tuple[float, float, float, float]]) -> tuple[float, float]:
-    """The standard errors of the means of independent rounds of (two values, two standard errors)."""
+    """The standard errors of two mean values over independent rounds. Each round is (two values, two standard
+    errors)."""
     first, second = (float(size) for size in np.sqrt(np.square(np.array(rounds)[:, 2:]).sum(axis=0)) / len(rounds))
     return first, second
 
 
 def bgsage_analyzer(**settings: Any) -> Any:
-    """An analyzer of bgsage. Raises UnknownPlayerError if bgsage is not installed."""
+    """Create an analyzer of the package bgsage with these settings. Raises UnknownPlayerError if bgsage is not
+    installed."""
     with needing("oracles", "in this environment", UnknownPlayerError):
         bgsage: Any = import_module("bgsage")
     return bgsage.BgBotAnalyzer(**settings)
 
 
 def bgsage_answer(analyzer: Any, question: CubeQuestion) -> Any:
-    """What bgsage says of a cube decision."""
+    """bgsage's answer to a cube decision."""
     (position, stakes), score = question, question.stakes.score
     where: dict[str, int] = {"jacoby": False, "beaver": False}
     if not isinstance(score, Money):

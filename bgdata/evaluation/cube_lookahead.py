@@ -60,7 +60,7 @@ _WINDOWS = np.array([each.window for each in FILTERS], np.float64)
 
 
 class CubeTree(NamedTuple):
-    """Scratch memory of one thread. Depth is the number of rolls from the root position."""
+    """Scratch memory for one thread. A depth is the number of rolls from the root position."""
 
     rolls: RollScratch
     after: Boards  # [MAX_PLAYS, 26] after the plays of the root's roll, the OPPONENT on roll
@@ -77,7 +77,7 @@ class CubeTree(NamedTuple):
 
 @kernel()
 def new_cube_tree(networks: Networks, ply: int) -> CubeTree:
-    """Scratch memory for one thread and lookahead to `ply`."""
+    """Allocate scratch memory for one thread that looks `ply` rolls ahead."""
     return CubeTree(
         new_roll_scratch(networks),
         np.empty((MAX_PLAYS, 26), np.int8),
@@ -95,7 +95,7 @@ def new_cube_tree(networks: Networks, ply: int) -> CubeTree:
 
 @kernel(borrows=True)
 def turned_stakes(stakes: CubeStakes) -> CubeStakes:
-    """The stakes from the opponent's point of view."""
+    """The stakes as the opponent sees them."""
     game = MatchGame(stakes.game.opponent_away, stakes.game.away, stakes.game.is_crawford)
     strategy, owner = turned_strategy(stakes.strategy), turned_owner(stakes.owner)
     return CubeStakes(stakes.unit, strategy, stakes.is_jacoby, stakes.cells, game, stakes.cube_value, owner)
@@ -103,7 +103,7 @@ def turned_stakes(stakes: CubeStakes) -> CubeStakes:
 
 @kernel(borrows=True)
 def single_games(stakes: CubeStakes) -> tuple[float, float]:
-    """The values of a lost and of a won single game to the player on roll."""
+    """What losing a single game and winning a single game are worth to the player on roll at these stakes."""
     if stakes.unit != MATCH:
         return -1.0, 1.0
     cube = stakes.cube_value
@@ -112,8 +112,8 @@ def single_games(stakes: CubeStakes) -> tuple[float, float]:
 
 @kernel(borrows=True)
 def level_count(stakes: CubeStakes) -> int:
-    """Number of cube values to consider: the cube now and each doubling of it, up to the first value at which
-    whoever wins the game wins the match; 1 in money play."""
+    """How many cube values to consider: the current value and each doubling of it, up to the first value at which the
+    winner of the game wins the match; 1 in money play."""
     levels = 1
     while stakes.unit == MATCH and stakes.cube_value << (levels - 1) < max(stakes.game.away, stakes.game.opponent_away):
         levels += 1
@@ -124,8 +124,8 @@ def level_count(stakes: CubeStakes) -> int:
 def fill_static(
     tables: BearoffArrays, stakes: CubeStakes, board: Boards, chances: Chances, is_over: bool, values: Values
 ) -> bool:
-    """Fill values[level, owner code] for board[slot] from chances[0:5] by the model, or in money play from an exact
-    table; returns whether they are final, so that looking ahead would not improve them."""
+    """Fill values[level, owner code] of a board from chances[0:5] by the cube model, or in money play from an exact
+    table. Returns whether the values are final, so that looking ahead would not improve them."""
     is_exact = not is_over and stakes.unit == MONEY and bearoff_source(tables, board) == _EXACT
     for level in range(values.shape[0]):
         cube_value = stakes.cube_value << level
@@ -144,7 +144,7 @@ def fill_static(
 
 @kernel(borrows=True)
 def fill_decided(stakes: CubeStakes, values: Values) -> None:
-    """Replace values[level, owner code] by those after the best cube actions of the player on roll and the
+    """Replace values[level, owner code] by the values after the best cube actions of the player on roll and the
     opponent."""
     if stakes.unit == CUBELESS or (stakes.unit == MATCH and stakes.game.is_crawford):
         return
@@ -172,9 +172,9 @@ def fill_play_ahead(
     tree: CubeTree,
     chosen: Boards,
 ) -> None:
-    """Fill chosen[slot] with the best play of dice (die, other_die) from board[slot] at a ply of 1 or more, the choice
-    of `lookahead.rank_all` by cubeful values; ties go to the play that is best statically. The opponent sees
-    `stakes`."""
+    """Choose the best play of the dice from `board` at a ply of 1 or more, and fill `chosen` with the board after it.
+    The choice is that of `lookahead.rank_all` by cubeful values; ties go to the play that is best statically. `stakes`
+    are as the opponent sees them."""
     sight = Sight(networks, tables, likely)
     n, rows = fill_play_values(networks, tables, stakes, board, dice, tree), tree.rows
     for depth in range(1, ply + 1):
@@ -193,8 +193,8 @@ def fill_play_ahead(
 def fill_play_values(
     networks: Networks, tables: BearoffArrays, stakes: CubeStakes, board: Boards, dice: tuple[int, int], tree: CubeTree
 ) -> int:
-    """Fill tree.after, tree.play_values, tree.equities and tree.rows with all plays of dice from board[slot] and their
-    static values; returns the number of plays."""
+    """Fill tree.after, tree.play_values, tree.equities and tree.rows with all plays of the dice from `board` and their
+    static values. Returns the number of plays."""
     evaluation, plays = tree.rolls.evaluation, tree.rolls.after
     n = fill_plays(board, max(dice[0], dice[1]), min(dice[0], dice[1]), plays, tree.rolls.notes)
     fill_all_chances(networks, tables, plays, 0, n, True, evaluation, evaluation.found, evaluation.sources)
@@ -208,15 +208,15 @@ def fill_play_values(
 
 @kernel(borrows=True)
 def normalized_to_game(stakes: CubeStakes, value: float) -> float:
-    """Normalize a value to this game: -1 is a lost single game and 1 a won one."""
+    """Normalize a value to this game: a lost single game becomes -1, a won one 1."""
     lose, win = single_games(stakes)
     return 2.0 * (value - lose) / (win - lose) - 1.0
 
 
 @kernel(borrows=True)
 def keep_best(tree: CubeTree, n: int, most: int, window: float) -> int:
-    """Partially sort tree.rows[0:n] so that the best plays come first: at most `most`, each within `window` of the best
-    for the opponent; returns their number."""
+    """Partially sort the plays in tree.rows[0:n] so that the best come first: at most `most` plays, whose values to the
+    opponent are within `window` of the best. Returns how many there are."""
     rows = tree.rows
     for place in range(min(n, most)):
         best = place
@@ -232,7 +232,7 @@ def keep_best(tree: CubeTree, n: int, most: int, window: float) -> int:
 
 @kernel(borrows=True)
 def worth_ahead(sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree: CubeTree) -> float:
-    """The value of board[slot] at a ply to the player on roll, before a double, normalized to this game."""
+    """The value of a board to the player on roll at a ply, before a double, normalized to this game."""
     values = tree.values[: level_count(stakes)]
     source = fill_chances(sight.networks, sight.tables, board, tree.rolls.evaluation, tree.chances)
     if not fill_static(sight.tables, stakes, board, tree.chances, source == _SOURCE_OVER, values):
@@ -245,8 +245,8 @@ def worth_ahead(sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree:
 def fill_values_ahead(
     sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree: CubeTree, values: Values
 ) -> None:
-    """Fill values[level, owner code] for board[slot], whose static values are not final: depth first, without
-    recursion."""
+    """Fill values[level, owner code] of a board whose static values are not final, by looking `ply` rolls ahead, depth
+    first and without recursion."""
     enter(sight, stakes, board, 0, ply, tree, values)
     depth = 0
     while True:
@@ -272,7 +272,7 @@ def fill_values_ahead(
 
 @kernel(borrows=True)
 def stakes_at_depth(stakes: CubeStakes, depth: int) -> CubeStakes:
-    """The stakes for the player on roll at a depth."""
+    """The stakes as the player on roll at this depth sees them: `stakes` at even depths, turned at odd ones."""
     return stakes if depth % 2 == 0 else turned_stakes(stakes)
 
 
@@ -280,8 +280,9 @@ def stakes_at_depth(stakes: CubeStakes, depth: int) -> CubeStakes:
 def enter(
     sight: Sight, stakes: CubeStakes, board: Boards, depth: int, ply: int, tree: CubeTree, values: Values
 ) -> None:
-    """Fill tree.replies[depth, roll, slot] from board[slot] and reset the finished rolls; at the last depth also
-    fill tree.totals[depth, level, owner code] for all rolls. values[level, owner code] is scratch."""
+    """Begin a position at a depth: fill tree.replies[depth] with the boards after the best play of each roll, and reset
+    the count of finished rolls. At the last depth also fill tree.totals[depth, level, owner code] for all rolls.
+    `values` is scratch."""
     rolls, theirs = tree.rolls, stakes_at_depth(stakes, depth + 1)
     fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls, theirs)
     tree.totals[depth] = 0.0
@@ -297,8 +298,8 @@ def enter(
 
 @kernel(borrows=True)
 def add_reply(stakes: CubeStakes, depth: int, tree: CubeTree, values: Values) -> None:
-    """Add the value of the next roll, after which the opponent has these values, to tree.totals[depth, level, owner
-    code]; count the roll as finished."""
+    """Add the value of the next roll to tree.totals[depth, level, owner code] and count the roll as finished. `values`
+    are those of the opponent after the roll."""
     theirs, chance = stakes_at_depth(stakes, depth + 1), CHANCES[tree.places[depth]]
     fill_decided(theirs, values)
     for level in range(values.shape[0]):
@@ -310,8 +311,8 @@ def add_reply(stakes: CubeStakes, depth: int, tree: CubeTree, values: Values) ->
 
 
 def kernel_stakes(stakes: Stakes, rules: CubeRules) -> CubeStakes:
-    """Stakes and rules as numbers for kernels, which know no beavers. Raises InvalidParameterError for rules that do
-    not fit the stakes, and InvalidScoreError for a score outside the match equity table."""
+    """Convert stakes and rules to numbers for kernels, which do not know beavers. Raises InvalidParameterError for
+    rules that do not fit the stakes, and InvalidScoreError for a score outside the match equity table."""
     check_rules(stakes, rules)
     score, cube = stakes.score, stakes.cube
     if isinstance(score, Money) or rules.as_money:
@@ -328,15 +329,16 @@ def kernel_stakes(stakes: Stakes, rules: CubeRules) -> CubeStakes:
 
 
 def cubeful_values(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
-    """float64[n]: values of legal int8[n, 26] boards at a ply to the player on roll, before a double: points per unit
-    cube, or mwc. In money play an exact table of `tables` answers if it covers the position."""
+    """float64[n]: the values of legal int8[n, 26] boards to the player on roll at a ply, before a double, in points per
+    unit cube or mwc. In money play, an exact table among `tables` answers if it covers the position."""
     values = values_ahead(look, tables, stakes, boards, ply)
     return after_decisions(stakes, values)[:, 0, stakes.owner]
 
 
 def play_worth(look: Look, tables: BearoffArrays, theirs: CubeStakes) -> Worth:
-    """Values of plays for `lookahead.rank_all`, by stakes from the point of view of the opponent, who is on roll after
-    them: points per unit cube, or in a match normalized to this game (-1 a lost single game, 1 a won one)."""
+    """Make the function by which `lookahead.rank_all` ranks plays at these stakes. `theirs` are the stakes as seen by
+    the opponent, who is on roll after the plays. Values are in points per unit cube, or in a match normalized to this
+    game (-1 a lost single game, 1 a won one)."""
     own = turned_stakes(theirs)
 
     def worth(boards: Boards, _found: Evaluations, ply: int) -> Values:
@@ -346,26 +348,26 @@ def play_worth(look: Look, tables: BearoffArrays, theirs: CubeStakes) -> Worth:
 
 
 def play_equity(own: CubeStakes, theirs: Value) -> Value:
-    """The opponent's values after plays, converted to the player who moves and normalized to this game for `own`
-    stakes."""
+    """Convert the opponent's values after plays to equities of the player who moves, normalized to this game. `own` are
+    the stakes as seen by the player who moves."""
     lose, win = single_games(own)
     return 2 * (turned_values(own, theirs) - lose) / (win - lose) - 1
 
 
 def cubeful_figures(stakes: CubeStakes, equity: float) -> tuple[float, float | None]:
-    """The equity of a play normalized to this game, as `play_worth` returns it, and its mwc in a match."""
+    """The equity of a play, normalized to this game as `play_worth` returns it, and its mwc, or None in money play."""
     lose, win = single_games(stakes)
     return equity, lose + (win - lose) * (equity + 1) / 2 if stakes.unit == MATCH else None
 
 
 def turned_values(stakes: CubeStakes, values: Value) -> Value:
-    """Values from the other side's point of view."""
+    """The values to the other side."""
     return 1 - values if stakes.unit == MATCH else -values
 
 
 def values_ahead(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
-    """float64[n, level, owner code]: the values of boards at a ply to the player on roll, without a double now (see the
-    module docstring)."""
+    """float64[n, level, owner code]: the values of boards to the player on roll at a ply if it does not double now. The
+    module docstring explains levels and owner codes."""
     found = look(boards, 0)
     values, is_final = static_values(tables, stakes, boards, found)
     open_rows = np.flatnonzero(~is_final) if ply else np.empty(0, np.int64)
@@ -376,7 +378,8 @@ def values_ahead(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: 
 
 
 def _mean_after_rolls(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
-    """float64[n, level, owner code]: the mean over all rolls, at ply - 1 after the best replies."""
+    """float64[n, level, owner code]: the mean over all 21 rolls of the values after the best reply, evaluated at ply -
+    1."""
     theirs = turned_stakes(stakes)
     offsets, after_play = batch_plays(np.repeat(boards, len(DICE), axis=0), np.tile(DICE, (len(boards), 1)))
     after = flip_boards(after_play)
@@ -390,8 +393,8 @@ def _mean_after_rolls(look: Look, tables: BearoffArrays, stakes: CubeStakes, boa
 
 
 def lowest_of(values: Values, equities: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64[n]: for each i the row of the lowest of values[offsets[i]:offsets[i + 1]]; ties go to the lowest equity,
-    then the first row."""
+    """int64[n]: the row of the lowest value in each group values[offsets[i]:offsets[i + 1]]; ties go to the lowest
+    equity, then to the first row."""
     group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return np.lexsort((equities, values, group))[offsets[:-1]]
 
@@ -399,8 +402,8 @@ def lowest_of(values: Values, equities: NDArray[np.float32], offsets: NDArray[np
 def static_values(
     tables: BearoffArrays, stakes: CubeStakes, boards: Boards, found: Evaluations
 ) -> tuple[Values, NDArray[np.bool_]]:
-    """The values of boards by the model from `found`, or exact ones in money play; and bool[n], whether they are
-    final."""
+    """The values of boards from their evaluations `found` by the cube model, or in money play from an exact table; and
+    bool[n], whether these values are final."""
     values = np.empty((len(boards), level_count(stakes), OWNERS))
     is_final = np.empty(len(boards), np.bool_)
     rows = np.ascontiguousarray(boards), np.ascontiguousarray(found.chances), found.sources
@@ -420,8 +423,8 @@ def fill_static_values(
     values: Values,
     is_final: NDArray[np.bool_],
 ) -> None:
-    """Fill values[row, level, owner code] and is_final[row] from boards[row, slot], chances[row, 0:5] and
-    sources[row], for the rows begin:end."""
+    """Fill values[row, level, owner code] and is_final[row] from boards[row], chances[row] and sources[row], for the
+    rows begin to end - 1."""
     for row in range(begin, end):
         is_over = sources[row] == _SOURCE_OVER
         is_final[row] = fill_static(tables, stakes, boards[row], chances[row], is_over, values[row])
@@ -436,6 +439,6 @@ def after_decisions(stakes: CubeStakes, values: Values) -> Values:
 
 @kernel()
 def fill_all_decided(begin: int, end: int, stakes: CubeStakes, values: Values) -> None:
-    """Apply `fill_decided` to values[row, level, owner code], for the rows begin:end."""
+    """Apply `fill_decided` to values[row, level, owner code], for the rows begin to end - 1."""
     for row in range(begin, end):
         fill_decided(stakes, values[row])

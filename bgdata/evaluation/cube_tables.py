@@ -35,7 +35,8 @@ SAME_MWC = 1e-9  # tolerance of mwc for the same match equity table: tables of o
 
 
 class _TableCube:
-    """Base of exact cube decisions from a table, which opens on first use; a pickle contains only the table."""
+    """Base class of exact cube decisions from a table. The table is mapped on first use; a pickle contains only the
+    `Table`."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -45,7 +46,7 @@ class _TableCube:
 
 
 class MoneyBearoff(_TableCube):
-    """Exact cube decisions in money play if the table covers both sides."""
+    """Exact cube decisions in money play from a two-sided bearoff table."""
 
     @cached_property
     def reader(self) -> TwoSidedTable:
@@ -64,8 +65,9 @@ class MoneyBearoff(_TableCube):
         stakes: Stakes,
         met: MatchEquity | None = None,  # noqa: ARG002
     ) -> CubeEquities | None:
-        """Equities in points per unit cube. None for a match, for a position outside the table, and for a centered cube
-        under the Jacoby rule while a gammon is possible, because the table does not contain these equities."""
+        """The equity of each cube action in points per unit cube. None for a match, for a position outside the table,
+        and for a centered cube under the Jacoby rule while a gammon is possible, because the table does not contain
+        these equities."""
         owner = stakes.cube.owner
         if not isinstance(stakes.score, Money):
             return None
@@ -91,7 +93,8 @@ class MoneyBearoff(_TableCube):
 
 
 class MoneyEndgame(MoneyBearoff):
-    """Exact cube decisions in money play for positions with few checkers anywhere, from a contact endgame table."""
+    """Exact cube decisions in money play from a contact endgame table: positions with few checkers, anywhere on the
+    board."""
 
     @cached_property
     def reader(self) -> EndgameTable:  # type: ignore[override]
@@ -107,7 +110,8 @@ class MoneyEndgame(MoneyBearoff):
 
 
 class MatchBearoff(_TableCube):
-    """Exact cube decisions in a match, at the score and cube value of a table solved with one match equity table."""
+    """Exact cube decisions in a match, from a table that was solved for one score, cube value and match equity
+    table."""
 
     @cached_property
     def reader(self) -> MatchTable:
@@ -120,7 +124,7 @@ class MatchBearoff(_TableCube):
         return f"exact, {self.table.name}: each mwc within {self.table.manifest.statistics['mwc_error_bound']:.2g}"
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
-        """The mwc of each action. None for money, for another score, cube value or match equity table, and for a
+        """The mwc of each cube action. None for money, for another score, cube value or match equity table, and for a
         position outside the table."""
         score = stakes.score
         if not isinstance(score, MatchScore) or met is None:
@@ -145,9 +149,9 @@ class MatchBearoff(_TableCube):
 
 class SolvedRaces:
     """Exact cube decisions in races that no table covers, solved on demand: in money play, and in a match at any score
-    with any match equity table. Both sides must have borne off a checker, so that no gammon can be lost, and solving
-    must take less than about a second. Solved races are cached, with all positions that they lead to, for either side
-    on roll."""
+    with any match equity table. Both sides must have borne off a checker, so that no gammon is possible, and solving
+    must take less than about a second. Each solved race is cached with all positions that it can lead to, for either
+    side on roll."""
 
     accuracy = "exact, solved for this position"
 
@@ -159,9 +163,9 @@ class SolvedRaces:
         return type(self), (self.most_cells,)
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
-        """Equities in points per unit cube, or mwc by `met` in a match. None for a position with contact or with all
-        checkers of a side, for one that leads to too many other positions, and for a match without `met`. Raises
-        InvalidScoreError for a score outside `met`."""
+        """The equity of each cube action in points per unit cube, or in a match its mwc by `met`. None for a position
+        with contact, for one in which a side still has all its checkers, for one that leads to too many other
+        positions, and for a match without `met`. Raises InvalidScoreError for a score outside `met`."""
         opponent, on_roll = position.rows
         is_race = highest(on_roll) + highest(opponent) < BAR and any(on_roll) and any(opponent)
         if not is_race or (isinstance(stakes.score, MatchScore) and met is None):
@@ -187,7 +191,7 @@ class SolvedRaces:
 
 
 class _Solved(NamedTuple):
-    """A race solved for stakes, from side 0's point of view."""
+    """A race that was solved at some stakes, from the point of view of side 0."""
 
     race: SolvedRace
     stakes: Stakes
@@ -195,7 +199,7 @@ class _Solved(NamedTuple):
     cube: MatchCube | None  # None for money
 
     def knows(self, stakes: Stakes, met: MatchEquity | None) -> bool:
-        """Whether the values of this table apply to these stakes."""
+        """Whether the values of this race apply to these stakes and this match equity table."""
         if self.cube is None:
             return not isinstance(stakes.score, MatchScore)
         if met is not self.met or not isinstance(stakes.score, MatchScore):
@@ -204,7 +208,7 @@ class _Solved(NamedTuple):
         return stakes.score in scores and self.stakes.cube.value <= stakes.cube.value
 
     def equities(self, layouts: tuple[Layout, Layout], stakes: Stakes) -> CubeEquities:
-        """The equities of the player on roll, whose layout is the first."""
+        """The equity of each cube action for the player on roll, whose layout is layouts[0]."""
         slots = self.race.find(*layouts)
         assert slots is not None
         if self.cube is None:
@@ -224,5 +228,5 @@ class _Solved(NamedTuple):
 
 
 def without_double(equity: float) -> CubeEquities:
-    """The equities of a player who may not double."""
+    """The equities of the cube actions of a player who may not double."""
     return CubeEquities(equity, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)

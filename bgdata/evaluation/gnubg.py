@@ -51,12 +51,13 @@ GAMES_FOLDERS = ("/usr/games", "/usr/local/games")  # where distributions put gn
 
 
 def find_gnubg_tool(name: str) -> str | None:
-    """Path of `gnubg`, `makebearoff`, `makehyper` or `bearoffdump`; None if it is not installed."""
+    """The path of a program of gnubg: `gnubg`, `makebearoff`, `makehyper` or `bearoffdump`. None if it is not
+    installed."""
     return shutil.which(name) or shutil.which(name, path=os.pathsep.join(GAMES_FOLDERS))
 
 
 def require_gnubg() -> str:
-    """Path of gnubg. Raises UnknownPlayerError if it is not installed."""
+    """The path of gnubg. Raises UnknownPlayerError if it is not installed."""
     path = find_gnubg_tool("gnubg")
     if path is None:
         raise UnknownPlayerError("expected GNU Backgammon on this machine, found none (Debian package gnubg)")
@@ -72,9 +73,9 @@ def gnubg_version() -> str:
 
 
 class GnubgServer:
-    """One process of gnubg at a ply, for cubeless money play without the Jacoby rule. It ends with `close` or with this
-    process. An answer may take `patience_seconds`. Raises UnknownPlayerError if gnubg is not installed, and
-    ExternalProgramError if it does not start."""
+    """A process of gnubg that answers at a fixed ply, for cubeless money play without the Jacoby rule. It ends with
+    `close` or with this process. An answer may take `patience_seconds`. Raises UnknownPlayerError if gnubg is not
+    installed, and ExternalProgramError if it does not start."""
 
     def __init__(self, ply: int, patience_seconds: float = ANSWER_SECONDS) -> None:
         self.ply, self.patience_seconds = ply, patience_seconds
@@ -101,14 +102,14 @@ class GnubgServer:
         return chances
 
     def play(self, position: Position, roll: Roll) -> str:
-        """The chosen play in gnubg's notation; empty if there is no legal play. Raises ExternalProgramError if gnubg
-        does not answer as expected."""
+        """Choose a play, in gnubg's notation; an empty string if there is no legal play. Raises ExternalProgramError if
+        gnubg does not answer as expected."""
         return self._talk.ask(format_money_board(position, roll), self.patience_seconds)
 
 
 def _start(folder: Path, ply: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """A listening process and a connection to it. Raises UnknownPlayerError if gnubg is not installed, and
-    ExternalProgramError if it does not start."""
+    """Start gnubg with its external player listening, and connect to it. Raises UnknownPlayerError if gnubg is not
+    installed, and ExternalProgramError if it does not start."""
     path = folder / "socket"
     (folder / "commands").write_text(COMMANDS.replace("PLY", str(ply)).replace("SOCKET", str(path)))
     gnubg = [require_gnubg(), "-t", "-q", "-r", "-c", str(folder / "commands")]
@@ -143,7 +144,7 @@ Answer = TypeVar("Answer")
 
 
 class GnubgPlayer(ProgramPlayer):
-    """The player gnubg at a ply, which counts as in gnubg: 0 is the static evaluation. An answer may take
+    """gnubg as a player at a fixed ply, counted as gnubg counts: 0 is the static evaluation. An answer may take
     `patience_seconds`. Raises UnknownPlayerError if gnubg is not installed, and later ExternalProgramError if it stops
     answering."""
 
@@ -160,7 +161,7 @@ class GnubgPlayer(ProgramPlayer):
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """The version of gnubg and its ply; see `chances.Evaluator`."""
+        """The version of gnubg and its ply, as the accuracy of its answers; see `chances.Evaluator`."""
         return {AnswerSource.PROGRAM: f"GNU Backgammon {gnubg_version()}, its {self.ply}-ply"}
 
     def chances(self, boards: Boards) -> Chances:
@@ -170,7 +171,7 @@ class GnubgPlayer(ProgramPlayer):
         return self._ask_all(lambda server, decision: server.play(*decision), decisions)
 
     def _ask_all(self, ask: Callable[[GnubgServer, Question], Answer], questions: Sequence[Question]) -> list[Answer]:
-        """The answers to `questions`, in their order, from as many processes as there are threads."""
+        """Answer `questions` in their order, with as many gnubg processes as there are threads."""
         count = min(thread_count(), len(questions))
         if not count:
             return []

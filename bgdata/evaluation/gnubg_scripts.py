@@ -17,12 +17,12 @@ def tell(text, answers=open({answers!r}, "w", buffering=1)):
 
 
 def ask_gnubg(script: str, folder: Path) -> list[str]:
-    """Run a Python script inside gnubg; returns the texts, one line each, with which the script called `tell(text)`.
-    Files are written into `folder`, which must exist.
+    """Run a Python script inside gnubg. Returns the lines of text that the script passed to `tell(text)`. The script
+    and its answers are written to `folder`, which must exist.
 
     gnubg mixes its own output with that of scripts and always exits with 0, so answers and an end mark go to a file.
-    Raises UnknownPlayerError if gnubg is not installed, and ExternalProgramError if the script does not reach its end.
-    """
+    Raises UnknownPlayerError if gnubg is not installed, and ExternalProgramError if the script does not reach its
+    end."""
     path, answers = folder / "script.py", folder / "answers.txt"
     path.write_text(TELL.format(answers=str(answers)) + script + "\ntell('end')\n")
     environment = os.environ | {"HOME": str(folder)}  # gnubg writes settings there

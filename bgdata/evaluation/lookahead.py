@@ -34,7 +34,8 @@ Worth = Callable[[Boards, Evaluations, int], NDArray[np.floating]]
 
 
 class PlayFilter(NamedTuple):
-    """The plays of a decision that go on to the next ply: the best `keep` plays within `window` points of the best."""
+    """Which plays of a decision are evaluated at the next ply: the best `keep` plays, if within `window` points of the
+    best."""
 
     keep: int
     window: float
@@ -45,8 +46,8 @@ FILTERS = (PlayFilter(8, 0.16), PlayFilter(4, 0.08), PlayFilter(2, 0.04))
 
 
 class Ranked(NamedTuple):
-    """The plays of several decisions; rows offsets[i] to offsets[i + 1] belong to decision i, in the order of
-    `plays.legal_plays`."""
+    """The evaluated plays of several decisions. The rows offsets[i] to offsets[i + 1] - 1 are the plays of decision i,
+    in the order of `plays.legal_plays`."""
 
     offsets: NDArray[np.int64]  # [n + 1]
     boards: Boards  # [k, 26] after the play, the OPPONENT on roll
@@ -57,23 +58,24 @@ class Ranked(NamedTuple):
     values: NDArray[np.float32]  # [k] what plays are ranked by, for the player who moved: cubeless equity by default
 
     def best(self) -> NDArray[np.int64]:
-        """int64[n]: the best play of each decision at the deepest ply; ties go to the first."""
+        """int64[n]: the row of the best play of each decision, among its plays evaluated at the deepest ply; ties go to
+        the first."""
         return first_largest(self._equities_at(largest_of(self.plies, self.offsets)), self.offsets)
 
     def _equities_at(self, plies: NDArray[np.int8]) -> NDArray[np.float32]:
-        """float32[k]: values of the plays evaluated at ply plies[k]; minus infinity for all other plays."""
+        """float32[k]: the values of plays that were evaluated at ply plies[k]; minus infinity for all other plays."""
         return np.where(self.plies == plies, self.values, np.float32(-np.inf))
 
     def fill_losses(self) -> None:
-        """Fill losses[k] of the plays evaluated at the deepest ply of their decision; the losses of the other plays do
-        not change."""
+        """Set the losses of the plays that were evaluated at the deepest ply of their decision. The losses of other
+        plays do not change."""
         values = self._equities_at(largest_of(self.plies, self.offsets))
         np.subtract(largest_of(values, self.offsets), values, out=self.losses, where=values > -np.inf)
 
 
 def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluations:
-    """Evaluations of int8[n, 26] boards at a ply of 0 (static) or more; sources are the sources of the static answers.
-    An evaluator with a method `evaluate_ahead(boards, ply)` looks ahead by itself, as networks do in a kernel. Raises
+    """Evaluate int8[n, 26] boards at a ply of 0 (static) or more; the sources are those of the static evaluations. An
+    evaluator with a method `evaluate_ahead(boards, ply)` looks ahead by itself, as networks do in a kernel. Raises
     InvalidPositionError if the evaluator does."""
     if ply and hasattr(evaluator, "evaluate_ahead"):
         by_itself: Evaluations = evaluator.evaluate_ahead(boards, ply)
@@ -90,8 +92,8 @@ def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluation
 
 
 class EvaluationCache:
-    """A `Look` that caches at most `most` answers of ply 1 and up; a full cache is emptied. An evaluator's answer
-    depends only on the board, to the last bit, so a cached answer equals a new one."""
+    """A `Look` that caches up to `most` evaluations at ply 1 and above; a full cache is emptied. The evaluation of a
+    board is always the same, to the last bit, so a cached one equals a new one."""
 
     def __init__(self, evaluator: Evaluator, most: int = MAX_ANSWERS) -> None:
         self.evaluator, self.most = evaluator, most
@@ -101,7 +103,7 @@ class EvaluationCache:
         return len(self._answers)
 
     def __call__(self, boards: Boards, ply: int) -> Evaluations:
-        """Evaluations of int8[n, 26] boards at a ply, cached: see `evaluate_ahead`."""
+        """Evaluate int8[n, 26] boards at a ply, or take the evaluations from the cache: see `evaluate_ahead`."""
         if ply == 0:
             return self.evaluator.evaluate_many(boards)
         keys = [bytes([ply]) + board.tobytes() for board in boards]
@@ -120,15 +122,15 @@ class EvaluationCache:
 
 
 def best_replies(look: Look, boards: Boards) -> tuple[Boards, Chances]:
-    """int8[21 n, 26]: the boards after the best play of each roll by static evaluation, with the opponent on roll; and
-    float32[21 n, 5], the opponent's chances."""
+    """Choose the best play of each of the 21 rolls by static evaluation. Returns int8[21 n, 26], the boards after these
+    plays with the opponent on roll, and float32[21 n, 5], the opponent's chances."""
     ranked = rank_all(look, np.repeat(boards, len(DICE), axis=0), np.tile(DICE, (len(boards), 1)), 0)
     best = ranked.best()
     return ranked.boards[best], ranked.chances[best]
 
 
 def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances:
-    """float32[n, 5]: mean chances over all rolls; replies are chosen statically and evaluated at ply - 1."""
+    """float32[n, 5]: the mean chances over all rolls. Replies are chosen statically and evaluated at ply - 1."""
     look = partial(evaluate_ahead, evaluator)
     replies, chances = best_replies(look, boards)
     turned = turned_chances(chances if ply == 1 else look(replies, ply - 1).chances)
@@ -140,7 +142,7 @@ def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances
 
 
 def cubeless_worth(_boards: Boards, found: Evaluations, _ply: int) -> NDArray[np.floating]:
-    """float32[n]: cubeless equity of the player who moved."""
+    """float32[n]: the cubeless equities of plays to the player who moved, from evaluations of the opponent."""
     return -cubeless_equities(found.chances)
 
 
@@ -152,9 +154,9 @@ def rank_all(
     filters: Sequence[PlayFilter] = FILTERS,
     worth: Worth = cubeless_worth,
 ) -> Ranked:
-    """Every play of int8[n, 26] boards and integers[n, 2] rolls, evaluated statically, and at deeper plies if it passes
-    the filters, ranked by `worth`. A forced play is not looked ahead. The last filter serves all deeper plies. Raises
-    InvalidPositionError for an illegal board, and InvalidRollError for an invalid roll."""
+    """Rank all plays of int8[n, 26] boards and integers[n, 2] rolls by `worth`. Every play is evaluated statically, and
+    at each deeper ply if it passes the filter for that ply; the last filter serves all deeper plies. A forced play is
+    not looked ahead. Raises InvalidPositionError for an illegal board, and InvalidRollError for an invalid roll."""
     offsets, after_play = batch_plays(boards, rolls)
     after = flip_boards(after_play)
     found = look(after, 0)
@@ -172,8 +174,8 @@ def rank_all(
 
 
 def passing_plays(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.int64]:
-    """int64[m]: the plays that pass the filter to ply `depth`, among those evaluated at depth - 1; ties go to the
-    higher cubeless equity. No play of a decision with only one play passes."""
+    """int64[m]: the rows of the plays that pass the filter to ply `depth`, among those evaluated at depth - 1. Ties go
+    to the higher cubeless equity. The only play of a decision never passes."""
     counts = np.diff(ranked.offsets)
     came = (ranked.plies == depth - 1) & np.repeat(counts > 1, counts)
     losses = np.where(came, ranked.losses, np.float32(np.inf))
@@ -184,8 +186,8 @@ def passing_plays(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArra
 def places_of(
     losses: NDArray[np.float32], offsets: NDArray[np.int64], then: NDArray[np.floating] | None = None
 ) -> NDArray[np.int64]:
-    """int64[k]: the place of each loss in its group losses[offsets[i]:offsets[i + 1]], 0 for the smallest; ties go to
-    the smallest `then`, then the first."""
+    """int64[k]: the rank of each loss in its group losses[offsets[i]:offsets[i + 1]], from 0 for the smallest. Ties go
+    to the smallest `then`, then to the first."""
     group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((losses, group) if then is None else (then, losses, group))  # stable
     places = np.empty(len(losses), np.int64)
@@ -194,12 +196,13 @@ def places_of(
 
 
 def largest_of(values: NDArray[Number], offsets: NDArray[np.int64]) -> NDArray[Number]:
-    """[k]: for each value the largest of its group values[offsets[i]:offsets[i + 1]]; no group may be empty."""
+    """Values of shape [k]: for each value, the largest value in its group values[offsets[i]:offsets[i + 1]]. No group
+    may be empty."""
     largest: NDArray[Number] = np.repeat(np.maximum.reduceat(values, offsets[:-1]), np.diff(offsets))
     return largest
 
 
 def first_largest(values: NDArray[np.floating], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64[n]: the row of the largest of values[offsets[i]:offsets[i + 1]] for each i; ties go to the first."""
+    """int64[n]: the row of the largest value in each group values[offsets[i]:offsets[i + 1]]; ties go to the first."""
     rows = np.where(values == largest_of(values, offsets), np.arange(len(values)), len(values))
     return np.asarray(np.minimum.reduceat(rows, offsets[:-1]))

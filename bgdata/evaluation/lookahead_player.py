@@ -51,7 +51,8 @@ MONEY = Stakes(Money(is_jacoby=False))
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Five cumulative chances of one side (0 to 1), its cubeless equity in points, and their source and accuracy."""
+    """The five cumulative chances of one side (0 to 1), its cubeless equity in points, and where they come from:
+    source, ply and accuracy."""
 
     win: float
     win_gammon: float
@@ -66,9 +67,9 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class RankedPlay:
-    """A play and its evaluation, for the player who moves. If plays are ranked for stakes, `cubeful_equity` is in
-    points per unit cube, or in a match normalized to this game (-1 a lost single game, 1 a won one), and `mwc` is its
-    mwc."""
+    """A play and its evaluation, for the player who moves. If plays are ranked at given stakes, `cubeful_equity` is in
+    points per unit cube, or in a match normalized to this game (-1 a lost single game, 1 a won one), and `mwc` is the
+    match winning chance after the play."""
 
     play: Play
     evaluation: Evaluation
@@ -112,13 +113,14 @@ class LookaheadPlayer:
 
     @property
     def label(self) -> str:
-        """Name and ply, such as network-1ply."""
+        """The name and ply of the player, such as network-1ply."""
         return f"{self.evaluator.label}-{self.ply}ply"
 
     @cached_property
     def version(self) -> str:
-        """A string that changes whenever the answers may have changed: the version of the evaluator, and from ply 1 on
-        also the version of the lookahead, its filters, and the plays that the evaluator skips when it looks ahead."""
+        """A string that changes whenever the answers may have changed: the version of the evaluator. From ply 1 on it
+        also contains the version of the lookahead, its filters, and which plays the evaluator skips when it looks
+        ahead."""
         if self.ply == 0:
             return self.evaluator.version
         parts = [self.evaluator.version, REVISION, [tuple(each) for each in self.filters]]
@@ -127,25 +129,27 @@ class LookaheadPlayer:
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """The accuracy of the static answers of each source, in words."""
+        """How accurate the static evaluations from each source are, in words."""
         return self.evaluator.accuracy
 
     def evaluate(self, position: PositionLike) -> Evaluation:
         """The five chances and cubeless equity of a position, for the player on roll before the roll. In a finished
-        game, the result has chance 1. Raises InvalidPositionError if the position is invalid."""
+        game, the chance of its result is 1. Raises InvalidPositionError if the position is invalid."""
         board = np.array([check_has_checkers(Position(position)).board], np.int8)
         chances, sources = self._evaluate(board)
         return self._evaluation(chances[0], int(sources[0]), self.ply)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
-        """Chances float32[n, 5] and sources int8[n] of boards int8[n, 26], or of a list of positions in any notation.
-        Caches answers of ply 1 and up. Raises InvalidPositionError for another shape or type, or an illegal board."""
+        """Evaluate int8[n, 26] boards, or a list of positions in any notation: chances float32[n, 5] and sources
+        int8[n]. Evaluations at ply 1 and above are cached. Raises InvalidPositionError for another shape or type, or an
+        illegal board."""
         return self._evaluate(board_array(boards))
 
     def rank_plays(
         self, position: PositionLike, roll: RollLike, stakes: Stakes | None = None, rules: CubeRules = DEFAULT_RULES
     ) -> list[RankedPlay]:
-        """Every legal play of a roll (at least one), the deepest ply first, and within a ply the best first.
+        """List every legal play of a roll (at least one), those evaluated at the deepest ply first, and within a ply
+        the best first.
 
         Plays are ranked by cubeless equity, or, if `stakes` of the player who moves are given, by cubeful equity from
         the model of `rules` (see `cube_lookahead`). Ties go to the higher cubeless equity. Plays that pass the filters
@@ -209,9 +213,9 @@ class LookaheadPlayer:
         return decide_cube(chances, stakes, rules)
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
-        """int8[n, 26]: positions after the chosen plays, as in `player.Player`. Also accepts lists of positions, and of
-        rolls such as "31". Raises InvalidPositionError for an invalid position, and InvalidRollError for an invalid
-        roll."""
+        """int8[n, 26]: the boards after the chosen plays, as `player.Player` returns them. Boards may also be a list of
+        positions, and rolls a list such as ["31"]. Raises InvalidPositionError for an invalid position, and
+        InvalidRollError for an invalid roll."""
         legal = board_array(boards)
         dice = dice_array(rolls, len(legal))
         chosen = np.empty((len(legal), 26), np.int8)
@@ -230,8 +234,9 @@ class LookaheadPlayer:
             return rank_all(self._look, boards, rolls, self.ply, self.filters, worth)
 
     def _worth(self, position: Position, stakes: Stakes, rules: CubeRules) -> Worth:
-        """Values of the plays from a position for these stakes: from the first of `cubes` that covers a play, unless
-        the rules ask for the model; otherwise from the evaluator, whose exact tables answer in money play."""
+        """Make the function that values the plays from a position at these stakes. A play's value comes from the first
+        of `cubes` that covers the position after it, unless the rules ask for the model; otherwise from the evaluator,
+        whose exact tables answer in money play."""
         from bgdata.evaluation.cube_lookahead import kernel_stakes, play_equity, play_worth, turned_stakes
 
         own = kernel_stakes(stakes, rules)
@@ -256,9 +261,9 @@ class LookaheadPlayer:
         return worth
 
     def exact_worth(self, position: Position, stakes: Stakes, rules: CubeRules) -> float | None:
-        """The value of a position to the player on roll with the best cube actions of both sides, from the first of
-        `cubes` that covers it: points per unit cube, or mwc. None if no table covers it, or if the game is over. Raises
-        InvalidScoreError if the match equity table does not contain the score."""
+        """The value of a position to the player on roll if both sides take their best cube actions, in points per unit
+        cube or mwc, from the first of `cubes` that covers it. None if no table covers it, or if the game is over.
+        Raises InvalidScoreError if the match equity table does not contain the score."""
         for table in self.cubes:
             found = table.cube_equities(position, stakes, rules.met)
             if found is not None:
@@ -266,7 +271,7 @@ class LookaheadPlayer:
         return None
 
     def _evaluation(self, chances: NDArray[np.float32], source: int, ply: int) -> Evaluation:
-        """The `Evaluation` of float32[5] chances of one player, evaluated at `ply`."""
+        """Make an `Evaluation` from the float32[5] chances of one player at a ply, and their `AnswerSource` number."""
         who = AnswerSource(source)
         win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = map(float, chances)
         return Evaluation(
@@ -283,8 +288,8 @@ class LookaheadPlayer:
 
 
 def threads_for(boards: Boards) -> AbstractContextManager[None]:
-    """Use one thread for a single position: on busy cores, threads would wait for each other much longer than they
-    compute."""
+    """A context that uses one thread if there is a single position: on busy cores, threads would wait for each other
+    much longer than they compute."""
     return threads(1 if len(boards) == 1 else None)
 
 
@@ -298,8 +303,9 @@ def checked_ply(ply: int) -> int:
 
 
 def decision_rules(stakes: Stakes, rules: CubeRules) -> tuple[Stakes, CubeRules]:
-    """The stakes and rules for a cube decision: those of money play if `rules` decide a match like money, so that the
-    same tables answer. Raises InvalidParameterError if rules and stakes do not fit."""
+    """The stakes and rules by which a cube decision is made. If `rules` decide a match like money, these are the stakes
+    and rules of money play, so that the same tables answer. Raises InvalidParameterError if rules and stakes do not
+    fit."""
     check_rules(stakes, rules)
     if rules.as_money and isinstance(stakes.score, MatchScore) and not stakes.is_crawford:
         return Stakes(MONEY.score, stakes.cube), replace(rules, met=None, as_money=False)

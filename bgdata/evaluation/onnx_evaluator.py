@@ -32,7 +32,8 @@ _FORM = "int8[N, 26] -> float32[N, 5], or float32[N, k] of a set of inputs that 
 
 
 class OnnxEvaluator(ProgramEvaluator):
-    """An ONNX file as an evaluator of positions; the rules evaluate finished games. A pickle contains only the path.
+    """Evaluates positions with the network in an ONNX file; the rules evaluate finished games. A pickle contains only
+    the path.
 
     Raises MissingFileError if there is no file; UsageError for a folder, or for other inputs or outputs;
     UnknownInputSetError for an unknown input set; CorruptFileError if the file is not ONNX; StorageError if it cannot
@@ -58,7 +59,7 @@ class OnnxEvaluator(ProgramEvaluator):
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """Name and digest of the file; see `chances.Evaluator`."""
+        """The name and digest of the file, as the accuracy of its answers; see `chances.Evaluator`."""
         return {AnswerSource.PROGRAM: f"{self.path.name}, SHA-256 {self.version[:8]}"}
 
     def chances(self, boards: Boards) -> Chances:
@@ -79,8 +80,9 @@ class OnnxEvaluator(ProgramEvaluator):
 
 
 def open_session(path: Path, content: bytes) -> Any:
-    """An onnxruntime session on the CPU that uses as many threads as our kernels and gives repeatable sums. Raises
-    CorruptFileError if the content is not ONNX, and MissingExtraError if onnxruntime is not installed."""
+    """Open an onnxruntime session on the CPU that uses as many threads as our kernels and gives repeatable sums.
+    `content` is the content of the file at `path`. Raises CorruptFileError if it is not ONNX, and MissingExtraError if
+    onnxruntime is not installed."""
     with needing("onnx", f"to run {path}"):
         runtime: Any = import_module("onnxruntime")
     options = runtime.SessionOptions()
@@ -97,7 +99,7 @@ def open_session(path: Path, content: bytes) -> Any:
 
 
 class Form(NamedTuple):
-    """The form of an input or output of a file: its type, and its sizes after the number of positions."""
+    """The form of an input or output in an ONNX file: its type, and the dimensions after the number of positions."""
 
     dtype: str
     sizes: tuple[object, ...]
@@ -106,16 +108,17 @@ class Form(NamedTuple):
         return f"{'float32' if self.dtype == 'float' else self.dtype}[{', '.join(map(str, self.sizes))}]"
 
     def fits(self, dtype: str, count: int) -> bool:
-        """Whether this form accepts any number of rows with `count` numbers of a type; an output may leave the count
-        open."""
+        """Whether this form accepts any number of rows of `count` numbers of type `dtype`. An output may leave the
+        count open."""
         if self.dtype != dtype or len(self.sizes) != 2 or isinstance(self.sizes[0], int):
             return False
         return self.sizes[1] == count or not isinstance(self.sizes[1], int)
 
 
 def check_form(path: Path, session: Any) -> InputSet | None:
-    """The input set of a session, or None if it takes boards. Raises UsageError for another form of inputs or outputs,
-    and UnknownInputSetError for an unknown input set."""
+    """Check the inputs and outputs of an onnxruntime session. Returns the input set that it takes, or None if it takes
+    boards. Raises UsageError for another form of inputs or outputs, and UnknownInputSetError for an unknown input
+    set."""
     inputs, outputs = (
         [Form(re.sub(r"tensor\((.*)\)", r"\1", each.type), tuple(each.shape)) for each in values]
         for values in (session.get_inputs(), session.get_outputs())
@@ -131,6 +134,6 @@ def check_form(path: Path, session: Any) -> InputSet | None:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an onnxruntime error, without its tags and source locations."""
+    """The first line of an error message of onnxruntime, without its tags and source locations."""
     marks = r"\[ONNXRuntimeError\] : \d+ : (?:[A-Z_]+ : (?=/))?|/\S+\.(?:cc|h):\d+ .*?\) (?=[A-Z])"
     return cite(re.sub(marks, "", str(error)).strip().partition("\n")[0], 160)

@@ -40,16 +40,15 @@ GROUP = "bgdata.players"
 
 
 class CallableEvaluator(ProgramEvaluator):
-    """A Python callable as an evaluator: `module:name`, or a name from an entry point `bgdata.players` of a package.
-    The rules evaluate finished games. A pickle contains only the names.
+    """Evaluates positions with a Python callable, named `module:name` or by an entry point `bgdata.players` of a
+    package. The rules evaluate finished games. A pickle contains only the names.
 
     The callable takes int8[n, 26] boards of the player on roll, before the roll, and returns float32[n, 5] chances in
     the order of `chances.CHANCES`; the same board must always have the same answer. Its attribute `version` is a text
     that changes whenever the answers may. A callable that has none is never called, because recipes of a foreign
     warehouse may name any function of this machine.
 
-    Raises PluginError for a callable that cannot be imported or called, or has no `version`.
-    """
+    Raises PluginError for a callable that cannot be imported or called, or has no `version`."""
 
     def __init__(self, place: str, name: str = "") -> None:
         name = name or place
@@ -80,7 +79,7 @@ class CallableEvaluator(ProgramEvaluator):
 
 
 def load_callable(place: str) -> Any:
-    """The callable `module:name`. Raises PluginError if it cannot be imported."""
+    """Import the callable that `place`, `module:name`, names. Raises PluginError if it cannot be imported."""
     module, _, name = place.partition(":")
     try:
         found: Callable[[Boards], Chances] | None = getattr(import_module(module), name, None)
@@ -104,24 +103,24 @@ BATCH = 1 << 14  # decisions at a time: bounds the memory
 
 
 class Player(Protocol):
-    """Chooses plays by cubeless equity; the same question always gets the same answer."""
+    """Chooses plays by cubeless equity; the same position and roll always get the same play."""
 
     @property
     def label(self) -> str:
-        """Name and settings, in letters, digits and `-`."""
+        """The name and settings of the player, in letters, digits and `-`."""
 
     @property
     def version(self) -> str:
-        """A text that changes whenever the choices may have changed."""
+        """A text that changes whenever the chosen plays may have changed."""
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """int8[n, 26]: positions after the chosen plays, with the OPPONENT on roll, for int8[n, 26] boards of the
+        """int8[n, 26]: the boards after the chosen plays, with the OPPONENT on roll, for int8[n, 26] boards of the
         player on roll and int8[n, 2] rolls."""
 
 
 class RandomPlayer:
-    """Chooses each distinct play of a roll with the same chance, by a seed and the index in the batch; in the games of
-    `selfplay.games` by seed, game and turn."""
+    """A player that chooses each distinct play of a roll with the same chance. The choice depends on a seed and the
+    index in the batch; in the games of `selfplay.games` on the seed, game and turn."""
 
     label = "random"
     version = "1"
@@ -134,11 +133,11 @@ class RandomPlayer:
 
     @property
     def chooser(self) -> Chooser:
-        """The data with which kernels choose: see `choices.KernelPlayer`."""
+        """The data with which kernels choose plays for this player: see `choices.KernelPlayer`."""
         return Chooser(RANDOM, self.seed)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """Positions after random plays: see `Player`."""
+        """The boards after random plays: see `Player`."""
         boards = board_array(boards)
         rolls = dice_array(rolls, len(boards))
         chosen = np.empty_like(boards)
@@ -150,8 +149,8 @@ class RandomPlayer:
 
 
 class PubEval:
-    """Chooses the play with the highest score; ties go to the first. The position before the play selects the
-    weights."""
+    """A player that chooses the play with the highest PubEval score; ties go to the first. The position before the play
+    selects the weights, for contact or for races."""
 
     label = "pubeval"
     version = "2"  # exact scores; version 1 decided a few ties in a million by rounding
@@ -161,18 +160,19 @@ class PubEval:
 
     @property
     def chooser(self) -> Chooser:
-        """The data with which kernels choose: see `choices.KernelPlayer`."""
+        """The data with which kernels choose plays for this player: see `choices.KernelPlayer`."""
         return Chooser(PUBEVAL, pubeval=published_tables())
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
-        """Positions after the chosen plays: see `player.Player`."""
+        """The boards after the chosen plays: see `player.Player`."""
         legal = board_array(boards)
         return chosen_boards(self.chooser, legal, dice_array(rolls, len(legal)))
 
 
 @kernel(parallel=True)
 def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after_play: Boards, chosen: Boards) -> None:
-    """Fill chosen[row] with one of after_play[offsets[row]:offsets[row + 1]], chosen by (seed, first + row)."""
+    """Fill chosen[row] with a random one of the boards after_play[offsets[row]:offsets[row + 1]], chosen by (seed,
+    first + row)."""
     for row in prange(len(chosen)):
         count = np.uint64(offsets[row + 1] - offsets[row])
         number: Any = random_bits(random_stream(seed, first + row), 0) >> np.uint64(33)
@@ -180,13 +180,12 @@ def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after
 
 
 def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None, *, tables: bool = True) -> Player:
-    """The player with this name: one of `players.PLAYERS`, an ONNX file, a file that starts a UBGI engine, a Python
-    callable `module:name`, or a player of another package. With a warehouse also `network` or `network/NAME`, which
-    plays with the bearoff tables of the warehouse unless `tables` is false.
+    """Open the player with a name: one of `players.PLAYERS`, an ONNX file, a file that starts a UBGI engine, a Python
+    callable `module:name`, or a player of another package. With a warehouse, `network` and `network/NAME` are names
+    too; such a player uses the bearoff tables of the warehouse unless `tables` is false.
 
     Raises UnknownPlayerError, MissingTableError for a missing network, UsageError if `tables` is false for a player
-    other than a network, and the errors of `OnnxEvaluator`.
-    """
+    other than a network, and the errors of `OnnxEvaluator`."""
     if warehouse is not None and name.partition("/")[0] == NETWORK:
         return open_network_player(name, ply, warehouse, tables=tables)
     if not tables:
@@ -217,8 +216,8 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
 def open_player_of_version(
     name: str, ply: int, version: str, warehouse: Versions | None = None, *, tables: bool = True
 ) -> Player:
-    """The player of a recipe. Raises InvalidParameterError if the version of the player here differs, and the errors of
-    `open_named_player`."""
+    """Open the player that a recipe names with its ply and version. Raises InvalidParameterError if the player that is
+    opened has another version, and the errors of `open_named_player`."""
     player = open_named_player(name, ply, warehouse, tables=tables)
     if player.version != version:
         raise InvalidParameterError(
@@ -228,13 +227,13 @@ def open_player_of_version(
 
 
 def open_named_evaluator(name: str, ply: int, warehouse: Versions, *, tables: bool = True) -> Evaluator:
-    """The evaluator with this name. Raises UsageError for a player that only chooses plays, and the errors of
+    """Open the evaluator with a name. Raises UsageError for a player that only chooses plays, and the errors of
     `open_named_player`."""
     return as_evaluator(name, open_named_player(name, ply, warehouse, tables=tables))
 
 
 def as_evaluator(name: str, player: Player | Evaluator) -> Evaluator:
-    """The player as an evaluator. Raises UsageError if it only chooses plays; `name` names it in the error."""
+    """Return the player if it is an evaluator too. Raises UsageError, with this name, if it only chooses plays."""
     if not hasattr(player, "evaluate_many"):  # isinstance would compute its version from all its weights
         raise UsageError(f"expected a player that evaluates positions, got {name}, which only chooses plays")
     return cast("Evaluator", player)

@@ -16,7 +16,7 @@ ONNX, UBGI = ".onnx", ".ubgi"  # endings of player files
 
 
 class NamedPlayer(NamedTuple):
-    """A player with a name: how it is opened, and what it can do."""
+    """A player that has a name: how it is opened, and what it can do."""
 
     opener: str  # module:class, called with the ply if the player looks ahead
     most_ply: int = 0
@@ -34,10 +34,10 @@ PLAIN_PLAYERS = tuple(name for name in PLAYERS if name not in PROGRAMS)  # these
 
 
 def is_player_file(name: str) -> bool:
-    """Whether a player is a file: an ONNX file, or one that starts a UBGI engine."""
+    """Whether the name of a player is a file: an ONNX file, or one that starts a UBGI engine."""
     return name.endswith((ONNX, UBGI))
 
 
 def is_callable(name: str) -> bool:
-    """Whether a player is a Python callable, `module:name`."""
+    """Whether the name of a player is that of a Python callable, `module:name`."""
     return re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", name, re.ASCII) is not None

@@ -32,20 +32,20 @@ Tables = Callable[[str], Sequence[Table]]  # from a kind to its tables, smallest
 
 
 def checker_rows(position: Position) -> tuple[list[int], list[int]]:
-    """Checkers of the player on roll and of the opponent on points 1 to 24 and the bar. Raises InvalidPositionError if
-    the position is invalid."""
+    """Count the checkers of the player on roll and of the opponent on points 1 to 24 and the bar. Raises
+    InvalidPositionError if the position is invalid."""
     opponent, on_roll = (list(row) for row in check_in_progress(position).rows)
     return on_roll, opponent
 
 
 def covering(warehouse: Versions, kind: str) -> list[Table]:
-    """The current tables of a kind, smallest first."""
+    """The current tables of a kind in the warehouse, those with the fewest rows first."""
     return sorted(warehouse.current(kind), key=lambda table: table.manifest.rows)
 
 
 def exact_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
-    """Equities and cube actions of each two-sided and contact endgame table that covers the position, smallest
-    first."""
+    """Look a position up in each two-sided and contact endgame table that covers it, smallest first: rows with equities
+    and the right cube action. Both sides' checkers are given by point, as `checker_rows` counts them."""
     bearoffs = map(open_pairs, tables("bearoff_two_sided"))
     endgames = map(EndgameTable, tables("contact_endgame"))
     for reader in chain[TwoSidedTable | EndgameTable](bearoffs, endgames):
@@ -66,8 +66,8 @@ def exact_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Itera
 
 
 def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
-    """The rolls of each side and the combined chances, from each one-sided table that covers both sides, smallest
-    first."""
+    """Look a position up in each one-sided table that covers both sides, smallest first: rows with the rolls that each
+    side needs, and the combined chances."""
     for table in tables("bearoff_one_sided"):
         reader = RaceTable(table)
         try:
@@ -98,7 +98,8 @@ def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> I
 def gammon_chances(
     tables: Tables, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray
 ) -> Found:
-    """Approximate gammon chances of each side that has all 15 checkers, and the table that they come from."""
+    """The approximate gammon chances against each side that still has all 15 checkers, and the name of the gammon table
+    that they come from. `ours` and `theirs` are the chances that each side needs 0, 1, ... rolls to bear off."""
     if MAX_CHECKERS not in (sum(on_roll), sum(opponent)):
         return {}
     for table in tables("bearoff_gammon"):
@@ -115,7 +116,8 @@ def gammon_chances(
 
 
 def cube_action(no_double: float, equities: Equities, verb: str = "double") -> str:
-    """The right cube action and its equity. If two actions are equal, the player doubles, as in gnubg."""
+    """The right cube action, with the equity after a double. `no_double` is the equity without one, and `verb` is
+    "double" or "redouble". If two actions are equal, the player doubles, as in gnubg."""
     doubled = min(2 * equities.opponent_owned, 1.0)
     if doubled < no_double and not isclose(doubled, no_double, abs_tol=1e-9):
         return "too good to double" if no_double > 1 else f"no {verb}"
@@ -123,13 +125,14 @@ def cube_action(no_double: float, equities: Equities, verb: str = "double") -> s
 
 
 def off_first(first: np.ndarray, second: np.ndarray) -> float:
-    """The chance that the side that rolls first needs no more rolls than the other side."""
+    """The chance that the side that rolls first needs no more rolls than the other side. `first` and `second` are the
+    chances that each side needs 0, 1, ... rolls."""
     tail = second[::-1].cumsum()[::-1]
     length = min(len(first), len(tail))
     return min(float(first[:length] @ tail[:length]), 1.0)  # tables hold rounded chances
 
 
 def probe_rows(position: Position, found: Iterable[Found]) -> Iterator[Found]:
-    """The values of all tables for a position, as rows with the same columns."""
+    """Give the rows `found` about a position the same columns, COLUMNS, with None for missing values."""
     first = {"position_id": position.id}
     return ({name: (row | first).get(name) for name in COLUMNS} for row in found)

@@ -26,7 +26,8 @@ ROUNDING = 1e-3  # tolerance of the range and order of chances
 
 
 class ProgramEvaluator(ABC):
-    """Base of evaluators by another program, which error messages call `name`: see `chances.Evaluator`."""
+    """Base class of evaluators that are other programs; error messages call the program `name`. See
+    `chances.Evaluator`."""
 
     def __init__(self, label: str, name: str = "") -> None:
         self.label, self.name = label, name or label
@@ -36,11 +37,12 @@ class ProgramEvaluator(ABC):
 
     @abstractmethod
     def chances(self, boards: Boards) -> Chances:
-        """float32[n, 5]: the program's chances for int8[n, 26] boards of unfinished games; n may be 0."""
+        """float32[n, 5]: the chances that the program estimates for int8[n, 26] boards of unfinished games; n may be
+        0."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """Evaluations of int8[n, 26] boards: see `chances.Evaluator`. Raises ExternalProgramError if the program
-        returns invalid chances."""
+        """Evaluate int8[n, 26] boards: see `chances.Evaluator`. Raises ExternalProgramError if the program returns
+        invalid chances."""
         boards = board_array(boards)
         outcomes = game_outcomes(boards)
         is_over = outcomes != 0
@@ -54,14 +56,15 @@ class ProgramEvaluator(ABC):
 
 
 class ProgramPlayer(ProgramEvaluator):
-    """Base of `player.Player`s by another program, which answers with plays in standard notation."""
+    """Base class of players that are other programs, which answer with plays in standard notation: see
+    `player.Player`."""
 
     @abstractmethod
     def plays(self, decisions: Sequence[tuple[Position, Roll]]) -> Iterable[str]:
-        """The chosen plays; an empty string where there is no legal play."""
+        """The plays that the program chooses; an empty string where there is no legal play."""
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """Positions after the chosen plays: see `player.Player`. Raises ExternalProgramError if the program stops
+        """The boards after the chosen plays: see `player.Player`. Raises ExternalProgramError if the program stops
         answering or answers with an illegal play."""
         boards = board_array(boards)
         rows = zip(boards.tolist(), dice_array(rolls, len(boards)).tolist(), strict=True)
@@ -76,13 +79,12 @@ class ProgramPlayer(ProgramEvaluator):
 
 
 class BgsagePlayer(ProgramEvaluator):
-    """The player bgsage, which chooses plays by cubeless equity without the Jacoby rule. Raises UnknownPlayerError if
+    """bgsage as a player, which chooses plays by cubeless equity without the Jacoby rule. Raises UnknownPlayerError if
     it is not installed.
 
     bgsage counts plies from 1 (its 1-ply is the static evaluation); here `ply` counts from 0 as everywhere. It
     evaluates positions after a play, for the player who moved, so a position before the roll is passed as a position
-    after the opponent's play.
-    """
+    after the opponent's play."""
 
     def __init__(self, ply: int = 0) -> None:
         check_program_ply("bgsage", ply)
@@ -97,7 +99,7 @@ class BgsagePlayer(ProgramEvaluator):
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """The version of bgsage and its ply; see `chances.Evaluator`."""
+        """The version of bgsage and its ply, as the accuracy of its answers; see `chances.Evaluator`."""
         return {AnswerSource.PROGRAM: f"bgsage {self.version}, its {self.ply + 1}-ply"}
 
     def chances(self, boards: Boards) -> Chances:
@@ -108,7 +110,7 @@ class BgsagePlayer(ProgramEvaluator):
         return turned_chances(chance_array([each.probs.to_list() for each in found]))
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """Positions after the chosen plays: see `player.Player`."""
+        """The boards after the chosen plays: see `player.Player`."""
         boards = board_array(boards)
         rolls = dice_array(rolls, len(boards))
         chosen = np.empty_like(boards)
@@ -119,20 +121,20 @@ class BgsagePlayer(ProgramEvaluator):
 
 
 def check_program_ply(name: str, ply: int) -> None:
-    """Raise UnknownPlayerError if the program cannot play at this ply."""
+    """Raise UnknownPlayerError if the program with this name cannot play at this ply."""
     most = PLAYERS[name].most_ply
     if not 0 <= ply <= most:
         raise UnknownPlayerError(f"expected --ply 0 to {most} for {name}, got {ply}")
 
 
 def chance_array(rows: list[list[float]]) -> Chances:
-    """float32[n, 5] from n rows of five chances; n may be 0."""
+    """Convert n rows of five chances to float32[n, 5]; n may be 0."""
     return np.array(rows, np.float32).reshape(-1, 5)
 
 
 def check_chances(boards: Boards, chances: NDArray[np.floating], program: str, *, has_order: bool = True) -> None:
-    """Raise ExternalProgramError unless float32[n, 5] are valid chances of the boards, in order if `has_order`, within
-    ROUNDING."""
+    """Raise ExternalProgramError, with the name of the program, unless float32[n, 5] are valid chances for the boards,
+    within ROUNDING. If `has_order`, no gammon may be likelier than a win, and so on."""
     limits = ordered_chances(chances) if has_order else np.clip(chances, 0, 1)
     wrong = np.flatnonzero(~(np.abs(chances - limits) <= ROUNDING).all(axis=1))  # NaN is wrong too
     if len(wrong):

@@ -27,9 +27,10 @@ _ONE, _HALF, _FIFTEENTH = 30, 15, 2  # inputs are integers in 1/30
 
 
 def score_tables(weights: NDArray[np.float64]) -> ScoreTables:
-    """int32[2, 26, 32]: the score that each slot with a count from -15 to 15, at index count & 31, adds for a board
-    from the point of view of the side that has played, in 1/3,000,000; from float64[2, 122] published weights. Every
-    checker on the board counts as not borne off, so the sum lacks the constant 30 times weight 121."""
+    """Make tables of PubEval scores from float64[2, 122] published weights: int32[2, 26, 32], in units of 1/3,000,000.
+    An item is what a slot with `count` checkers (-15 to 15, at index count & 31) adds to the score of a board, from the
+    point of view of the side that has played. Every checker on the board counts as not borne off, so the sum lacks the
+    constant 30 times weight 121."""
     tables = NO_SCORES.copy()
     for kind, exact in enumerate((weights * _WEIGHT_UNIT).round().astype(np.int64).tolist()):
         for count in range(-15, 16):
@@ -43,7 +44,7 @@ def score_tables(weights: NDArray[np.float64]) -> ScoreTables:
 
 
 def _point_score(weights: list[int], count: int) -> int:
-    """The five inputs of one point times their weights, in 1/3,000,000."""
+    """The five inputs of a point with `count` checkers times their weights, summed, in units of 1/3,000,000."""
     blot_against, blot, made, three, more = weights
     if count < 2:
         return _ONE * (blot if count == 1 else blot_against if count == -1 else 0)
@@ -52,8 +53,8 @@ def _point_score(weights: list[int], count: int) -> int:
 
 @kernel(borrows=True)
 def choose_pubeval(tables: ScoreTables, board: Boards, after: Boards, n: int) -> int:
-    """The row of after[0:n, slot] with the highest score; ties go to the first. board[slot] before the play selects the
-    weights. A play that bears off the last checker is best."""
+    """Choose the play with the highest score: returns its row in after[0:n], the boards after each play; ties go to the
+    first. `board`, before the play, selects the weights. A play that bears off the last checker is best."""
     kind = int(is_race(board))
     best, highest, can_finish = 0, -(1 << 62), is_nearly_off(board)
     for row in range(n):
@@ -67,8 +68,8 @@ def choose_pubeval(tables: ScoreTables, board: Boards, after: Boards, n: int) ->
 
 @kernel(borrows=True)
 def score(tables: ScoreTables, kind: int, boards: Boards, row: int) -> int:
-    """Sum of tables[kind, slot, count & 31] over boards[row, slot]. The argument is a row instead of a slice, because
-    counting references to a slice would take longer than the sum."""
+    """Sum tables[kind, slot, count & 31] over the slots of boards[row]. The argument is a row instead of a slice,
+    because counting references to a slice would take longer than the sum."""
     total = np.int32(0)
     for slot in range(26):
         total += tables[kind, slot, boards[row, slot] & 31]
@@ -77,7 +78,7 @@ def score(tables: ScoreTables, kind: int, boards: Boards, row: int) -> int:
 
 @kernel(borrows=True)
 def is_race(board: Boards) -> bool:
-    """Whether the sides of board[slot] have passed each other, so that no more hits are possible."""
+    """Whether the sides have passed each other, so that no more hits are possible."""
     ours = 25
     while ours > 0 and board[ours] <= 0:
         ours -= 1
@@ -89,7 +90,8 @@ def is_race(board: Boards) -> bool:
 
 @kernel(borrows=True)
 def is_nearly_off(board: Boards) -> bool:
-    """Whether one roll may bear off all our checkers of board[slot]: at most four are left."""
+    """Whether one roll may bear off all checkers of the player to whom positive counts belong: at most four are
+    left."""
     count = 0
     for slot in range(1, 26):
         count += max(int(board[slot]), 0)
@@ -98,7 +100,7 @@ def is_nearly_off(board: Boards) -> bool:
 
 @kernel(borrows=True)
 def is_off(boards: Boards, row: int) -> bool:
-    """Whether boards[row, slot] has none of our checkers."""
+    """Whether boards[row] has no positive count: the player to whom positive counts belong has no checker left."""
     highest = 0
     for slot in range(1, 26):
         highest = max(highest, int(boards[row, slot]))
@@ -107,7 +109,7 @@ def is_off(boards: Boards, row: int) -> bool:
 
 @functools.cache
 def weights() -> NDArray[np.float64]:
-    """float64[2, 122]: the weights for contact, then the weights for races."""
+    """float64[2, 122]: PubEval's published weights for contact, then those for races."""
     folder = files("bgdata.evaluation") / "weights"
     return np.array([(folder / f"pubeval_{name}.txt").read_text().split() for name in ("contact", "race")], np.float64)
 

@@ -50,7 +50,8 @@ for _place, _roll in enumerate(ROLLS):
 
 
 class LikelyPlays(NamedTuple):
-    """The plays of a roll to evaluate: the `most` plays with the highest PubEval scores, or all plays if it is 0."""
+    """Which plays of a roll to evaluate: the `most` plays with the highest PubEval scores, or all plays if `most` is
+    0."""
 
     most: int
     scores: ScoreTables
@@ -60,7 +61,7 @@ ALL_PLAYS = LikelyPlays(0, NO_SCORES)
 
 
 class Sight(NamedTuple):
-    """The evaluator of a lookahead, and the plays that it considers."""
+    """What a lookahead sees: the networks and tables that evaluate, and the plays that it considers."""
 
     networks: Networks
     tables: BearoffArrays
@@ -68,14 +69,14 @@ class Sight(NamedTuple):
 
 
 def likely_plays(most: int = LIKELY) -> LikelyPlays:
-    """Select the `most` likely plays of a roll, 0: all. Raises UsageError for a number out of range."""
+    """Make a `LikelyPlays` of the `most` plays of a roll, 0 for all. Raises UsageError for a number out of range."""
     if not 0 <= most <= MAX_LIKELY:
         raise UsageError(f"expected 1 to {MAX_LIKELY} likely plays of a roll, or 0 for all, got {most}")
     return LikelyPlays(most, published_tables())
 
 
 class RollScratch(NamedTuple):
-    """Scratch memory of one thread, and the results for one position."""
+    """Scratch memory for one thread, and the results for one position."""
 
     evaluation: Scratch
     after: Boards  # [MAX_PLAYS, 26] plays of one roll
@@ -107,7 +108,7 @@ class Found(NamedTuple):
 
 @kernel()
 def new_roll_scratch(networks: Networks) -> RollScratch:
-    """Scratch memory for one thread."""
+    """Allocate scratch memory for one thread."""
     most = len(DICE) * MAX_PLAYS
     return RollScratch(
         new_scratch(networks),
@@ -132,7 +133,7 @@ def new_roll_scratch(networks: Networks) -> RollScratch:
 
 @kernel(borrows=True)
 def roll_place(die: int, other_die: int) -> int:
-    """Index of a roll in `dice.ROLLS`."""
+    """The index in `dice.ROLLS` of the roll with these dice."""
     return int(_PLACES[die * 6 + other_die - 7])
 
 
@@ -146,10 +147,11 @@ def fill_roll_values(
     stakes: CubeStakes | None = None,
     played: int = -1,
 ) -> None:
-    """Fill scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for board[slot] before the roll,
-    from all plays or the likely ones. The best play is the one that `answers.choose_by_chances` chooses for these
-    stakes. If `played` is the index of a roll, also fill scratch.played[slot] and scratch.after_played[0:5] with the
-    best of all its plays."""
+    """Compute the value of each of the 21 rolls for a board before the roll, from all plays or the likely ones. Fills
+    scratch.best[roll], scratch.values[roll, 0:5] and scratch.mean[0:5].
+
+    The best play is the one that `answers.choose_by_chances` chooses at these stakes. If `played` is the index of a
+    roll, scratch.played and scratch.after_played[0:5] are filled with the best of all plays of that roll."""
     n = collect_plays(likely, board, scratch, played)
     plays, chances, sources = scratch.plays, scratch.chances, scratch.sources
     fill_all_chances(networks, tables, plays, 0, n, True, scratch.evaluation, chances, sources)
@@ -178,8 +180,8 @@ def fill_roll_values(
 
 @kernel(borrows=True)
 def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, played: int) -> int:
-    """Fill scratch.plays[0:n, slot] with the positions to evaluate from board[slot], and scratch.rows and scratch.ends
-    with their rows for each roll; returns n."""
+    """Collect the positions to evaluate after all rolls from a board. Fills scratch.plays[0:n] with the positions, and
+    scratch.rows and scratch.ends with their rows for each roll; returns n."""
     for bucket in range(BUCKETS):
         scratch.buckets[bucket] = 0
     kind, can_finish, n, end, of_played = int(class_of(board) <= _RACE), is_nearly_off(board), 0, 0, 0
@@ -204,8 +206,8 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
 
 @kernel(borrows=True)
 def row_of(board: Boards, found: Found, n: int) -> tuple[int, int]:
-    """The row of board[slot] in found.plays[0:n, slot], and the number of rows now. The board is added if it is
-    missing; if there are many rows, it is added without searching."""
+    """The row of `board` among the first n of found.plays, and the new number of rows. A missing board is added; if
+    there are many rows, it is added without searching."""
     its_hash = board_hash(board)
     bucket = int(np.int64(its_hash % np.uint64(BUCKETS)))
     while n < FULL and found.buckets[bucket] > 0:
@@ -223,7 +225,7 @@ def row_of(board: Boards, found: Found, n: int) -> tuple[int, int]:
 
 @kernel(borrows=True)
 def is_same(board: Boards, other: Boards) -> bool:
-    """Whether board[slot] and other[slot] are equal."""
+    """Whether two boards are equal."""
     difference = 0
     for slot in range(26):
         difference |= board[slot] ^ other[slot]
@@ -240,9 +242,11 @@ def pick_likely(
     scores: NDArray[np.int64],
     picked: NDArray[np.int64],
 ) -> int:
-    """Fill picked[0:k] with plays among after[0:n, slot] and return k: all of them if likely.most is 0 or at least n,
-    otherwise those with the highest scores for contact (kind 0) or a race (1), the highest first; ties go to the first.
-    A play that ends the game has the highest score."""
+    """Pick plays among after[0:n], the boards after each play: fills picked[0:k] with their rows and returns k.
+
+    All plays are picked if likely.most is 0 or at least n; otherwise those with the highest PubEval scores for contact
+    (kind 0) or a race (1), the highest first; ties go to the first. If `can_finish`, a play that ends the game has the
+    highest score."""
     most = likely.most
     if not 0 < most < n:
         for play in range(n):
@@ -262,8 +266,8 @@ def pick_likely(
 
 @kernel(borrows=True)
 def mean_equity(scratch: RollScratch, is_opening: bool) -> float:
-    """Mean equity over all rolls in scratch.values, as filled by `fill_roll_values`; only over rolls that are no
-    doubles if it is the first roll of a game."""
+    """The mean equity over all rolls in scratch.values, as `fill_roll_values` fills them; before the first roll of a
+    game, over the rolls that are not doubles."""
     total, n = 0.0, 0
     for roll in range(len(DICE)):
         is_double = DICE[roll, 0] == DICE[roll, 1]
@@ -275,7 +279,7 @@ def mean_equity(scratch: RollScratch, is_opening: bool) -> float:
 
 
 class TreeScratch(NamedTuple):
-    """Scratch memory of one thread. Depth is the number of rolls from the root position."""
+    """Scratch memory for one thread. A depth is the number of rolls from the root position."""
 
     rolls: RollScratch
     replies: Boards  # [depth, 21, 26] after the best play of each roll, the opponent on roll
@@ -286,7 +290,7 @@ class TreeScratch(NamedTuple):
 
 @kernel()
 def new_tree_scratch(networks: Networks, ply: int) -> TreeScratch:
-    """Scratch memory for one thread and lookahead to `ply`."""
+    """Allocate scratch memory for one thread that looks `ply` rolls ahead."""
     return TreeScratch(
         new_roll_scratch(networks),
         np.empty((ply, len(WAYS), 26), np.int8),
@@ -299,10 +303,9 @@ def new_tree_scratch(networks: Networks, ply: int) -> TreeScratch:
 def evaluations_ahead(
     networks: Networks, tables: BearoffArrays, boards: Boards, ply: int, likely: LikelyPlays = ALL_PLAYS
 ) -> Evaluations:
-    """Evaluations of legal int8[n, 26] boards before the roll, at a ply of 1 or more, from all plays or the `likely`
-    ones; sources are the sources of the static answers. From all plays, evaluations equal those of
-    `lookahead.evaluate_ahead` with any evaluator, to the last bit, on any number of threads. Raises UsageError for a
-    lower ply."""
+    """Evaluate legal int8[n, 26] boards before the roll at a ply of 1 or more, from all plays or the `likely` ones; the
+    sources are those of the static evaluations. From all plays, evaluations equal those of `lookahead.evaluate_ahead`
+    with any evaluator, to the last bit, on any number of threads. Raises UsageError for a lower ply."""
     if ply < 1:
         raise UsageError(f"expected a ply of 1 or more to look ahead, got {ply}")
     found = Evaluations(np.empty((len(boards), 5), np.float32), np.empty(len(boards), np.int8))
@@ -314,7 +317,7 @@ def evaluations_ahead(
 def fill_evaluations_ahead(
     begin: int, end: int, sight: Sight, ply: int, boards: Boards, chances: Chances, sources: NDArray[np.int8]
 ) -> None:
-    """Fill chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
+    """Fill chances[row] and sources[row] of boards[row] at a ply, for the rows begin to end - 1."""
     scratch = new_tree_scratch(sight.networks, ply)
     for row in range(begin, end):
         sources[row] = fill_chances_at(sight, ply, boards[row], scratch, chances[row])
@@ -322,8 +325,8 @@ def fill_evaluations_ahead(
 
 @kernel(borrows=True)
 def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> int:
-    """Fill chances[0:5] for board[slot] at a ply of 0 or more; returns the `AnswerSource` number of the static
-    answer."""
+    """Fill chances[0:5] of a board at a ply of 0 or more; returns the `AnswerSource` number of the static
+    evaluation."""
     source = fill_chances(sight.networks, sight.tables, board, scratch.rolls.evaluation, chances)
     if ply > 0 and source > LAST_FINAL:
         fill_ahead(sight, ply, board, scratch, chances)
@@ -332,7 +335,8 @@ def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch,
 
 @kernel(borrows=True)
 def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> None:
-    """Fill chances[0:5] for board[slot], whose static answer is not final: depth first, without recursion."""
+    """Fill chances[0:5] of a board whose static evaluation is not final, by looking `ply` rolls ahead, depth first and
+    without recursion."""
     enter(sight, board, 0, ply, scratch)
     depth = 0
     while True:
@@ -354,8 +358,8 @@ def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chan
 
 @kernel(borrows=True)
 def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratch) -> None:
-    """Fill scratch.replies[depth, roll, slot] from board[slot] and reset the finished rolls; at the last depth fill
-    scratch.totals[depth, 0:5] for all rolls."""
+    """Begin a position at a depth: fill scratch.replies[depth] with the boards after the best play of each roll, and
+    reset the count of finished rolls. At the last depth also fill scratch.totals[depth, 0:5] for all rolls."""
     rolls, total = scratch.rolls, scratch.totals[depth]
     fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls)
     for item in range(5):
@@ -371,8 +375,8 @@ def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratc
 
 @kernel(borrows=True)
 def add_reply(chances: Chances, depth: int, scratch: TreeScratch) -> None:
-    """Add the value of the next roll, after which the opponent has chances[0:5], to scratch.totals[depth, 0:5]; count
-    the roll as finished."""
+    """Add the value of the next roll to scratch.totals[depth, 0:5] and count the roll as finished. chances[0:5] are
+    those of the opponent after the roll."""
     fill_turned(chances, scratch.turned)
     ways = WAYS[scratch.places[depth]]
     for item in range(5):
@@ -381,9 +385,9 @@ def add_reply(chances: Chances, depth: int, scratch: TreeScratch) -> None:
 
 
 def chances_in_two_rolls(evaluator: Evaluator, position: Position) -> NDArray[np.float64]:
-    """float64[21, 21]: the winning chance of the player on roll after each pair of its roll and the opponent's next
-    roll, by static evaluations of any evaluator. Both sides choose plays by cubeless equity. A game that ends on the
-    way keeps its result. Raises InvalidPositionError for a finished game."""
+    """float64[21, 21]: the winning chance of the player on roll after each of its 21 rolls and each of the opponent's
+    next rolls, by static evaluations. Both sides choose plays by cubeless equity. A game that ends on the way keeps its
+    result. Raises InvalidPositionError for a finished game."""
     board = np.array([check_in_progress(position).board], np.int8)
     look = partial(evaluate_ahead, evaluator)
     replies, chances = best_replies(look, board)
@@ -396,15 +400,15 @@ def chances_in_two_rolls(evaluator: Evaluator, position: Position) -> NDArray[np
 
 
 def local_volatility_by(evaluator: Evaluator, position: Position) -> float:
-    """The local volatility of a position by any evaluator: the mean absolute jump of the winning chance until the
-    player is on roll again, two rolls later. Jumps are measured from the mean over all pairs of rolls, so that they
+    """The local volatility of a position, from static evaluations: the mean absolute jump of the winning chance until
+    the player is on roll again, two rolls later. Jumps are measured from the mean over all pairs of rolls, so that they
     average to zero, as in the jump model (`equity.doubling.jump`). Raises InvalidPositionError for a finished game."""
     wins, weights = chances_in_two_rolls(evaluator, position), np.outer(CHANCES, CHANCES)
     return float((weights * np.abs(wins - (weights * wins).sum())).sum())
 
 
 class VolatilityScratch(NamedTuple):
-    """Scratch memory of one thread."""
+    """Scratch memory for one thread."""
 
     first: RollScratch
     second: RollScratch
@@ -414,7 +418,7 @@ class VolatilityScratch(NamedTuple):
 
 @kernel()
 def new_volatility_scratch(networks: Networks) -> VolatilityScratch:
-    """Scratch memory for one thread."""
+    """Allocate scratch memory for one thread."""
     n = len(CHANCES)
     rolls = new_roll_scratch(networks), new_roll_scratch(networks)
     return VolatilityScratch(rolls[0], rolls[1], np.empty(26, np.int8), np.empty((n, n), np.float64))
@@ -424,7 +428,8 @@ def new_volatility_scratch(networks: Networks) -> VolatilityScratch:
 def local_volatility(
     networks: Networks, tables: BearoffArrays, likely: LikelyPlays, board: Boards, scratch: VolatilityScratch
 ) -> float:
-    """The local volatility of board[slot] before the roll, by networks, from all plays or the likely ones."""
+    """The local volatility of a board before the roll, by networks, from all plays or the likely ones: see
+    `local_volatility_by`."""
     n, first, second, reply, wins = len(CHANCES), scratch.first, scratch.second, scratch.reply, scratch.wins
     fill_roll_values(networks, tables, likely, board, first)
     mean = 0.0

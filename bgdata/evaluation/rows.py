@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 
 def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
-    """The stakes of the identifier, overridden by the given options. Raises UsageError if options do not fit each
-    other, and InvalidScoreError for an impossible score."""
+    """The stakes in the identifier of a position, overridden by command options. `match` is what the identifier says
+    about the match, if anything. Raises UsageError if options do not fit each other, and InvalidScoreError for an
+    impossible score."""
     given = match.stakes if match else Stakes(Money(is_jacoby=False))
     score: MatchScore | Money = given.score
     if options["away"] is not None:
@@ -47,7 +48,7 @@ def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stake
 
 
 def parse_away(text: str, *, is_crawford: bool) -> MatchScore:
-    """The score of a string such as `3-5`: points that the player on roll and the opponent need. Raises UsageError for
+    """Parse a score such as `3-5`: the points that the player on roll and the opponent need. Raises UsageError for
     another form, and InvalidScoreError for an impossible score."""
     found = re.fullmatch(r"(\d{1,3})-(\d{1,3})", text, re.ASCII)
     if not found:
@@ -58,16 +59,16 @@ def parse_away(text: str, *, is_crawford: bool) -> MatchScore:
 
 
 def is_cubeful(options: Mapping[str, Any]) -> bool:
-    """Whether an option of the score, the cube or its model is given."""
+    """Whether options set the score, the cube or its model."""
     names = ("away", "cube_value", "owner", "met", "model", "index", "volatility")
     is_given = any(options[name] not in (None, "") for name in names)
     return is_given or options["crawford"] or options["as_money"] or options["jacoby"] is not None
 
 
 def left_out(match: MatchState | None, *used: str) -> str:
-    """One line with the parts of an identifier that an answer does not use; empty if there are none. `used` are the
-    parts that it uses, among score, cube, jacoby, beavers, roll, offer, resignation. A centered cube of 1 in money play
-    is not named, because it is the default if a position is not from a game."""
+    """One line that names the parts of a position's identifier that an answer does not use; empty if there are none.
+    `used` are the parts that it uses, among score, cube, jacoby, beavers, roll, offer, resignation. A centered cube of
+    1 in money play is not named, because it is the default if a position is not from a game."""
     if match is None:
         return ""
     cube = str(match.cube) if match.length or match.cube_value > 1 else ""
@@ -106,8 +107,8 @@ SOURCES = {
 
 
 def source_words(evaluation: Evaluation) -> str:
-    """`contact network, 2 plies`: the source of an evaluation, and its ply unless looking ahead could not improve
-    it."""
+    """Name the source of an evaluation, and its ply unless looking ahead could not improve it, such as `contact
+    network, 2 plies`."""
     who, ply = SOURCES[evaluation.source.name], evaluation.ply
     if evaluation.source.is_final:
         return who
@@ -115,8 +116,8 @@ def source_words(evaluation: Evaluation) -> str:
 
 
 def rolled_out_columns(equity: str, width: int) -> tuple[Column, ...]:
-    """The columns of a table of rolled-out plays; `equity` is the name of the column with equities, `width` the width
-    of a play."""
+    """The columns of a table of rolled-out plays. `equity` is the name of the column of equities, and `width` the width
+    of the column of plays."""
     return (
         Column("rank", heading="", width=3, is_right=True),
         Column("play", width=width),
@@ -129,7 +130,7 @@ def rolled_out_columns(equity: str, width: int) -> tuple[Column, ...]:
 
 
 def play_rows(rows: Sequence[Row]) -> list[Row]:
-    """Rows of plays, best first, to show to people: the loss of the best play is left out."""
+    """Rows of plays, best first, as people read them: without the loss of the best play, which is 0."""
     best = {"loss": None, "loss_standard_error": None}
     return [
         {**row, "rank": rank, "lose": 1 - row["win"], **({} if rank > 1 else best)}
@@ -138,26 +139,26 @@ def play_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def position_facts(position: Position, match: MatchState | None) -> dict[str, str]:
-    """The class of a position, and by name all its identifiers that can express the match."""
+    """The class of a position, and its identifiers by format; formats that cannot express the match are left out."""
     return {"class": position_class(position).name.lower(), **possible_identifiers(position, match)}
 
 
 def position_rows(
     position: Position, match: MatchState | None, roll: Roll | None = None, plays: Sequence[Play] = ()
 ) -> list[Row]:
-    """Rows about a position: one row, or one row per play of a roll."""
+    """Rows about a position: a single row, or a row for each play of a roll."""
     facts: Row = position_facts(position, match) | {"pip_count": position.pip_count}
     rows = ({"roll": str(roll), "play": str(each), "next_position_id": each.next_position.id} for each in plays)
     return [{**facts, **row} for row in rows] or [facts]
 
 
 def evaluation_row(position: Position, evaluation: Evaluation) -> Row:
-    """Chances, equity and source of a position."""
+    """The row of a position with its chances, equity and source."""
     return {"position_id": position.id} | vars(evaluation)
 
 
 def ranked_rows(position: Position, roll: Roll, ranked: Sequence[RankedPlay]) -> Iterator[Row]:
-    """Rows of the plays of a roll, best first."""
+    """The rows of the plays of a roll, best first."""
     first = {"position_id": position.id, "roll": str(roll)}
     return (
         first
@@ -179,13 +180,13 @@ WORDS = {
 
 def check_offer(match: MatchState | None, text: str) -> None:
     """Raise UsageError if the match has an unanswered beaver or raccoon, because decisions are only about doubles.
-    `text` names the match in the error."""
+    `text` is the position's identifier, for the error message."""
     if match is not None and match.offer not in (Offer.NONE, Offer.DOUBLE):
         raise UsageError(f"expected a position before a double or its answer, got a {match.offer} in {text}")
 
 
 def best_words(decision: CubeDecision, stakes: Stakes) -> str:
-    """`double, take`, or all actions that are as good as the best."""
+    """The best cube action in words, such as `double, take`, and all actions that are as good."""
     if not decision.may_double:
         return f"no cube decision: {decision.why_not}"
     words = " or ".join(WORDS[action.name] for action in decision.best)
@@ -193,7 +194,7 @@ def best_words(decision: CubeDecision, stakes: Stakes) -> str:
 
 
 def cube_row(position: Position, decision: CubeDecision, stakes: Stakes, evaluation: Evaluation) -> Row:
-    """A decision and its chances as one row of data."""
+    """The row of a position with its cube decision and its chances."""
     from bgdata.equity.curves import NEVER
 
     score = stakes.score

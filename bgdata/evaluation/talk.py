@@ -15,8 +15,8 @@ _UNBLOCKED = 512  # bytes that a writable descriptor accepts without blocking
 
 
 class Talk:
-    """Lines read from one file descriptor and written to another, which may be the same; neither is closed. `name` is
-    the other side, for error messages."""
+    """A conversation in lines: it reads from one file descriptor and writes to another, which may be the same, and
+    closes neither. `name` is what error messages call the other side."""
 
     def __init__(self, reading: int, writing: int, name: str, most_bytes: int = MAX_BYTES) -> None:
         self._reading, self._writing, self.name, self._most_bytes = reading, writing, name, most_bytes
@@ -26,13 +26,12 @@ class Talk:
     def read_line(
         self, patience_seconds: float | None = None, prompt: str = "", until: float | None = None
     ) -> str | None:
-        """The next line without its line end and NUL bytes, or None if the other side has ended. A `prompt` counts as a
-        line although the other side does not end it. `until` is when a wait of `patience_seconds` that has already
+        """Read the next line, without its line end and NUL bytes; None if the other side has ended. A `prompt` counts
+        as a line although the other side does not end it. `until` is when a wait of `patience_seconds` that has already
         begun will end.
 
         Raises InvalidMessageError for a line that is too long or not text; a long line is read to its end without
-        keeping it. Raises ExternalProgramError if no whole line comes in time, or the last line is cut off.
-        """
+        keeping it. Raises ExternalProgramError if no whole line comes in time, or the last line is cut off."""
         if until is None and patience_seconds is not None:
             until = time.monotonic() + patience_seconds
         is_too_long = False
@@ -76,7 +75,7 @@ class Talk:
         return answer
 
     def _receive(self, until: float | None, patience_seconds: float | None) -> bool:
-        """Receive bytes. Returns False at the end of the input."""
+        """Wait for bytes and read them into the buffer. Returns False at the end of the input."""
         if self._is_ended:
             return False
         left = None if until is None else until - time.monotonic()  # endless bytes without a line end must time out too
@@ -102,7 +101,7 @@ class Talk:
 
 
 def _text(line: bytes) -> str:
-    """A line as a string. Raises InvalidMessageError if it is not UTF-8."""
+    """Decode a line. Raises InvalidMessageError if it is not UTF-8."""
     try:
         text = line.decode().strip()
     except UnicodeDecodeError:

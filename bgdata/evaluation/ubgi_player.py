@@ -42,9 +42,9 @@ MAX_LINES = 10_000  # lines that an engine may print before its answer
 
 
 class UbgiPlayer(ProgramPlayer):
-    """The engine of a file NAME.ubgi, which looks `ply` rolls ahead if that is 1 or more. The engine's process starts
-    with the first question, and ends with this process. Raises MissingFileError if there is no file, and
-    UnknownPlayerError if the file contains no command."""
+    """The UBGI engine that a file NAME.ubgi starts, as a player. It looks `ply` rolls ahead if that is 1 or more. The
+    engine's process starts with the first question, and ends with this process. Raises MissingFileError if there is no
+    file, and UnknownPlayerError if the file contains no command."""
 
     def __init__(self, path: str, ply: int = 0) -> None:
         try:
@@ -83,11 +83,12 @@ class UbgiPlayer(ProgramPlayer):
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """The engine's name and version; see `chances.Evaluator`."""
+        """The engine's name and version, as the accuracy of its answers; see `chances.Evaluator`."""
         return {AnswerSource.PROGRAM: ", ".join(self._running().identity)}
 
     def chances(self, boards: Boards) -> Chances:
-        """The engine's chances: see `ProgramEvaluator`. Raises UsageError if the engine cannot evaluate positions."""
+        """The chances that the engine estimates: see `ProgramEvaluator`. Raises UsageError if the engine cannot
+        evaluate positions."""
         return chance_array([self._evaluation(Position(board)) for board in boards.tolist()])
 
     def plays(self, decisions: Sequence[tuple[Position, Roll]]) -> Iterator[str]:
@@ -112,16 +113,16 @@ class UbgiPlayer(ProgramPlayer):
         return chances
 
     def _running(self) -> _Engine:
-        """The process, restarted if the last one is gone."""
+        """The process of the engine, started again if the last one has ended."""
         if self._engine is None or self._engine.is_gone:
             self._engine = _Engine(self.command, self._settings, self.label, self.patience_seconds)
         return self._engine
 
 
 class _Engine:
-    """A process of the engine, after the handshake and its settings. Raises UnknownPlayerError for a command that
-    cannot be started, an unsupported version or a key that the engine does not have, and ExternalProgramError if it
-    does not answer."""
+    """A process of the engine, which has finished the handshake and received its settings. Raises UnknownPlayerError
+    for a command that cannot be started, an unsupported version or a key that the engine does not have, and
+    ExternalProgramError if it does not answer."""
 
     def __init__(self, command: list[str], settings: list[list[str]], name: str, patience_seconds: float) -> None:
         try:
@@ -147,13 +148,13 @@ class _Engine:
                 raise UnknownPlayerError(f"expected an engine that has {key} {value}: {error}") from error
 
     def ask(self, lines: list[str], word: str) -> str:
-        """The text after `word` in the answer to these lines. Raises ExternalProgramError if the engine does not answer
-        as expected."""
+        """Write lines to the engine, and return the text after `word` in its answer. Raises ExternalProgramError if the
+        engine does not answer as expected."""
         return self._exchange(lines, lambda told: told.removeprefix(word).strip() if told.split()[0] == word else None)
 
     def _handshake(self, line: str) -> str | None:
-        """Remember what the engine says about itself. Returns the last line of the handshake, or None for any other
-        line."""
+        """Remember the engine's identity or protocol version from a line of the handshake. Returns the line if it is
+        the last one, otherwise None."""
         if line.startswith("id "):
             self.identity.append(line.removeprefix("id "))
         if line.startswith("proto "):
@@ -165,8 +166,8 @@ class _Engine:
         return line if line in ("ubgiok", "readyok") else None
 
     def _exchange(self, lines: list[str], found: Callable[[str], str | None]) -> str:
-        """Write lines, and return the first result of `found`, applied to each line of the answer, that is not None.
-        Raises ExternalProgramError if the engine does not answer as expected."""
+        """Write lines to the engine and read its answer line by line, until `found(line)` is not None; returns that
+        result. Raises ExternalProgramError if the engine does not answer as expected."""
         self.is_gone = True  # until it has answered, because the next lines are unpredictable
         for line in lines:
             self._talk.write_line(line, self._patience_seconds)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class ErrorSummary(NamedTuple):
-    """Errors of a player in a set of positions, in the unit of the values."""
+    """A summary of a player's errors on a set of positions, in the unit of the values."""
 
     positions: int
     rmse: float  # against the judge, including the judge's own errors
@@ -23,9 +23,9 @@ class ErrorSummary(NamedTuple):
 def error_summary(
     errors: NDArray[np.float64], judge_errors: NDArray[np.float64], games: NDArray[np.integer]
 ) -> ErrorSummary:
-    """The summary of float64[n] errors, n > 0, from the judge's standard errors for the same positions, and the numbers
-    of their games. `clustered_standard_error` gives the standard error of the mean squared error; the standard error of
-    the root follows from the first derivative."""
+    """Summarize float64[n] errors, n > 0. `judge_errors` are the standard errors of the judge's values for the same
+    positions, and `games` the numbers of the games that they are from. `clustered_standard_error` gives the standard
+    error of the mean squared error; the standard error of the root follows from the first derivative."""
     squares = errors**2
     rmse = sqrt(squares.mean())
     spread = clustered_standard_error(squares, games)
@@ -40,8 +40,9 @@ def error_summary(
 
 
 def clustered_standard_error(values: NDArray[np.float64], groups: NDArray[np.integer]) -> float:
-    """Standard error of the mean of float64[n] values that are dependent within groups, computed from the sums, by
-    group, of deviations from the mean. NaN for a single group."""
+    """The standard error of the mean of float64[n] values that may depend on each other within a group. `groups` has
+    the group of each value. It is computed from the deviations from the mean, summed by group; NaN for a single
+    group."""
     _, places = np.unique(groups, return_inverse=True)
     sums = np.bincount(places, weights=values - values.mean())
     count = len(sums)

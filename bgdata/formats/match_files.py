@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bgdata.formats.gammonview import form_of, parse_document
 from bgdata.formats.gnubg_export import is_html_export, is_text_export, parse_gnubg_html, parse_gnubg_text
-from bgdata.formats.lines import plain_text, read_bytes
+from bgdata.formats.lines import as_utf8, plain_text, read_bytes
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import MatchFile
 from bgdata.formats.sgf import parse_sgf
@@ -25,7 +25,7 @@ READERS = {SGF: parse_sgf, MAT: parse_mat, TEXT: parse_gnubg_text, HTML: parse_g
 
 
 def match_form(content: bytes) -> str | None:
-    """The format of a match file from its content, or the beginning of it: xg, bgf, ogxm, sgf or mat; None if it is not
+    """The format of a match file, from its content or the beginning of it: xg, bgf, ogxm, sgf or mat; None if it is not
     a match file."""
     if form := form_of(content):
         return form
@@ -40,24 +40,26 @@ def match_form(content: bytes) -> str | None:
 
 
 def holds_matches(path: Path) -> bool:
-    """Whether the content of a file, unpacked if it is packed, begins like a match file. Raises StorageError if it
-    cannot be read."""
+    """Whether a file, decompressed if it is compressed, begins like a match file. Raises StorageError if it cannot be
+    read."""
     return match_form(head_of(path, HEAD_BYTES)) is not None
 
 
 def read_matches(path: Path) -> MatchFile:
-    """The matches of a file as written, not replayed. Raises the errors of `lines.read_bytes` and `parse_matches`."""
+    """Read the matches in a file; they are not replayed. Raises the errors of `lines.read_bytes` and
+    `parse_matches`."""
     return parse_matches(path.name, read_bytes(path))
 
 
-def parse_matches(name: str, content: bytes) -> MatchFile:
-    """The matches in the content of a file, as written. Text that does not begin with the mark of a format is .sgf if
-    `name` says so and it has a game tree, else.mat. Raises CorruptFileError if a binary file is damaged, and
-    MissingExtraError if the package that reads it is not installed."""
+def parse_matches(name: str, content: bytes, encoding: str = "") -> MatchFile:
+    """Parse the matches in the content of a file; they are not replayed. Text that does not begin like any format is
+    .sgf if the file's name says so and it has a game tree, otherwise .mat; `encoding` is that of text as in `as_utf8`.
+    Raises CorruptFileError if a binary file is damaged, and MissingExtraError if the package that reads it is not
+    installed."""
     form = match_form(content)
     if form not in (None, *READERS):
         return parse_document(content, name)
-    text = plain_text(content)
+    text = plain_text(as_utf8(content, encoding))
     if form is None and _CALLED_SGF.search(name) and _TREE.search(text):
         form = SGF
     found = READERS[form or MAT](text)

@@ -18,7 +18,7 @@ START_BOARD = (0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0
 
 
 class Flaw(IntEnum):
-    """A rule that a string or board breaks; `codec` returns one per row."""
+    """A rule that a string or board breaks; functions of `codec` return one for each row."""
 
     NONE = 0
     CHARACTER = 1

@@ -34,22 +34,22 @@ def position_classes(boards: Boards) -> NDArray[np.int8]:
 
 @kernel(borrows=True)
 def fill_outcomes(boards: Boards, checkers: int, outcomes: NDArray[np.int8]) -> None:
-    """Fill outcomes[row] from boards[row, slot]."""
+    """Fill outcomes[row] with the outcome of boards[row]: see `outcome_of`."""
     for row in range(len(boards)):
         outcomes[row] = outcome_of(boards[row], checkers)
 
 
 @kernel(borrows=True)
 def fill_classes(boards: Boards, classes: NDArray[np.int8]) -> None:
-    """Fill classes[row] from boards[row, slot]."""
+    """Fill classes[row] with the class of boards[row]."""
     for row in range(len(boards)):
         classes[row] = class_of(boards[row])
 
 
 @kernel(borrows=True)
 def outcome_of(board: Boards, checkers: int) -> int:
-    """Points that the player on roll gets for board[slot], -3 to 3; 0 while the game goes on. Each side started with
-    `checkers` checkers."""
+    """The points that the player on roll gets if the game is over, -3 to 3; 0 while the game goes on. Each side started
+    with `checkers` checkers."""
     ours, theirs = int(board[25]), int(board[0])
     ours_behind, theirs_behind = ours, theirs  # on the bar or in the other side's home board
     for point in range(1, 25):
@@ -70,7 +70,7 @@ def outcome_of(board: Boards, checkers: int) -> int:
 
 @kernel(borrows=True)
 def class_of(board: Boards) -> int:
-    """The class of board[slot], as a `PositionClass` integer."""
+    """The class of the position, as a `PositionClass` integer."""
     ours, theirs = int(board[25]), int(board[0])
     our_rearmost, their_rearmost = 25 * (ours > 0), 25 * (theirs > 0)
     for point in range(1, 25):
@@ -94,7 +94,7 @@ def class_of(board: Boards) -> int:
 
 @kernel(borrows=True)
 def checkers_at(board: Boards, side: int, point: int) -> int:
-    """Number of checkers of a side (0: on roll, 1: opponent) on its own point `point` of board[slot]; 25 is its bar."""
+    """The number of checkers that a side (0: on roll, 1: opponent) has on its own point `point`; 25 is its bar."""
     if point == BAR:
         return int(board[BAR]) if side == 0 else int(board[OPPONENT_BAR])
     count = int(board[point]) if side == 0 else -int(board[BAR - point])
@@ -103,7 +103,7 @@ def checkers_at(board: Boards, side: int, point: int) -> int:
 
 @kernel(borrows=True)
 def checkers_within(board: Boards, side: int, lowest: int, highest: int) -> int:
-    """Number of checkers of a side on its own points `lowest` to `highest` of board[slot]."""
+    """The number of checkers that a side (0: on roll, 1: opponent) has on its own points `lowest` to `highest`."""
     total = 0
     for point in range(lowest, highest + 1):
         total += checkers_at(board, side, point)

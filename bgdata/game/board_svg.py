@@ -60,10 +60,10 @@ def format_board_svg(
     names: tuple[str, str] = ("on roll", "opponent"),
     is_turned: bool = False,
 ) -> str:
-    """The picture of a position as an SVG element, `width` pixels wide. The roll is on the right half. Each checker
-    that `play` moves has an arrow. `stakes` adds the score, and the cube except in the Crawford game. Equal boards have
-    equal identifiers, so a page with two of them needs a `prefix` for each. `names` are those of the player on roll and
-    the opponent. If `is_turned` is true, the opponent sits below and is light. Raises UsageError unless width is
+    """Draw a position as an SVG element, `width` pixels wide. The roll is on the right half. Each checker that `play`
+    moves has an arrow. `stakes` adds the score, and the cube except in the Crawford game. Equal boards have equal
+    element ids, so a page with two of them needs a `prefix` for each. `names` are those of the player on roll and the
+    opponent. If `is_turned` is true, the opponent sits below and is light. Raises UsageError unless width is
     positive."""
     if width < 1:
         raise UsageError(f"expected a width of at least 1 pixel, got {width}")
@@ -97,7 +97,7 @@ def format_board_svg(
 
 
 def _board() -> Iterator[str]:
-    """Background, frame, surface, 24 points and their numbers."""
+    """Draw the empty board: background, frame, surface, 24 points and their numbers."""
     yield _rectangle(0, 0, WIDTH, HEIGHT, fill=_PAPER)
     yield _rectangle(0, 30, WIDTH, HEIGHT - 60, rx=8, fill=_FRAME)
     for left in (_LEFT, _RIGHT):
@@ -115,7 +115,8 @@ def _board() -> Iterator[str]:
 
 
 def _checkers(position: Position) -> Iterator[str]:
-    """Checkers on points, stacked from the edges, and on the bar, stacked from the middle towards their entry board."""
+    """Draw the checkers on points, stacked from the edges, and on the bar, stacked from the middle towards the side
+    where they enter."""
     for point in range(1, 25):
         edge, step = (_TOP, 2 * _RADIUS) if point > 12 else (_BOTTOM, -2 * _RADIUS)
         yield from _pile(_point_x(point), edge + step // 2, step, position.board[point])
@@ -124,8 +125,8 @@ def _checkers(position: Position) -> Iterator[str]:
 
 
 def _pile(x: int, y: int, step: int, count: int) -> Iterator[str]:
-    """Up to five checkers, the first at (x, y); the last shows the count if there are more. A negative count means
-    checkers of the opponent."""
+    """Draw a stack of up to five checkers, the first at (x, y), the next `step` pixels further; the last shows the
+    count if there are more. A negative count means checkers of the opponent."""
     fill, ink = _ON_ROLL if count > 0 else _OPPONENT
     centers = range(y, y + min(abs(count), _STACK) * step, step)
     circles = [_element("circle", cx=x, cy=center, r=_RADIUS - 1) for center in centers]
@@ -136,7 +137,7 @@ def _pile(x: int, y: int, step: int, count: int) -> Iterator[str]:
 
 
 def _arrows(position: Position, play: Play, *, is_turned: bool) -> Iterator[str]:
-    """An arrow for each checker that moves, from its place before the play to its place after it."""
+    """Draw an arrow for each checker that moves, from its place before the play to its place after it."""
     counts = [max(count, 0) for count in position.board]
     counts[OPPONENT_BAR] = 0  # slot 0 counts our borne-off checkers here
     for start, *points in checker_paths(play):
@@ -160,7 +161,7 @@ def _arrows(position: Position, play: Play, *, is_turned: bool) -> Iterator[str]
 
 
 def _place(point: int, number: int) -> tuple[int, int]:
-    """Center of the checker on a point (or on the bar, 25, or off, 0) with `number` checkers below it."""
+    """The center of the checker on a point (25 is the bar, 0 is off) on top of `number` others."""
     if point == OFF:
         return _TRAY_X, (_MIDDLE + 30 + _BOTTOM) // 2
     if point == BAR:
@@ -170,7 +171,7 @@ def _place(point: int, number: int) -> tuple[int, int]:
 
 
 def _off(position: Position) -> Iterator[str]:
-    """Checkers borne off, drawn from the side, and their number in the frame."""
+    """Draw the checkers borne off, seen from the side, and their number in the frame."""
     own = position.off, _ON_ROLL[0], _BOTTOM - 11, -12, _BELOW
     other = position.opponent_off, _OPPONENT[0], _TOP + 1, 12, _ABOVE
     for count, fill, edge, step, base in (own, other):
@@ -181,7 +182,8 @@ def _off(position: Position) -> Iterator[str]:
 
 
 def _dice(roll: Roll, *, is_turned: bool) -> Iterator[str]:
-    """Both dice in the color of the player on roll: on the right half, if turned on the left half."""
+    """Draw both dice in the color of the player on roll, on the right half of the board; on the left half if the board
+    is turned."""
     left, (fill, ink) = (_LEFT, _OPPONENT) if is_turned else (_RIGHT, _ON_ROLL)
     for die, x in ((roll.high, left + 92), (roll.low, left + 148)):
         yield _rectangle(x - 20, _MIDDLE - 20, 40, 40, rx=7, fill=fill, stroke=_INK)
@@ -190,7 +192,7 @@ def _dice(roll: Roll, *, is_turned: bool) -> Iterator[str]:
 
 
 def _cube(stakes: Stakes) -> Iterator[str]:
-    """The cube at its owner's edge, or in the middle."""
+    """Draw the cube at its owner's edge, or in the middle if it is centered."""
     owner, text = stakes.cube.owner, str(stakes.cube.value)
     y = {CubeOwner.CENTERED: _MIDDLE, CubeOwner.ON_ROLL: _BOTTOM - 22, CubeOwner.OPPONENT: _TOP + 22}[owner]
     yield _rectangle(_CUBE_X - 22, y - 22, 44, 44, rx=6, fill=_ON_ROLL[0], stroke=_INK, stroke_width=2)
@@ -198,7 +200,7 @@ def _cube(stakes: Stakes) -> Iterator[str]:
 
 
 def _point_x(point: int) -> int:
-    """x coordinate of the center of a point."""
+    """The x coordinate of a point's center."""
     column = point - 13 if point > 12 else 12 - point  # from the left
     return (_LEFT if column < 6 else _RIGHT - 6 * _POINT) + column * _POINT + _POINT // 2
 
@@ -212,7 +214,7 @@ def _text(x: int, y: int, text: str, **attributes: object) -> str:
 
 
 def _element(name: str, content: str = "", **attributes: object) -> str:
-    """An SVG element. `_` in a keyword becomes `-` in the attribute. Nothing is escaped here: names are before."""
+    """An SVG element. `_` in a keyword becomes `-` in the attribute. Nothing is escaped here; callers escape names."""
     opening = name + "".join(f' {key.replace("_", "-")}="{value}"' for key, value in attributes.items())
     return f"<{opening}>{content}</{name}>" if content else f"<{opening}/>"
 
@@ -230,12 +232,13 @@ def describe_stakes(stakes: Stakes | None) -> tuple[tuple[str, str], str]:
 
 
 def describe_race(pip_count: int, off: int) -> str:
-    """Pips to go and checkers borne off: "167 pips", "1 pip, 14 off"."""
+    """Say how many pips a side still needs and how many checkers it has borne off: "167 pips", "1 pip, 14 off"."""
     return f"{pip_count} pip{'s' * (pip_count != 1)}" + f", {off} off" * (off > 0)
 
 
 def describe_board(position: Position, roll: Roll | None, stakes: Stakes | None) -> tuple[str, str]:
-    """The title and description of a picture: the checkers of each side by its own points, and the stakes."""
+    """The title and the description of a board picture. The description names the stakes, and the checkers on each
+    side's own points."""
     title = f"Backgammon position {position.id}, " + (f"{roll} to play" if roll else "on roll")
     opponent, on_roll = position.rows
     sentences = [
@@ -251,6 +254,6 @@ def describe_board(position: Position, roll: Roll | None, stakes: Stakes | None)
 
 
 def _places(row: Sequence[int]) -> str:
-    """The points of a side that hold its checkers, bar first: "1 on the bar, 2 on point 24"."""
+    """Say where a side has its checkers, bar first: "1 on the bar, 2 on point 24"."""
     places = [(row[24], "on the bar"), *((row[point - 1], f"on point {point}") for point in range(24, 0, -1))]
     return ", ".join(f"{count} {place}" for count, place in places if count) or "no checker on the board"

@@ -50,7 +50,7 @@ _ID = re.compile(re.escape(ID_LABEL) + r"(\S+)")
 def format_board_text(
     position: Position, *, roll: Roll | None = None, stakes: Stakes | None = None, with_id: bool = True
 ) -> str:
-    """A position as 14 lines of text, the first with its Position ID unless `with_id` is false. No line ends in a
+    """Draw a position as 14 lines of text, the first with its Position ID unless `with_id` is false. No line ends in a
     space. Beside the board: pip counts, checkers borne off, the roll, and the score and cube of `stakes`, the cube next
     to its owner."""
     top = _half(position, _TOP_COLUMNS, BAR)
@@ -62,9 +62,8 @@ def format_board_text(
 
 
 def parse_board_text(text: str) -> Position:
-    """The position of a board that `format_board_text` drew. The board may be indented, with any text around and beside
-    it. A Position ID above the board must agree with it. Raises InvalidPositionError, which names the line, point or
-    rule."""
+    """Parse a board that `format_board_text` drew. The board may be indented, with any text around and beside it. A
+    Position ID above the board must agree with it. Raises InvalidPositionError, which names the line, point or rule."""
     lines = text.splitlines()
     tops = [line for line, text in enumerate(lines) if _TOP_FRAME in text]
     if len(tops) != 1:
@@ -98,7 +97,8 @@ def parse_board_text(text: str) -> Position:
 
 
 def _half(position: Position, columns: dict[int, int], bar: int) -> list[str]:
-    """The five rows of the upper or lower half, from its edge to the middle."""
+    """The five text rows of the upper or lower half of the board, from its edge to the middle. `columns` maps points to
+    columns of the text; `bar` is the bar's index in a board."""
     grid = [list(_EMPTY) for _ in range(_ROWS)]
     stacks = [(column, position.board[point]) for point, column in columns.items()]
     stacks.append((_BAR_COLUMN, position.board[bar] if bar == BAR else -position.board[bar]))
@@ -109,7 +109,7 @@ def _half(position: Position, columns: dict[int, int], bar: int) -> list[str]:
 
 
 def _cells(count: int) -> list[str]:
-    """The five cells of a stack, two characters each, from the edge to the middle."""
+    """The five cells of a stack of checkers, two characters each, from the edge to the middle."""
     symbol, height = ON_ROLL if count > 0 else OPPONENT, abs(count)
     cells = [f" {symbol}" if row < height else "  " for row in range(_ROWS)]
     if height > _ROWS:
@@ -118,7 +118,7 @@ def _cells(count: int) -> list[str]:
 
 
 def _notes(position: Position, roll: Roll | None, stakes: Stakes | None) -> list[str]:
-    """The notes beside the eleven rows of the board."""
+    """The texts beside the eleven rows of the board."""
     (score, opponent_score), kind = describe_stakes(stakes)
     notes = [""] * (2 * _ROWS + 1)
     notes[0] = ", ".join(filter(None, [OPPONENT, opponent_score]))
@@ -134,7 +134,8 @@ def _notes(position: Position, roll: Roll | None, stakes: Stakes | None) -> list
 
 
 def _count(half: Sequence[str], column: int, place: str) -> int:
-    """Number of checkers in a column of five rows, listed from the edge to the middle; negative for the opponent's."""
+    """Count the checkers in a column of five rows, listed from the edge to the middle; negative for checkers of the
+    opponent. `place` names the column in errors."""
     cells = [row[column : column + 2] for row in half]
     symbol = cells[0].strip()
     sign = 1 if symbol == ON_ROLL else -1

@@ -22,8 +22,8 @@ PASSED_PIPS = 24  # the sides have passed each other if their rearmost points ad
 
 
 class PositionClass(IntEnum):
-    """The class of a position, with the numbers that gnubg's `classifypos` returns with its standard tables. gnubg's
-    training and benchmark files only have contact, crashed and race: see `file_class`."""
+    """The class of a position, with the numbers that `classifypos` in gnubg returns with its standard tables. The
+    training and benchmark files of gnubg only have contact, crashed and race: see `file_class`."""
 
     OVER = 0
     BEAROFF_TWO_SIDED = 4
@@ -62,13 +62,13 @@ def position_class(position: Position) -> PositionClass:
 
 
 def _rearmost(row: Sequence[int]) -> int:
-    """Highest own point with a checker; the bar is 25."""
+    """A side's highest own point with a checker; 25 is the bar."""
     return max(point for point, count in enumerate(row, start=1) if count)
 
 
 def has_crashed(count: int, ace: int, deuce: int) -> bool:
-    """Whether a side with `count` checkers has at most 6 that are not deep on its ace and deuce points. `ace` and
-    `deuce` are its checkers there; negative counts are checkers of the other side."""
+    """Whether a side with `count` checkers has crashed: at most 6 of them are not buried on its ace and deuce points.
+    `ace` and `deuce` are its checkers on these points; negative counts are checkers of the other side."""
     if count <= CRASHED_CHECKERS:
         return True
     if ace >= 2:
@@ -77,7 +77,8 @@ def has_crashed(count: int, ace: int, deuce: int) -> bool:
 
 
 class Outcome(IntEnum):
-    """Points that a game gives to the player who sees the board, with a cube of 1; 0 while the game goes on."""
+    """The result of a game in points, with a cube of 1, for the player from whose side the board is seen; 0 while the
+    game goes on."""
 
     LOSES_BACKGAMMON = -3
     LOSES_GAMMON = -2
@@ -122,7 +123,7 @@ def check_in_progress(position: Position) -> Position:
 
 
 def _points(loser: Position, checkers: int) -> int:
-    """Points that the loser loses; it is on roll in `loser`."""
+    """The points that `loser` loses: a position seen by the player who lost the game."""
     own = [max(count, 0) for count in loser.board[1:]]
     if sum(own) < checkers:
         return 1

@@ -34,7 +34,8 @@ _CHECKERS, _OPPONENT_CHECKERS = int(Flaw.CHECKERS), int(Flaw.OPPONENT_CHECKERS)
 
 
 def parse_position_ids(ids: NDArray[Any]) -> tuple[Boards, Bytes]:
-    """The boards int8[n, 26] and flaws uint8[n] of Position IDs, given as an 'S14' array or as uint8[n, 14]."""
+    """Parse Position IDs, given as an 'S14' array or as uint8[n, 14]. Returns int8[n, 26] boards and uint8[n] flaws,
+    which are `Flaw` numbers, 0 for a legal board."""
     letters = _letters(ids, 14)
     keys = np.empty((len(letters), 10), np.uint8)
     flaws = np.zeros(len(letters), np.uint8)
@@ -51,14 +52,15 @@ def format_position_ids(boards: Boards) -> NDArray[np.bytes_]:
 
 
 def format_keys(boards: Boards) -> Bytes:
-    """uint8[n, 10]: the keys of int8[n, 26] boards. Raises InvalidPositionError for an illegal board."""
+    """uint8[n, 10]: the 10-byte keys of int8[n, 26] boards. Raises InvalidPositionError for an illegal board."""
     keys = np.empty((len(check_legal_boards(boards)), 10), np.uint8)
     fill_keys_of_boards(boards, keys)
     return keys
 
 
 def parse_key20s(texts: NDArray[Any]) -> tuple[Boards, Bytes]:
-    """The boards int8[n, 26] and flaws uint8[n] of 20-letter keys, given as an 'S20' array or as uint8[n, 20]."""
+    """Parse 20-letter keys, given as an 'S20' array or as uint8[n, 20]. Returns int8[n, 26] boards and uint8[n] flaws,
+    which are `Flaw` numbers, 0 for a legal board."""
     nibbles = _letters(texts, 20) - np.uint8(ord("A"))  # wraps around, so other characters are above 15
     flaws = np.where((nibbles > 15).any(axis=1), Flaw.CHARACTER, Flaw.NONE).astype(np.uint8)
     keys: Bytes = (nibbles[:, ::2] * 16 + nibbles[:, 1::2]).astype(np.uint8)
@@ -73,35 +75,35 @@ def format_key20s(boards: Boards) -> NDArray[np.bytes_]:
 
 
 def board_flaws(boards: Boards) -> Bytes:
-    """uint8[n]: the `Flaw` of every int8[n, 26] board, 0 for a legal one."""
+    """uint8[n]: the number of the first `Flaw` of each int8[n, 26] board, 0 for a legal one."""
     flaws = np.empty(len(check_boards(boards)), np.uint8)
     fill_board_flaws(boards, flaws)
     return flaws
 
 
 def flip_boards(boards: Boards) -> Boards:
-    """int8[n, 26]: every board from the other player's point of view."""
+    """int8[n, 26]: each board as the other player sees it."""
     flipped = np.empty_like(check_boards(boards))
     fill_flipped(boards, flipped)
     return flipped
 
 
 def pip_counts(boards: Boards) -> NDArray[np.int16]:
-    """int16[n, 2]: pip counts of the player on roll and of the opponent."""
+    """int16[n, 2]: the pip counts of the player on roll and of the opponent."""
     pips = np.empty((len(check_boards(boards)), 2), np.int16)
     fill_pip_counts(boards, pips)
     return pips
 
 
 def check_boards(boards: Boards) -> Boards:
-    """Return the array. Raises InvalidPositionError unless it is int8[n, 26]."""
+    """Return the boards. Raises InvalidPositionError unless they are an int8[n, 26] array."""
     if boards.ndim != 2 or boards.shape[1] != 26 or boards.dtype != np.int8:
         raise InvalidPositionError(f"expected boards as int8[n, 26], got {boards.dtype}{list(boards.shape)}")
     return boards
 
 
 def check_legal_boards(boards: Boards) -> Boards:
-    """Return the array. Raises InvalidPositionError unless it is int8[n, 26] and every board is legal."""
+    """Return the boards. Raises InvalidPositionError unless they are an int8[n, 26] array and every board is legal."""
     flaws = board_flaws(boards)
     if flaws.any():
         row = int((flaws > 0).argmax())
@@ -110,7 +112,7 @@ def check_legal_boards(boards: Boards) -> Boards:
 
 
 def _letters(texts: NDArray[Any], width: int) -> Bytes:
-    """uint8[n, width] view of a fixed-width bytes array; shorter strings are padded with zero bytes."""
+    """View an array of byte strings as uint8[n, width]. Shorter strings are padded with zero bytes."""
     if texts.dtype.kind == "S" and texts.dtype.itemsize == width and texts.ndim == 1:
         return np.ascontiguousarray(texts).view(np.uint8).reshape(-1, width)
     if texts.dtype == np.uint8 and texts.ndim == 2 and texts.shape[1] == width:
@@ -126,7 +128,7 @@ def _boards(keys: Bytes, flaws: Bytes) -> tuple[Boards, Bytes]:
 
 @kernel()
 def fill_keys_of_ids(ids: Bytes, keys: Bytes, flaws: Bytes) -> None:
-    """Fill keys[row, byte] and flaws[row] from the Position IDs ids[row, 0:14]."""
+    """Convert Position IDs ids[row, 0:14] to keys[row, byte], and fill flaws[row]."""
     for row in range(len(ids)):
         pending, seen = np.int64(0), np.int64(0)
         n_bits, byte = 0, 0
@@ -147,7 +149,7 @@ def fill_keys_of_ids(ids: Bytes, keys: Bytes, flaws: Bytes) -> None:
 
 @kernel()
 def fill_ids_of_keys(keys: Bytes, ids: Bytes) -> None:
-    """Fill ids[row, 0:14] with the Position IDs of keys[row, byte]."""
+    """Convert keys[row, byte] to Position IDs ids[row, 0:14]."""
     for row in range(len(keys)):
         pending = np.int64(0)
         n_bits, place = 0, 0
@@ -163,8 +165,8 @@ def fill_ids_of_keys(keys: Bytes, ids: Bytes) -> None:
 
 @kernel()
 def fill_boards_of_keys(keys: Bytes, boards: Boards, flaws: Bytes) -> None:
-    """Fill boards[row, slot] from keys[row, byte], and flaws[row]. Rows with a flaw are skipped. Boards must be zero
-    before."""
+    """Convert keys[row, byte] to boards[row], which must be zero before, and fill flaws[row]. Rows that already have a
+    flaw are skipped."""
     for row in range(len(keys)):
         if flaws[row] == 0:
             flaws[row] = _decode(keys[row], boards[row])
@@ -174,7 +176,8 @@ def fill_boards_of_keys(keys: Bytes, boards: Boards, flaws: Bytes) -> None:
 
 @kernel()
 def _decode(key: Bytes, board: Boards) -> int:
-    """Fill board[slot], which must be zero before, from key[byte]. Returns its flaw."""
+    """Convert a 10-byte key to a board, which must be zero before. Returns the number of its flaw, 0 for a legal
+    board."""
     zeros, theirs, ours, shared = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for place in range(80):
         bit = (np.int64(key[place >> 3]) >> (place & 7)) & 1
@@ -201,7 +204,7 @@ def _decode(key: Bytes, board: Boards) -> int:
 
 @kernel()
 def flaw_of(board: Boards) -> int:
-    """The flaw of board[slot], 0 if it is legal: the kernel form of `position.board_flaw`."""
+    """The number of the first rule that a board breaks, 0 if it is legal. This is `position.board_flaw` for kernels."""
     if board[0] < 0 or board[25] < 0:
         return _NEGATIVE_BAR
     ours, theirs = np.int64(board[25]), np.int64(board[0])
@@ -219,14 +222,14 @@ def flaw_of(board: Boards) -> int:
 
 @kernel()
 def fill_board_flaws(boards: Boards, flaws: Bytes) -> None:
-    """Fill flaws[row] with the first rule that boards[row] breaks, 0 if it breaks none."""
+    """Fill flaws[row] with the number of the first rule that boards[row] breaks, 0 if it breaks none."""
     for row in range(len(boards)):
         flaws[row] = flaw_of(boards[row])
 
 
 @kernel()
 def fill_keys_of_boards(boards: Boards, keys: Bytes) -> None:
-    """Fill keys[row, byte] from legal boards[row, slot]."""
+    """Convert legal boards[row] to keys[row, byte]."""
     for row in range(len(boards)):
         board = boards[row]
         keys[row] = 0
@@ -241,14 +244,14 @@ def fill_keys_of_boards(boards: Boards, keys: Bytes) -> None:
 
 @kernel()
 def fill_flipped(boards: Boards, flipped: Boards) -> None:
-    """Fill flipped[row, slot] with boards[row] from the other player's point of view."""
+    """Fill flipped[row] with boards[row] as the other player sees it."""
     for row in range(len(boards)):
         flip_into(boards[row], flipped[row])
 
 
 @kernel(borrows=True)
 def flip_into(board: Boards, flipped: Boards) -> None:
-    """Fill flipped[slot] with board[slot] from the other player's point of view."""
+    """Fill `flipped` with `board` as the other player sees it. The arrays must be different."""
     flipped[0] = board[25]
     flipped[25] = board[0]
     for point in range(1, 25):
@@ -257,7 +260,7 @@ def flip_into(board: Boards, flipped: Boards) -> None:
 
 @kernel()
 def fill_pip_counts(boards: Boards, pips: NDArray[np.int16]) -> None:
-    """Fill pips[row, side] from boards[row, slot]: the player on roll, then the opponent."""
+    """Fill pips[row] with the pip counts of boards[row]: of the player on roll, then of the opponent."""
     for row in range(len(boards)):
         ours, theirs = 25 * np.int64(boards[row, 25]), 25 * np.int64(boards[row, 0])
         for point in range(1, 25):

@@ -43,7 +43,7 @@ class Roll:
 
     @property
     def weight(self) -> int:
-        """How many of the 36 ordered rolls are this roll: 1 for a double, else 2."""
+        """How many of the 36 ordered rolls have these dice: 1 for a double, otherwise 2."""
         return 1 if self.is_double else 2
 
     @property
@@ -64,7 +64,7 @@ def roll_of(die: int, other_die: int) -> Roll:
 
 
 def parse_roll(text: str) -> Roll:
-    """The roll of a string such as "31", "13" or "3-1". Raises InvalidRollError if it is not a roll."""
+    """Parse a roll such as "31", "13" or "3-1". Raises InvalidRollError if the text is not a roll."""
     match = _TEXT.fullmatch(text.strip())
     if not match:
         raise InvalidRollError(f"expected two dice such as '31', got {cite(text)}")
@@ -72,7 +72,7 @@ def parse_roll(text: str) -> Roll:
 
 
 def to_roll(roll: RollLike) -> Roll:
-    """The `Roll` of a string that `parse_roll` reads, of two dice in any order, or of a `Roll`. Raises InvalidRollError
+    """Convert a text that `parse_roll` reads, two dice in any order, or a `Roll` to a `Roll`. Raises InvalidRollError
     if it is not a roll."""
     if isinstance(roll, Roll):
         return roll

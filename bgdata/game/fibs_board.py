@@ -24,7 +24,8 @@ _NAMES, _HEAD, _POINTS, _TAIL = 2, 3, 26, 21
 
 @dataclass(frozen=True, slots=True)
 class FibsBoard:
-    """The fields of a board line, in order. Pairs are (`color`, the other color) unless a comment says otherwise."""
+    """The fields of a FIBS board line, in their order. Pairs are (player with `color`, player with the other color)
+    unless a comment says otherwise."""
 
     names: tuple[str, str]  # in the order of the line
     length: int  # points of the match, 0 for money
@@ -44,7 +45,7 @@ class FibsBoard:
 
     @property
     def position(self) -> Position:
-        """The position for the side whose turn it is. Raises InvalidPositionError if it breaks a rule."""
+        """The position as the side whose turn it is sees it. Raises InvalidPositionError if it breaks a rule."""
         if self.turn not in (1, -1):
             raise InvalidPositionError(f"expected a turn of 1 or -1 in a game in progress, got {self.turn}")
         own = [count * self.turn for count in self.points]
@@ -60,15 +61,15 @@ class FibsBoard:
 
     @property
     def cube(self) -> Cube:
-        """The cube for the side whose turn it is. Raises InvalidScoreError if it is invalid."""
+        """The cube as the side whose turn it is sees it. Raises InvalidScoreError if it is invalid."""
         own, other = self.may_double if self.turn == self.color else self.may_double[::-1]
         owner = CubeOwner.CENTERED if own == other else CubeOwner.ON_ROLL if own else CubeOwner.OPPONENT
         return Cube(self.cube_value, owner)
 
 
 def parse_fibs_board(text: str) -> FibsBoard:
-    """The fields of a board line. Raises InvalidPositionError, which names the invalid field. Rules are checked later,
-    by `position`, `roll` and `cube`."""
+    """Parse a FIBS board line into its fields. Raises InvalidPositionError, which names the invalid field. Rules are
+    checked later, by `position`, `roll` and `cube`."""
     fields = text.strip().removeprefix(PREFIX).split(":")
     if not text.strip().startswith(PREFIX) or len(text) > MAX_LETTERS:
         raise InvalidPositionError(f"expected a line that begins with '{PREFIX}', got {cite(text)}")
@@ -107,7 +108,7 @@ def parse_fibs_board(text: str) -> FibsBoard:
 
 
 def format_money_board(position: Position, roll: Roll | None = None) -> str:
-    """The board line of a position in money play with a centered cube; the player on roll has color 1."""
+    """Write a position as a FIBS board line, in money play with a centered cube; the player on roll has color 1."""
     points = list(position.board)
     points[OPPONENT_BAR] *= -1
     dice = [roll.high, roll.low] if roll else [0, 0]

@@ -45,16 +45,15 @@ _BRACKETS = {"[": "]", "(": ")"}
 
 
 def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
-    """The position of a string in any of `FORMATS`, for the player on roll, and the match of a gnubg ID,
-    XGID, OpenGammon ID or address. `Position(text)` returns the position alone.
+    """Parse a position in any of `FORMATS`, for the player on roll, and the match that a gnubg ID, XGID, OpenGammon ID
+    or address contains (None for other formats). `Position(text)` returns the position alone.
 
     >>> position, match = parse_identifier("XGID=---BBBAAAD--aaA-bbbbbb----:1:1:1:52:0:0:3:0:10")
     >>> position, match.cube_value
     (Position('2LaNAgC2VQ8CAA'), 2)
 
     Raises InvalidPositionError, which lists the formats. It also says which character or rule is wrong for the format
-    that the text resembles most.
-    """
+    that the text resembles most."""
     text = text.strip()
     try:
         return parse_alone(text)
@@ -70,7 +69,7 @@ def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
 
 
 def parse_alone(text: str) -> tuple[Position, MatchState | None]:
-    """Like `parse_identifier`, for a text that is an identifier and nothing else."""
+    """Parse an identifier as `parse_identifier` does, but not inside a longer text."""
     try:
         if SHAPE.fullmatch(text):
             return parse_ogid(text)
@@ -82,7 +81,8 @@ def parse_alone(text: str) -> tuple[Position, MatchState | None]:
 
 
 def parse_plain(text: str) -> tuple[Position, MatchState | None]:
-    """Like `parse_identifier`, but without OpenGammon IDs, addresses, and identifiers inside another text."""
+    """Parse an identifier as `parse_identifier` does, except OpenGammon IDs, addresses, and identifiers inside a longer
+    text."""
     if text.lower() == "start":
         return START, None
     name = closest_format(text)
@@ -96,8 +96,9 @@ def parse_plain(text: str) -> tuple[Position, MatchState | None]:
 
 
 def identifiers_in(text: str) -> list[str]:
-    """The identifiers in a text, each once: XGIDs alone in a line, else those elsewhere; then gnubg IDs, Position IDs
-    behind these words, OpenGammon IDs and addresses of the explorer. Also one alone in quotes or before a full stop."""
+    """Find the identifiers inside a text, each once. XGIDs that are alone in a line come first, otherwise XGIDs
+    elsewhere. If there are none: gnubg IDs, IDs after the words Position ID, OpenGammon IDs and addresses of the
+    explorer. If there are none of these either: an identifier in quotes or before a full stop."""
     text = text[:MAX_TEXT]
     found = _FIRST_XGID.findall(text) or _XGID.findall(text)
     if not found:
@@ -114,8 +115,8 @@ def identifiers_in(text: str) -> list[str]:
 
 
 def _parse_address(path: str, query: str) -> tuple[Position, MatchState | None]:
-    """The position of a page of the explorer, and what its address says of roll, score and cube. Raises
-    InvalidPositionError or InvalidScoreError."""
+    """Parse the address of a position's page in the explorer: the position in its path, and roll, score and cube in its
+    query. Raises InvalidPositionError or InvalidScoreError."""
     position, match = parse_alone(unquote(path).removesuffix(".json"))
     given = {name: values[-1] for name, values in parse_qs(query).items()}
     if not given.keys() & {"roll", "away", "cube", "owner", "jacoby", "crawford"}:
@@ -138,8 +139,8 @@ def _parse_address(path: str, query: str) -> tuple[Position, MatchState | None]:
 
 
 def parse_board(text: str) -> Position:
-    """The position of 26 integers separated by commas or spaces, with or without brackets. Raises InvalidPositionError,
-    which names the invalid number or the rule that the position breaks."""
+    """Parse 26 integers separated by commas or spaces, with or without brackets. Raises InvalidPositionError, which
+    names the invalid number or the rule that the position breaks."""
     inner = text.strip()
     if inner[:1] in _BRACKETS:
         if inner[-1] != _BRACKETS[inner[0]]:
@@ -153,13 +154,13 @@ def parse_board(text: str) -> Position:
 
 
 def format_board(position: Position) -> str:
-    """The 26-integer board of a position, "0,-2,0,0,...", without brackets."""
+    """Write a position as a 26-integer board, "0,-2,0,0,...", without brackets."""
     return ",".join(map(str, position.board))
 
 
 def format_xgid(position: Position, match: MatchState) -> str:
-    """The XGID of a position. The cube limit is 1024, or the cube if it is larger. Raises InvalidScoreError if an XGID
-    cannot represent the match."""
+    """Write a position as an XGID. The cube limit is 1024, or the cube if it is larger. Raises InvalidScoreError if an
+    XGID cannot represent the match."""
     return str(Xgid(position, match, max_cube=max(1024, match.cube_value)))
 
 
@@ -174,14 +175,14 @@ WRITERS: Mapping[str, Callable[[Position, MatchState], str]] = {  # by column na
 
 
 def identify(position: Position, match: MatchState | None = None) -> dict[str, str]:
-    """Every identifier of a position, for the player on roll, by column name. Match ID, gnubg ID and XGID need a match.
-    The default is money play without the Jacoby rule, before the roll, with the player on roll at the bottom. Raises
-    InvalidScoreError for a match that one of them cannot represent."""
+    """Every identifier of a position, for the player on roll, by the name of its format. Match ID, gnubg ID and XGID
+    need a match; by default it is money play without the Jacoby rule, before the roll, with the player on roll at the
+    bottom. Raises InvalidScoreError for a match that one of them cannot represent."""
     return {name: write(position, match or MatchState()) for name, write in WRITERS.items()}
 
 
 def possible_identifiers(position: Position, match: MatchState | None = None) -> dict[str, str]:
-    """Like `identify`, but leaves out the identifiers that cannot represent the match."""
+    """The identifiers that `identify` returns, without those that cannot represent the match."""
     found = {}
     for name, write in WRITERS.items():
         with suppress(InvalidScoreError):
@@ -190,12 +191,12 @@ def possible_identifiers(position: Position, match: MatchState | None = None) ->
 
 
 def omission_note(match: MatchState | None) -> str:
-    """A note on what the identifiers of a match omit; empty if they omit nothing."""
+    """A sentence on what the identifiers of a match leave out; empty if they leave out nothing."""
     return "match_id and gnubg_id do not say that beavers are allowed" if match and match.has_beavers else ""
 
 
 def closest_format(text: str) -> str:
-    """The format in `FORMATS` that a string has, or that it resembles most. `start` counts as a Position ID."""
+    """The format in `FORMATS` that a text is written in, or that it resembles most. `start` counts as a Position ID."""
     text = text.strip()
     is_board = text.count("-") > 1 and not re.search(r"[\d\s]", text)
     if is_board or text.upper().startswith(PREFIX) or text.count(":") > 1:

@@ -13,15 +13,14 @@ if TYPE_CHECKING:
 
 
 def plain_integers(values: Iterable[Any]) -> tuple[int, ...]:
-    """The values of a list, a tuple or an array row as Python integers. Raises TypeError for values that are not
-    integers."""
+    """Convert a list, a tuple or an array row to Python integers. Raises TypeError for values that are not integers."""
     if isinstance(values, str | bytes) or bool in map(type, values):
         raise TypeError(f"expected integers, got {cite(values)}")
     return tuple(map(operator.index, values))
 
 
 def convert_to_plain_integers(instance: object, *fields: str) -> None:
-    """Convert NumPy integers in the named fields of a frozen dataclass to Python's, which do not wrap around. Raises
+    """Convert NumPy integers in these fields of a frozen dataclass to Python integers, which do not wrap around. Raises
     TypeError for other values."""
     for name in fields:
         if type(value := getattr(instance, name)) is not int:
@@ -29,7 +28,7 @@ def convert_to_plain_integers(instance: object, *fields: str) -> None:
 
 
 def integer_array(values: ArrayLike, what: str) -> NDArray[Any]:
-    """An integer array of `values`, an integer array or nested lists of integers. Raises UsageError if it is neither;
+    """Convert an integer array or nested lists of integers to an integer array. Raises UsageError for anything else;
     the message says that `what` was expected, such as "indexes as integers[n]"."""
     import numpy as np
 

@@ -11,14 +11,14 @@ from bgdata.game.integers import convert_to_plain_integers
 
 
 class CubeOwner(StrEnum):
-    """The player who may double; the strings are column values."""
+    """The owner of the cube: the player who may double. The strings are values of columns."""
 
     CENTERED = "centered"
     ON_ROLL = "on_roll"
     OPPONENT = "opponent"
 
     def flip(self) -> CubeOwner:
-        """The owner from the other player's point of view."""
+        """The owner as the other player sees it."""
         return _FLIPPED[self]
 
 
@@ -63,11 +63,11 @@ class Cube:
         return f"a cube of {self.value}, {OWNER_WORDS[self.owner]}"
 
     def flip(self) -> Cube:
-        """The cube from the other player's point of view."""
+        """The cube as the other player sees it."""
         return Cube(self.value, self.owner.flip())
 
     def after_double(self) -> Cube:
-        """The cube after a double by the player on roll and a take, which the opponent owns."""
+        """The cube after the player on roll doubles and the opponent, who then owns it, takes."""
         if self.owner == CubeOwner.OPPONENT:
             raise InvalidScoreError("expected a cube that the player on roll may turn, got the opponent's")
         return Cube(2 * self.value, CubeOwner.OPPONENT)
@@ -75,9 +75,9 @@ class Cube:
 
 @dataclass(frozen=True, slots=True)
 class MatchScore:
-    """Points that each side still needs to win the match, and whether this is the Crawford game. In the Crawford game,
-    the first in which exactly one side is 1-away, neither side may double. Raises InvalidScoreError if the score cannot
-    occur."""
+    """The points that each side still needs to win the match, and whether this is the Crawford game. In the Crawford
+    game, the first in which exactly one side is 1-away, neither side may double. Raises InvalidScoreError if the score
+    cannot occur."""
 
     away: int
     opponent_away: int
@@ -100,7 +100,7 @@ class MatchScore:
         return 1 in (self.away, self.opponent_away) and not self.is_crawford
 
     def flip(self) -> MatchScore:
-        """The score from the other player's point of view."""
+        """The score as the other player sees it."""
         return MatchScore(self.opponent_away, self.away, self.is_crawford)
 
     def after_game(self, points: int) -> MatchScore | None:
@@ -125,8 +125,8 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class Stakes:
-    """The stakes of the player on roll: match score or money, and the cube. Raises InvalidScoreError if the cube cannot
-    occur at the score."""
+    """The stakes of a game for the player on roll: match score or money, and the cube. Raises InvalidScoreError if the
+    cube cannot occur at the score."""
 
     score: MatchScore | Money
     cube: Cube = Cube()
@@ -148,7 +148,7 @@ class Stakes:
         return self.cube.owner != CubeOwner.OPPONENT and not self.is_crawford
 
     def flip(self) -> Stakes:
-        """The stakes from the other player's point of view."""
+        """The stakes as the other player sees them."""
         score = self.score.flip() if isinstance(self.score, MatchScore) else self.score
         return Stakes(score, self.cube.flip())
 
@@ -160,7 +160,7 @@ class Stakes:
         return replace(self, cube=self.cube.after_double())
 
     def points(self, outcome: int) -> int:
-        """Points for the player on roll if the game ends with `outcome` (-3 to 3, see `classes.Outcome`)."""
+        """The points that the player on roll gets if the game ends with `outcome` (-3 to 3, see `classes.Outcome`)."""
         outcome = operator.index(outcome)
         if isinstance(self.score, Money) and self.score.is_jacoby and self.cube.owner == CubeOwner.CENTERED:
             outcome = (outcome > 0) - (outcome < 0)

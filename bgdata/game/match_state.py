@@ -20,7 +20,7 @@ from bgdata.game.position import Position, letter_error, parse_position_id
 
 
 class Side(IntEnum):
-    """A side of the drawn board. The values are gnubg's player numbers, and index `MatchState.scores`."""
+    """A side of the board as it is drawn. The values are player numbers in gnubg, and index `MatchState.scores`."""
 
     TOP = 0
     BOTTOM = 1
@@ -32,7 +32,7 @@ class Side(IntEnum):
 
 
 class GameState(IntEnum):
-    """State of a game; the values are the numbers of the Match ID."""
+    """Whether a game is in progress, or how it ended; the values are the numbers in a Match ID."""
 
     NO_GAME = 0
     PLAYING = 1
@@ -101,9 +101,9 @@ class MatchState:
     def from_stakes(
         cls, stakes: Stakes, *, roll: Roll | None = None, on_roll: Side = Side.BOTTOM, length: int | None = None
     ) -> MatchState:
-        """A state in which `on_roll` plays for `stakes` and nothing is offered. `length` defaults to the shortest match
-        with that score, in which the trailing side has no points. Raises InvalidScoreError if the score does not fit
-        the length."""
+        """Make the state of a match in which `on_roll` plays for `stakes` and nothing is offered. `length` defaults to
+        the shortest match with that score, in which the trailing side has no points. Raises InvalidScoreError if the
+        score does not fit the length."""
         score = stakes.score
         away = (0, 0) if isinstance(score, Money) else (score.away, score.opponent_away)
         length = max(away) if length is None else length
@@ -125,15 +125,15 @@ class MatchState:
 
     @property
     def cube(self) -> Cube:
-        """The cube for the player on roll."""
+        """The cube as the player on roll sees it."""
         if self.cube_owner is None:
             return Cube(self.cube_value)
         return Cube(self.cube_value, CubeOwner.ON_ROLL if self.cube_owner == self.on_roll else CubeOwner.OPPONENT)
 
     @property
     def stakes(self) -> Stakes:
-        """The stakes of the player on roll. An offered double does not count yet. Raises InvalidScoreError once the
-        match is over."""
+        """The stakes of the player on roll. A double that is offered does not count yet. Raises InvalidScoreError once
+        the match is over."""
         if not self.length:
             return Stakes(Money(self.is_jacoby), self.cube)
         away, opponent_away = (self.length - self.scores[side] for side in (self.on_roll, self.on_roll.other))
@@ -141,8 +141,8 @@ class MatchState:
 
     @property
     def offer(self) -> Offer:
-        """The last cube offer. A beaver is an immediate redouble by the player who took, who keeps the cube; a raccoon
-        answers it."""
+        """The cube offer that waits for an answer, if any. A beaver is an immediate redouble by the player who took,
+        who keeps the cube; a raccoon answers it."""
         if not self.is_double_offered:
             return Offer.NONE
         if self.cube_owner != self.on_roll.other:
@@ -202,8 +202,8 @@ _OWNERS = {0: Side.TOP, 1: Side.BOTTOM, _CENTERED: None}
 
 
 def parse_match_id(text: str) -> MatchState:
-    """The match state of a 12-character Match ID. The dice may be in either order. The Jacoby bit is read in money play
-    only. Raises InvalidScoreError, which names the invalid character or the rule that the match breaks."""
+    """Parse a 12-character Match ID. The dice may be in either order. The Jacoby bit is read in money play only. Raises
+    InvalidScoreError, which names the invalid character or the rule that the match breaks."""
     if not _PATTERN.fullmatch(text):
         raise InvalidScoreError(letter_error(text, "match id", CHARACTERS, BASE64_LETTERS))
     bits, field = int.from_bytes(base64.b64decode(text), "little"), {}
@@ -217,8 +217,8 @@ def parse_match_id(text: str) -> MatchState:
 
 
 def format_match_id(match: MatchState) -> str:
-    """The 12-character Match ID of a match state, as gnubg writes it. Raises InvalidScoreError for a match to more than
-    64 points, a cube above 32768 or a score above 32767."""
+    """Write the state of a match as a 12-character Match ID, as gnubg does. Raises InvalidScoreError for a match to
+    more than 64 points, a cube above 32768 or a score above 32767."""
     _check_size("match to", match.length, MAX_LENGTH)
     _check_size("score of", max(match.scores), MAX_SCORE)
     _check_size("cube of", match.cube_value, MAX_CUBE)
@@ -247,7 +247,7 @@ def format_match_id(match: MatchState) -> str:
 
 
 def parse_gnubg_id(text: str) -> tuple[Position, MatchState]:
-    """The position, for the player on roll, and the match of a gnubg ID, `Position ID:Match ID`. Raises
+    """Parse a gnubg ID, `Position ID:Match ID`: the position, for the player on roll, and the match. Raises
     InvalidPositionError, which names the invalid character or the rule that is broken."""
     position_id, colon, match_id = text.partition(":")
     if not colon:
@@ -260,13 +260,13 @@ def parse_gnubg_id(text: str) -> tuple[Position, MatchState]:
 
 
 def format_gnubg_id(position: Position, match: MatchState) -> str:
-    """The gnubg ID of a position, for the player on roll. Raises InvalidScoreError if a Match ID cannot represent the
-    match."""
+    """Write a position, for the player on roll, and a match as a gnubg ID. Raises InvalidScoreError if a Match ID
+    cannot represent the match."""
     return f"{position.id}:{format_match_id(match)}"
 
 
 def _state(field: dict[str, int]) -> MatchState:
-    """The match state of unpacked fields. Errors name only the rule."""
+    """Make a match state from the fields of a Match ID. Errors name only the rule."""
     if field["unused"]:
         raise InvalidScoreError("expected no 1 bit after the 67th")
     if field["cube_owner"] not in _OWNERS:

@@ -13,8 +13,8 @@ ROWS = 1 << 16  # boards compared at a time
 
 
 def moved_checkers(boards: Boards, board: Boards) -> NDArray[np.int16]:
-    """int16[n]: the number of checkers of both sides that stand elsewhere on each of the int8[n, 26] boards than on one
-    int8[26] board; checkers that are off count as a place. Raises InvalidPositionError for another shape or type."""
+    """int16[n]: how many checkers of both sides must move to get from `board`, int8[26], to each of the int8[n, 26]
+    boards; off the board counts as a place. Raises InvalidPositionError for another shape or type."""
     found = np.empty(len(check_boards(boards)), np.int16)
     own, total = _own(board[None]), _total(board[None])
     for begin in range(0, len(boards), ROWS):
@@ -27,20 +27,21 @@ def moved_checkers(boards: Boards, board: Boards) -> NDArray[np.int16]:
 
 
 def _own(boards: Boards) -> NDArray[np.int16]:
-    """int16[n]: checkers of the player on roll that are not off."""
+    """int16[n]: how many checkers the player on roll has on the board and the bar."""
     found: NDArray[np.int16] = np.maximum(boards, 0).sum(axis=1, dtype=np.int16)
     return found
 
 
 def _total(boards: Boards) -> NDArray[np.int16]:
-    """int16[n]: checkers of both sides that are not off."""
+    """int16[n]: how many checkers both sides have on the board and the bar."""
     found: NDArray[np.int16] = np.abs(boards).sum(axis=1, dtype=np.int16)
     return found
 
 
 def nearest_boards(boards: Boards, board: Boards, count: int, most: int) -> Iterator[tuple[int, int]]:
-    """Yield (row, moved checkers) of the nearest other positions among int8[n, 26] boards, the nearest first, each
-    position once, at most `count`, and none in which more than `most` checkers stand elsewhere."""
+    """Find the positions among int8[n, 26] boards that are most similar to `board`. Yields (row, moved checkers), the
+    nearest first, at most `count` and each position once; only those within `most` moved checkers, and not the same
+    position."""
     moved = moved_checkers(boards, board)
     for distance in range(1, most + 1):
         rows = np.flatnonzero(moved == distance)

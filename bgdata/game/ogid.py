@@ -28,7 +28,7 @@ OWNERS = {WHITE: CubeOwner.OPPONENT, BLACK: CubeOwner.ON_ROLL, "N": CubeOwner.CE
 
 
 def parse_ogid(text: str) -> tuple[Position, MatchState]:
-    """The position of an OGID for the player on roll, and the match. Black is on roll if the text does not say who
+    """Parse an OGID: the position for the player on roll, and the match. Black is on roll if the text does not say who
     acted. Raises InvalidPositionError, which names the rule, and InvalidScoreError for impossible scores."""
     found = SHAPE.fullmatch(text.strip())
     if found is None:

@@ -40,13 +40,13 @@ _HIGHEST = np.array([0, *(number.bit_length() - 1 for number in range(1, 1 << _H
 
 
 def batch_plays(boards: Boards, rolls: NDArray[np.integer]) -> tuple[NDArray[np.int64], Boards]:
-    """Every board after each roll of integers[n, 2], played from int8[n, 26] boards.
+    """Find all legal plays of integers[n, 2] rolls from int8[n, 26] boards.
 
-    Returns offsets int64[n + 1] and after_play int8[offsets[-1], 26]. Row i leads to `after_play[offsets[i] : offsets[i
-    + 1]]`, at least one board, for the player who moved (`codec.flip_boards` gives the opponent's view). Plays are in
-    the order of `plays.legal_plays`, on any number of threads. Raises InvalidPositionError if a board is illegal,
-    InvalidRollError if dice are outside 1 to 6, and the same errors if an array has another shape or type.
-    """
+    Returns offsets int64[n + 1] and after_play int8[offsets[-1], 26]. The plays of row i lead to the boards
+    `after_play[offsets[i] : offsets[i + 1]]`, at least one, for the player who moved (`codec.flip_boards` gives the
+    opponent's view). Plays are in the order of `plays.legal_plays`, on any number of threads. Raises
+    InvalidPositionError if a board is illegal, InvalidRollError if dice are outside 1 to 6, and the same errors if an
+    array has another shape or type."""
     dice = check_rolls(rolls, len(check_legal_boards(boards)))
     offsets = np.zeros(len(boards) + 1, np.int64)
     fill_play_counts(boards, dice, offsets[1:])
@@ -57,14 +57,16 @@ def batch_plays(boards: Boards, rolls: NDArray[np.integer]) -> tuple[NDArray[np.
 
 
 def play_counts(boards: Boards, rolls: NDArray[np.integer]) -> NDArray[np.int64]:
-    """int64[n]: the number of boards that `batch_plays` gives for each row. Raises the same exceptions."""
+    """int64[n]: how many different boards the plays of each roll lead to, as in `batch_plays`. Raises the same
+    exceptions."""
     counts = np.empty(len(check_legal_boards(boards)), np.int64)
     fill_play_counts(boards, check_rolls(rolls, len(boards)), counts)
     return counts
 
 
 def check_rolls(rolls: NDArray[np.integer], count: int) -> NDArray[np.int8]:
-    """The dice as int8[count, 2]. Raises InvalidRollError unless they have that shape and are 1 to 6."""
+    """Return the dice of `count` rolls as int8[count, 2]. Raises InvalidRollError unless they have that shape and are 1
+    to 6."""
     if rolls.shape != (count, 2) or rolls.dtype.kind not in "iu":
         raise InvalidRollError(f"expected rolls as integers[{count}, 2], got {rolls.dtype}{list(rolls.shape)}")
     wrong = ((rolls < 1) | (rolls > 6)).any(axis=1)
@@ -76,7 +78,7 @@ def check_rolls(rolls: NDArray[np.integer], count: int) -> NDArray[np.int8]:
 
 @kernel(parallel=True)
 def fill_play_counts(boards: Boards, dice: NDArray[np.int8], counts: NDArray[np.int64]) -> None:
-    """Fill counts[row] with the number of plays of boards[row, slot] and the roll dice[row, 0:2]."""
+    """Fill counts[row] with the number of plays of roll dice[row, 0:2] from boards[row]."""
     block = 64  # rows that share one scratch array
     for part in prange((len(boards) + block - 1) // block):
         notes = np.empty(MAX_NOTES, np.int64)
@@ -87,7 +89,8 @@ def fill_play_counts(boards: Boards, dice: NDArray[np.int8], counts: NDArray[np.
 
 @kernel(parallel=True)
 def fill_batch(boards: Boards, dice: NDArray[np.int8], offsets: NDArray[np.int64], after_play: Boards) -> None:
-    """Fill after_play[offsets[row]:offsets[row + 1], slot] with the plays of boards[row, slot] and dice[row, 0:2]."""
+    """Fill after_play[offsets[row]:offsets[row + 1]] with the boards after the plays of roll dice[row, 0:2] from
+    boards[row]."""
     block = 64
     for part in prange((len(boards) + block - 1) // block):
         notes = np.empty(MAX_NOTES, np.int64)
@@ -97,10 +100,12 @@ def fill_batch(boards: Boards, dice: NDArray[np.int8], offsets: NDArray[np.int64
 
 @kernel(borrows=True)
 def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: Notes) -> int:
-    """Fill after[0:n, slot] with every distinct board after playing a roll from board[slot] and return n, at least 1:
-    the board itself if no checker can move or the game is over. Boards beyond the end of `after` are only counted;
-    MAX_PLAYS rows are always enough. They are from the point of view of the player who moved, in the order of
-    `plays.legal_plays`. notes[0:MAX_NOTES] is scratch. The board must be legal; the dice may be in any order."""
+    """Fill after[0:n] with every distinct board after playing a roll from `board` and return n. It is at least 1: if no
+    checker can move or the game is over, the only one is the board itself.
+
+    Boards beyond the end of `after` are only counted; MAX_PLAYS rows are always enough. They are from the point of view
+    of the player who moved, in the order of `plays.legal_plays`. notes[0:MAX_NOTES] is scratch. The board must be
+    legal; the dice may be in any order."""
     ours, landings, is_over = point_sets(board)
     n = 0
     if not is_over:
@@ -125,8 +130,8 @@ def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: No
 
 @kernel(borrows=True)
 def point_sets(board: Boards) -> tuple[int, int, bool]:
-    """The set of points with our checkers, the set of points that the opponent does not block, and whether the game is
-    over."""
+    """Three values: the set of points where the player on roll has checkers, the set of points that the opponent does
+    not block, and whether the game is over."""
     ours, landings, theirs = 0, 0, int(board[0])
     for point in range(1, _BAR):
         ours |= int(board[point] > 0) << point
@@ -138,7 +143,8 @@ def point_sets(board: Boards) -> tuple[int, int, bool]:
 
 @kernel(borrows=True)
 def movable(ours: int, landings: int, die: int) -> int:
-    """The set of points from which a checker can move by `die`."""
+    """The set of points from which a checker can move by `die`. `ours` is the set of points with our checkers,
+    `landings` of those that are not blocked."""
     if ours >> _BAR:
         return (1 << _BAR) & (landings << die)
     starts = ours & (landings << die)
@@ -159,8 +165,8 @@ def highest(points: int) -> int:
 
 @kernel(borrows=True)
 def fill_play(board: Boards, start: int, end: int, later_start: int, later_end: int, after: Boards, row: int) -> None:
-    """Fill after[row, slot], if the row exists, with board[slot] after two checker moves. A start of 0 is no move; an
-    end below 1 is off."""
+    """Fill after[row], if the row exists, with the board after two checker moves: start to end, then later_start to
+    later_end. A start of 0 is no move; an end below 1 is off."""
     if row < len(after):
         for slot in range(_SLOTS):
             after[row, slot] = board[slot]
@@ -170,7 +176,7 @@ def fill_play(board: Boards, start: int, end: int, later_start: int, later_end: 
 
 @kernel(borrows=True)
 def move_checker(after: Boards, row: int, start: int, end: int) -> None:
-    """Make one checker move on after[row, slot], in place."""
+    """Move a checker on after[row], in place."""
     if start > 0:
         after[row, start] -= 1
         if end > 0:
@@ -181,9 +187,11 @@ def move_checker(after: Boards, row: int, start: int, end: int) -> None:
 
 @kernel(borrows=True)
 def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: Boards, notes: Notes) -> int:
-    """Fill after[0:n, slot] with the boards after as many moves by `die` as possible, up to 4; returns n. Fill notes
-    with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold after the moves.
-    The starts follow from bit 26, five bits each."""
+    """Fill after[0:n] with the boards after as many moves by `die` as possible, up to 4, and return n. `ours` is the
+    set of points with our checkers, `landings` of those that are not blocked.
+
+    Fills `notes` with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold
+    after the moves. The starts follow from bit 26, five bits each."""
     notes[0] = ours
     begin, end, n_moves = 0, 1, 0
     for _ in range(4):
@@ -221,13 +229,13 @@ def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: 
 
 @kernel(borrows=True)
 def start_of(note: int, move: int) -> int:
-    """The start of move number `move` in a note of `fill_double_plays`."""
+    """The point where move number `move` starts, in a note that `fill_double_plays` wrote."""
     return note >> (26 + 5 * move) & 31
 
 
 @kernel(borrows=True)
 def fill_singles(board: Boards, ours: int, landings: int, die: int, after: Boards) -> int:
-    """Fill after[0:n, slot] with the boards after one checker move by `die`; returns n."""
+    """Fill after[0:n] with the boards after one checker move by `die`, and return n."""
     n = 0
     starts = movable(ours, landings, die)
     while starts:
@@ -243,7 +251,9 @@ def fill_pairs(
     board: Boards, ours: int, landings: int, high: int, low: int, is_high_first: bool, after: Boards, seen: Notes,
     n: int,
 ) -> int:  # fmt: skip
-    """Fill after[n:m, slot] with the boards after both dice in one order that are not in `seen`; returns m."""
+    """Append the boards after playing both dice, in one order, to after[0:n], if they are not in `seen` yet; returns
+    the new number of boards. `ours` is the set of points with our checkers, `landings` of those that are not
+    blocked."""
     first, second = (high, low) if is_high_first else (low, high)
     starts = movable(ours, landings, first)
     while starts:
@@ -267,8 +277,8 @@ def fill_pairs(
 @kernel(borrows=True)
 def is_new(board: Boards, by_high: int, by_low: int, high: int, low: int, seen: Notes) -> bool:
     """Whether moving from `by_high` with the high die and from `by_low` with the low die leads to a new board. If so,
-    add by_high to the set seen[by_low]. seen[0] is the set of starts from which one checker played both dice without a
-    hit in between."""
+    add by_high to the set seen[by_low]. The set seen[0] has the starts from which one checker played both dice without
+    a hit in between."""
     if seen[by_low] >> by_high & 1:
         return False
     seen[by_low] |= 1 << by_high
@@ -287,9 +297,9 @@ def is_new(board: Boards, by_high: int, by_low: int, high: int, low: int, seen: 
 def are_legal_results(
     boards: Boards, rolls: NDArray[np.integer], first_results: NDArray[np.int64], next_boards: Boards
 ) -> NDArray[np.bool_]:
-    """bool[k]: whether next_boards[j] can follow when the player on roll in boards[i] plays rolls[i]. boards int8[n,
-    26], rolls integers[n, 2]. Row i owns the results first_results[i] to first_results[i + 1]; first_results has n + 1
-    entries. In next_boards int8[k, 26] the OTHER side is on roll."""
+    """bool[k]: whether a position can follow from another by a legal play. int8[n, 26] boards have the player on roll,
+    who plays integers[n, 2] rolls; int8[k, 26] next_boards have the OTHER side on roll. Row i is followed by the next
+    boards first_results[i] to first_results[i + 1] - 1; first_results has n + 1 entries."""
     legal = np.zeros(len(next_boards), np.bool_)
     for start in range(0, len(boards), _BLOCK):
         rows = slice(start, min(len(boards), start + _BLOCK))
@@ -302,7 +312,8 @@ def are_legal_results(
 def fill_legal(
     offsets: Notes, after_play: Boards, first_results: Notes, next_boards: Boards, legal: NDArray[np.bool_]
 ) -> None:
-    """Fill legal[j] for the results j of each row i, first_results[i] to first_results[i + 1]."""
+    """Set legal[j], which must be False before, if next_boards[j] is among the plays of row i,
+    after_play[offsets[i]:offsets[i + 1]], for j from first_results[i] to first_results[i + 1] - 1."""
     for row in prange(len(offsets) - 1):
         for result in range(first_results[row], first_results[row + 1]):
             for play in range(offsets[row], offsets[row + 1]):
@@ -313,7 +324,7 @@ def fill_legal(
 
 @kernel()
 def is_flipped(board: Boards, other: Boards) -> bool:
-    """Whether two boards are one position seen from both sides."""
+    """Whether two boards are the same position as each player sees it."""
     if board[0] != other[25] or board[25] != other[0]:
         return False
     for point in range(1, 25):  # noqa: SIM110 - a kernel
@@ -323,14 +334,13 @@ def is_flipped(board: Boards, other: Boards) -> bool:
 
 
 def checker_moves_of(boards: Boards, rolls: NDArray[np.integer], after_play: Boards) -> Moves:
-    """int8[n, 4, 3]: the checker moves (from, to, hits) that lead from int8[n, 26] boards to int8[n, 26] boards after
-    the play of integers[n, 2] rolls. Boards are from the point of view of the player who moves. -1 is no move, 25 the
+    """int8[n, 4, 3]: the checker moves (from, to, hits) by which integers[n, 2] rolls lead from int8[n, 26] boards to
+    int8[n, 26] boards after the play. Boards are from the point of view of the player who moves. -1 is no move, 25 the
     bar, 0 off.
 
     Moves are sorted from the highest point down. Where one checker plays both dice, the larger comes first if possible,
     and it hits on the way only if the play hits there. A row has no moves if the roll does not connect its boards.
-    Legality is not checked.
-    """
+    Legality is not checked."""
     moves = np.full((len(check_boards(boards)), MAX_MOVES, 3), NO_MOVE, np.int8)
     fill_moves(boards, check_rolls(rolls, len(boards)), check_boards(after_play), moves)
     return moves
@@ -338,8 +348,8 @@ def checker_moves_of(boards: Boards, rolls: NDArray[np.integer], after_play: Boa
 
 @kernel(parallel=True)
 def fill_moves(boards: Boards, rolls: NDArray[np.int8], after_play: Boards, moves: Moves) -> None:
-    """Fill moves[row, move, 0:3], which must be -1 before, from boards[row, slot], rolls[row, 0:2] and after_play[row,
-    slot]."""
+    """Fill moves[row], which must be -1 before, with the checker moves by which rolls[row] leads from boards[row] to
+    after_play[row]."""
     block = 64
     for part in prange((len(boards) + block - 1) // block):
         scratch = np.empty((2, _SLOTS), np.int8)
@@ -349,7 +359,8 @@ def fill_moves(boards: Boards, rolls: NDArray[np.int8], after_play: Boards, move
 
 @kernel(borrows=True)
 def find_moves(board: Boards, die: int, other_die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
-    """Fill moves[0:n, 0:3] with the moves of one play; returns n."""
+    """Fill moves[0:n, 0:3] with the checker moves that lead from `board` to `after`, and return n. `scratch` is a
+    board."""
     high, low = max(die, other_die), min(die, other_die)
     if same_board(board, after):
         return 0
@@ -365,7 +376,7 @@ def find_moves(board: Boards, die: int, other_die: int, after: Boards, scratch: 
 
 @kernel(borrows=True)
 def same_board(board: Boards, other: Boards) -> bool:
-    """Whether two boards are equal in all slots."""
+    """Whether two boards are equal."""
     is_same = True
     for slot in range(_SLOTS):
         is_same &= board[slot] == other[slot]
@@ -374,7 +385,7 @@ def same_board(board: Boards, other: Boards) -> bool:
 
 @kernel(borrows=True)
 def fill_moved(board: Boards, start: int, die: int, into: Boards) -> int:
-    """Fill into[slot] with board[slot] after one checker move. Returns its end: 0 for off, -1 if the move is
+    """Fill `into` with `board` after one checker move by `die`. Returns where the move ends: 0 for off, -1 if it is
     blocked."""
     end = max(start - die, 0)
     if board[start] <= 0 or (end > 0 and board[end] < -1):
@@ -392,7 +403,8 @@ def fill_moved(board: Boards, start: int, die: int, into: Boards) -> int:
 
 @kernel(borrows=True)
 def find_single(board: Boards, die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
-    """Fill moves[0, 0:3] with the move by a die that leads to after[slot]; returns 1, or 0 if there is none."""
+    """Fill moves[0, 0:3] with the move by one die that leads from `board` to `after`; returns 1, or 0 if there is
+    none."""
     for start in range(_BAR, 0, -1):
         end = fill_moved(board, start, die, scratch)
         if end >= 0 and same_board(scratch, after):
@@ -403,8 +415,9 @@ def find_single(board: Boards, die: int, after: Boards, scratch: Boards, moves: 
 
 @kernel(borrows=True)
 def find_pair(board: Boards, first_die: int, later_die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
-    """Fill moves[0:2, 0:3], higher start first, with a move by each die that together lead to after[slot]; returns 2,
-    or 0 if there are none. If there are several ways, the one with the highest start for the first die is chosen."""
+    """Fill moves[0:2, 0:3], higher start first, with a move by each die that together lead from `board` to `after`;
+    returns 2, or 0 if there are none. If there are several ways, the one with the highest start for the first die is
+    chosen."""
     for start in range(_BAR, 0, -1):
         end = fill_moved(board, start, first_die, scratch[0])
         if end < 0:
@@ -423,14 +436,15 @@ def find_pair(board: Boards, first_die: int, later_die: int, after: Boards, scra
 
 @kernel(borrows=True)
 def note_move(moves: Moves, n: int, start: int, end: int, is_hit: bool) -> None:
-    """Fill moves[n, 0:3] with a checker move: start, end, and whether it hits."""
+    """Write a checker move to moves[n, 0:3]: start, end, and whether it hits."""
     moves[n, 0], moves[n, 1], moves[n, 2] = start, end, is_hit
 
 
 @kernel(borrows=True)
 def find_double_moves(board: Boards, die: int, after: Boards, now: Boards, moves: Moves) -> int:
-    """Fill moves[0:n, 0:3] with the moves of a double, from the highest point down; returns n, or 0 if they do not
-    lead to after[slot]. Checkers arrive only from above, so the moves from a point are the checkers it must lose."""
+    """Fill moves[0:n, 0:3] with the moves of a double, from the highest point down; returns n, or 0 if they do not lead
+    from `board` to `after`. Checkers arrive only from above, so the number of moves from a point is the number of
+    checkers that it must lose."""
     for slot in range(_SLOTS):
         now[slot] = board[slot]
     n = 0

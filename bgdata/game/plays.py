@@ -30,7 +30,8 @@ _DASH = re.compile(r"(?<=[\w*])-(?=\w)", re.ASCII)
 
 
 class CheckerMove(NamedTuple):
-    """One checker moved by one die, from `start` (25: the bar) to `end` (0: off), on the mover's points."""
+    """The move of one checker by one die, from `start` (25: the bar) to `end` (0: off), on the points of the player who
+    moves."""
 
     start: int
     end: int
@@ -39,9 +40,9 @@ class CheckerMove(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """A whole roll played: its checker moves in order, none if no checker can move. `after_play` is for the player who
-    moved; in `next_position` the opponent is on roll. Move sequences that reach the same position are one play. `str()`
-    gives the usual notation."""
+    """A play of a whole roll: its checker moves in order, none if no checker can move. `after_play` is the position for
+    the player who moved; in `next_position` the opponent is on roll. Move sequences that reach the same position are
+    one play. `str()` gives the usual notation."""
 
     moves: tuple[CheckerMove, ...]
     after_play: Position
@@ -53,7 +54,7 @@ class Play:
 
     @property
     def hit_points(self) -> frozenset[int]:
-        """The mover's points on which this play hits."""
+        """The points on which this play hits, as the player who moved numbers them."""
         return frozenset(move.end for move in self.moves if move.is_hit)
 
     def __str__(self) -> str:
@@ -76,7 +77,7 @@ class Verdict:
 
 
 def legal_plays(position: Position, roll: RollLike) -> list[Play]:
-    """Every legal play of a roll, at least one, each leading to another position.
+    """List every legal play of a roll, at least one, each leading to another position.
 
     As many dice as possible must be played; if only one can be, the higher one if possible. Order: the higher die
     first, each checker move from the highest point down, then the lower die first. The first move sequence that reaches
@@ -84,8 +85,7 @@ def legal_plays(position: Position, roll: RollLike) -> list[Play]:
 
     >>> from bgdata import Position
     >>> [str(play) for play in legal_plays(Position("4HPwATDgc/ABMA"), "66")]
-    ['24/18(2) 13/7(2)', '24/18(2) 13/7 8/2', ..., '13/7 8/2(3)']
-    """
+    ['24/18(2) 13/7(2)', '24/18(2) 13/7 8/2', ..., '13/7 8/2(3)']"""
     roll = to_roll(roll)
     if is_over(position):
         return [Play((), position)]
@@ -102,7 +102,7 @@ def legal_plays(position: Position, roll: RollLike) -> list[Play]:
 
 
 def checker_moves(board: Board, die: int) -> list[CheckerMove]:
-    """Every legal move of one checker by one die, from the highest point down."""
+    """List every legal move of one checker by one die, from the highest point down."""
     starts = [BAR] if board[BAR] else [point for point in range(24, 0, -1) if board[point] > 0]
     moves = []
     for start in starts:
@@ -115,7 +115,8 @@ def checker_moves(board: Board, die: int) -> list[CheckerMove]:
 
 
 def _ways(board: Board, dice: tuple[int, ...]) -> Iterator[tuple[tuple[CheckerMove, ...], Board]]:
-    """Every way to play dice in the given order until one cannot be played: the moves, and the board after them."""
+    """Yield every way to play dice in the given order until one cannot be played: the moves, and the board after
+    them."""
     moves = checker_moves(board, dice[0]) if dice else []
     if not moves:
         yield (), board
@@ -137,8 +138,9 @@ def after_move(board: Board, move: CheckerMove) -> Board:
 
 
 def format_play(play: Play) -> str:
-    """The usual notation, from the highest point down: "24/18/13*", "bar/22*", "6/off(2)" or "no play". A checker that
-    moves twice is written once, with the intermediate point only if it hits there. One `*` marks each hit."""
+    """Write a play in the usual notation, from the highest point down: "24/18/13*", "bar/22*", "6/off(2)" or "no play".
+    A checker that moves twice is written once, with the intermediate point only if it hits there. One `*` marks each
+    hit."""
     hits = set(play.hit_points)
     names = {BAR: "bar", OFF: "off"}
     steps = []
@@ -153,7 +155,8 @@ def format_play(play: Play) -> str:
 
 
 def checker_paths(play: Play) -> list[tuple[int, ...]]:
-    """The points of each moved checker, from start to end. Highest start first, then highest end."""
+    """The points that each moved checker visits, from start to end; checkers with the highest start come first, then
+    those with the highest end."""
     paths: list[list[int]] = []
     for start, end, _ in sorted(play.moves, reverse=True):
         unfinished = [path for path in paths if path[-1] == start]
@@ -165,7 +168,7 @@ def checker_paths(play: Play) -> list[tuple[int, ...]]:
 
 
 def parse_play(text: str, position: Position, roll: RollLike | None = None) -> Play:
-    """The legal play that a string means, for a roll, or for any roll if `roll` is None. `find_play` describes the
+    """Find the legal play of a roll, or of any roll if `roll` is None, that a string means. `find_play` describes the
     notation. Raises InvalidRollError for an invalid roll, and IllegalPlayError, which names the broken rule."""
     verdict = judge_play(text, position, roll)
     if verdict.play is None:
@@ -218,9 +221,9 @@ def check_play(play: Play, position: Position, roll: RollLike | None = None) -> 
 
 
 def find_play(text: str, plays: Sequence[Play]) -> Play:
-    """The play in `plays`, the legal plays of a roll, that a string in the usual notation means. Moves may be combined,
-    in any order, separated by commas or spaces, with dashes for slashes. `*` is optional; bar may be 25 and off 0.
-    Raises IllegalPlayError if there is none."""
+    """Find the play in `plays`, the legal plays of a roll, that a string in the usual notation means. Moves may be
+    combined, in any order, separated by commas or spaces, with dashes for slashes. `*` is optional; bar may be 25 and
+    off 0. Raises IllegalPlayError if there is none."""
     change, stars, landings = _parse_steps(text)
     fitting = [play for play in plays if _change(play.moves) == change and play.hit_points >= stars]
     hits = stars.union(*(play.hit_points & landings for play in fitting))
@@ -284,7 +287,7 @@ def broken_rule(text: str, position: Position, roll: RollLike | None = None) -> 
 
 
 def _dice_played(change: Counter[int], board: Board, roll: Roll) -> int:
-    """Number of dice that make this change when played one by one; 0 if none do."""
+    """How many dice of a roll make this change of the board when played one by one; 0 if none do."""
     orders = dict.fromkeys([roll.dice, roll.dice[::-1]])
     parts = (dice[:count] for dice in orders for count in range(1, len(dice) + 1))
     return max((len(moves) for dice in parts for moves, _ in _ways(board, dice) if _change(moves) == change), default=0)
@@ -295,8 +298,7 @@ def _some(plays: Sequence[Play]) -> str:
 
 
 def _parse_steps(text: str) -> tuple[Counter[int], set[int], set[int]]:
-    """The checkers gained or lost on each point, the points with a star, and the points landed on, from a play as a
-    string."""
+    """Parse a play: how many checkers each point gains or loses, the points with a star, and the points landed on."""
     change: Counter[int] = Counter()
     stars: set[int] = set()
     landings: set[int] = set()
@@ -318,7 +320,7 @@ def _parse_steps(text: str) -> tuple[Counter[int], set[int], set[int]]:
 
 
 def _steps(text: str) -> list[str]:
-    """The steps of a play in strict notation: "24 - 18, Bar/20" gives 24/18 and bar/20."""
+    """Split a play into steps in strict notation: "24 - 18, Bar/20" gives 24/18 and bar/20."""
     text = text.strip().lower()
     if " ".join(text.split()) in NO_PLAYS:
         return []
@@ -326,7 +328,7 @@ def _steps(text: str) -> list[str]:
 
 
 def _change(moves: Sequence[CheckerMove]) -> Counter[int]:
-    """Checkers gained or lost on each point by checker moves."""
+    """Count how many checkers each point gains or loses by checker moves."""
     change: Counter[int] = Counter()
     for move in moves:
         change[move.start] -= 1

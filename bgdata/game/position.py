@@ -79,7 +79,7 @@ class Position:
 
     @classmethod
     def from_rows(cls, opponent: Sequence[int], on_roll: Sequence[int]) -> Position:
-        """The position of two rows of 25 counts in gnubg's order: each side's own points 1..24, then its bar."""
+        """Make a position from two rows of 25 counts in gnubg's order: each side's own points 1 to 24, then its bar."""
         rows = (list(opponent), list(on_roll))
         if len(rows[0]) != 25 or len(rows[1]) != 25:
             raise InvalidPositionError(f"expected two rows of 25 counts, got {len(rows[0])} and {len(rows[1])}")
@@ -92,7 +92,8 @@ class Position:
 
     @property
     def rows(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The 25 counts of the opponent and of the player on roll: own points 1..24, then the bar."""
+        """The checkers of the opponent, then of the player on roll: 25 counts each, on own points 1 to 24 and the
+        bar."""
         board = self.board
         opponent = [-count if count < 0 else 0 for count in board[24:0:-1]]
         on_roll = [count if count > 0 else 0 for count in board[1:25]]
@@ -131,21 +132,20 @@ class Position:
         return CHECKERS - _checkers(_flip(self.board))
 
     def flip(self) -> Position:
-        """The position from the point of view of the other player, who is then on roll."""
+        """The position as the other player sees it, who is then on roll."""
         return trusted_position(_flip(self.board))
 
     def with_board(self, board: tuple[int, ...]) -> Position:
-        """A position of a board known to be legal, for modules that this one imports."""
+        """Make a position from a board that is known to be legal, for modules that this one imports."""
         return trusted_position(board)
 
     def legal_plays(self, roll: RollLike) -> list[Play]:
-        """Every legal play of a roll such as "31" or (3, 1), at least one; see `plays.legal_plays`.
+        """List every legal play of a roll such as "31" or (3, 1), at least one; see `plays.legal_plays`.
 
         >>> print(*Position.start().legal_plays("66"), sep=", ")
         24/18(2) 13/7(2), 24/18(2) 13/7 8/2, ..., 13/7 8/2(3)
 
-        Raises InvalidRollError.
-        """
+        Raises InvalidRollError."""
         from bgdata.game.plays import legal_plays
 
         return legal_plays(self, roll)
@@ -183,7 +183,8 @@ class Position:
         return self.svg()
 
     def _legal(self, play: Play | str, roll: RollLike | None) -> Play:
-        """The play, checked. Raises IllegalPlayError if it is illegal, and InvalidRollError for an invalid roll."""
+        """Convert a play or its notation to a legal play. Raises IllegalPlayError if it is illegal, and
+        InvalidRollError for an invalid roll."""
         from bgdata.game.plays import check_play, parse_play
 
         return parse_play(play, self, roll) if isinstance(play, str) else check_play(play, self, roll)
@@ -196,7 +197,8 @@ class Position:
 
 
 def set_text_reader(reader: Callable[[str], Position]) -> None:
-    """Set the function that parses `Position(text)`. `identifiers` calls it, since it imports this module."""
+    """Set the function with which `Position(text)` parses text. `identifiers` calls this, since it imports this
+    module."""
     _reads_text[:] = [reader]
 
 
@@ -219,28 +221,28 @@ def board_flaw(board: Sequence[int]) -> Flaw:
 
 
 def parse_position_id(text: str) -> Position:
-    """The position of a 14-character Position ID. Raises InvalidPositionError, which names the invalid character or the
-    rule that the position breaks."""
+    """Parse a 14-character Position ID. Raises InvalidPositionError, which names the invalid character or the rule that
+    the position breaks."""
     if not _ID_PATTERN.fullmatch(text):
         raise InvalidPositionError(letter_error(text, "position id", 14, BASE64_LETTERS))
     return _position_of_key(base64.b64decode(text + "=="), text)
 
 
 def parse_key20(text: str) -> Position:
-    """The position of a 20-letter key, as in gnubg's training files: two letters A..P per byte, high nibble first.
-    Raises InvalidPositionError, which names the invalid character or the rule that the position breaks."""
+    """Parse a 20-letter key, as in gnubg's training files: two letters A..P per byte, high nibble first. Raises
+    InvalidPositionError, which names the invalid character or the rule that the position breaks."""
     if len(text) != 20 or not set(text) <= set("ABCDEFGHIJKLMNOP"):
         raise InvalidPositionError(letter_error(text, "20-letter key", 20, "ABCDEFGHIJKLMNOP"))
     return _position_of_key(bytes.fromhex(text.translate(_KEY20_TO_HEX)), text)
 
 
 def format_key20(position: Position) -> str:
-    """The 20-letter key of a position."""
+    """Write a position as a 20-letter key."""
     return position.key.hex().translate(_HEX_TO_KEY20)
 
 
 def _position_of_key(key: bytes, text: str) -> Position:
-    """The position of a 10-byte key; errors cite `text`, the caller's input."""
+    """Decode a 10-byte key; errors cite `text`, which the caller passed."""
     bits = int.from_bytes(key, "little")
     runs = f"{bits:080b}"[::-1].split("0", 50)
     if len(runs) < 51:  # too many checkers: fewer than 50 zeros
@@ -263,14 +265,14 @@ def _position_of_key(key: bytes, text: str) -> Position:
 
 
 def trusted_position(board: tuple[int, ...]) -> Position:
-    """A position of a board that is known to be legal; it is not checked."""
+    """Make a position from a board that is known to be legal, without checks."""
     position = object.__new__(Position)
     object.__setattr__(position, "board", board)
     return position
 
 
 def letter_error(text: str, name: str, length: int, letters: str) -> str:
-    """The error message for a string that is not a `name` of `length` letters."""
+    """The error message for a text that should be a `name` of `length` characters, all from `letters`."""
     for place, letter in enumerate(text, start=1):
         if letter not in letters:
             return f"expected letters of a {name}, got {letter!r} at character {place} of {cite(text)}"

@@ -27,7 +27,7 @@ FLIPPED_WEIGHTS = np.concatenate([WEIGHTS[25:], ~WEIGHTS[24:0:-1] + np.uint64(1)
 
 
 def position_hashes(boards: Boards) -> Hashes:
-    """uint64[n]: hashes of int8[n, 26] boards, equal for a board and its flip. Raises InvalidPositionError unless
+    """uint64[n]: hashes of int8[n, 26] boards, the same for a board and its flip. Raises InvalidPositionError unless
     boards are int8[n, 26]."""
     hashes = np.empty(len(check_boards(boards)), np.uint64)
     fill_position_hashes(boards, hashes)
@@ -36,7 +36,7 @@ def position_hashes(boards: Boards) -> Hashes:
 
 @kernel(borrows=True)
 def board_hash(board: Boards) -> np.uint64:
-    """A hash of board[slot]; the flipped board has another hash."""
+    """A hash of one board; the flipped board has another hash."""
     total = np.uint64(0)
     for slot in range(26):
         total += np.uint64(np.int64(board[slot])) * WEIGHTS[slot]
@@ -45,7 +45,7 @@ def board_hash(board: Boards) -> np.uint64:
 
 @kernel()
 def fill_position_hashes(boards: Boards, hashes: Hashes) -> None:
-    """Fill hashes[row] from boards[row, slot]."""
+    """Fill hashes[row] with the hash of boards[row], which is the same for the flipped board."""
     for row in range(len(boards)):
         own, flipped = np.uint64(0), np.uint64(0)
         for slot in range(26):

@@ -18,8 +18,8 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 def mix_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finalizer of splitmix64 for whole arrays, a bijection. Each input bit changes about half of the output
-    bits."""
+    """Mix the bits of each number in an array with the finalizer of splitmix64, a bijection. Each input bit changes
+    about half of the output bits."""
     with np.errstate(over="ignore"):
         bits = (bits ^ (bits >> _U30)) * _FIRST
         bits = (bits ^ (bits >> _U27)) * _SECOND
@@ -28,8 +28,7 @@ def mix_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @kernel()
 def random_bits(stream: np.uint64, counter: int) -> np.uint64:
-    """The 64 random bits of a stream at `counter`, from 0: output number `counter` of splitmix64 seeded with
-    `stream`."""
+    """Number `counter`, from 0, in a stream of random 64-bit numbers: the output of splitmix64 seeded with `stream`."""
     bits = stream + (np.uint64(counter) + np.uint64(1)) * GAMMA
     bits = (bits ^ (bits >> _U30)) * _FIRST
     bits = (bits ^ (bits >> _U27)) * _SECOND
@@ -38,32 +37,34 @@ def random_bits(stream: np.uint64, counter: int) -> np.uint64:
 
 @kernel()
 def random_stream(seed: int, item: int) -> np.uint64:
-    """The stream of one item: a seed for `random_bits`, far from the streams of other items and seeds."""
+    """The stream of random numbers for one item: a seed for `random_bits`, far from the streams of other items and
+    seeds."""
     return random_bits(random_bits(np.uint64(seed), 0), item)
 
 
 @kernel()
 def high_below(bits: np.uint64, count: int) -> int:
-    """A number from 0 to count - 1 from the upper 32 of 64 random bits. Chances differ by less than 2^-32."""
+    """A random number from 0 to count - 1, from the upper 32 of 64 random bits. The chances of two numbers differ by
+    less than 2^-32."""
     return int(((bits >> _U32) * np.uint64(count)) >> _U32)
 
 
 @kernel()
 def low_below(bits: np.uint64, count: int) -> int:
-    """A number from 0 to count - 1 from the lower 32 of 64 random bits, independent of `high_below`."""
+    """A random number from 0 to count - 1, from the lower 32 of 64 random bits, independent of `high_below`."""
     return int(((bits & _LOW_HALF) * np.uint64(count)) >> _U32)
 
 
 @kernel()
 def dice_of(bits: np.uint64) -> tuple[int, int]:
-    """Two dice from the upper 32 of 64 random bits."""
+    """Roll two dice, from the upper 32 of 64 random bits."""
     roll = high_below(bits, 36)
     return roll // 6 + 1, roll % 6 + 1
 
 
 @kernel()
 def opening_dice_of(bits: np.uint64) -> tuple[int, int]:
-    """Two different dice from the upper 32 of 64 random bits, for the first roll of a game."""
+    """Roll two different dice for the first roll of a game, from the upper 32 of 64 random bits."""
     roll = high_below(bits, 30)
     die, other_die = roll // 5 + 1, roll % 5 + 1
     return die, other_die + (other_die >= die)

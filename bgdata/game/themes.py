@@ -56,7 +56,7 @@ ADVANCED = (18, 21)  # points of an advanced anchor: the opponent's bar point to
 
 
 class Theme(IntEnum):
-    """The theme of a position; stored by number."""
+    """The theme of a position; tables store its number."""
 
     OPENING = 0
     MIDDLE_GAME = 1
@@ -102,14 +102,14 @@ def position_themes(boards: Boards) -> NDArray[np.int8]:
 
 @kernel(borrows=True)
 def fill_themes(boards: Boards, themes: NDArray[np.int8]) -> None:
-    """Fill themes[row] from boards[row, slot]."""
+    """Fill themes[row] with the `Theme` number of boards[row]."""
     for row in range(len(boards)):
         themes[row] = theme_of(boards[row])
 
 
 @kernel(borrows=True)
 def theme_of(board: Boards) -> int:
-    """The `Theme` number of board[slot], NO_THEME if the game is over."""
+    """The `Theme` number of a position, NO_THEME if the game is over."""
     position_class = class_of(board)
     if position_class == _OVER:
         return NO_THEME
@@ -145,7 +145,7 @@ def theme_of(board: Boards) -> int:
 
 @kernel(borrows=True)
 def points_within(board: Boards, side: int, lowest: int, highest: int) -> int:
-    """The number of points that a side has made from `lowest` to `highest` in board[slot]."""
+    """How many points from `lowest` to `highest` a side has made."""
     total = 0
     for point in range(lowest, highest + 1):
         total += checkers_at(board, side, point) >= 2
@@ -154,7 +154,7 @@ def points_within(board: Boards, side: int, lowest: int, highest: int) -> int:
 
 @kernel(borrows=True)
 def rearmost(board: Boards, side: int) -> int:
-    """The highest own point where a side has a checker in board[slot]; 25 is the bar."""
+    """The highest own point where a side has a checker; 25 is the bar."""
     point = BAR
     while point > 0 and checkers_at(board, side, point) == 0:
         point -= 1
@@ -163,7 +163,7 @@ def rearmost(board: Boards, side: int) -> int:
 
 @kernel(borrows=True)
 def trails(board: Boards, side: int) -> bool:
-    """Whether a side has the higher pip count in board[slot]."""
+    """Whether a side has the higher pip count."""
     lead = 0
     for point in range(1, BAR + 1):
         lead += point * (checkers_at(board, 1 - side, point) - checkers_at(board, side, point))
@@ -172,7 +172,7 @@ def trails(board: Boards, side: int) -> bool:
 
 @kernel(borrows=True)
 def moved_checkers(board: Boards, side: int) -> int:
-    """The number of a side's checkers that are not on their starting points in board[slot]."""
+    """How many checkers of a side are not on their starting points."""
     there = 0
     for point in range(1, BAR):
         there += min(checkers_at(board, side, point), max(int(_START[point]), 0))
@@ -181,7 +181,7 @@ def moved_checkers(board: Boards, side: int) -> int:
 
 @kernel(borrows=True)
 def attacks(board: Boards, side: int) -> bool:
-    """Whether a side of board[slot] is blitzing (rule 7)."""
+    """Whether a side is blitzing (rule 7 in the module docstring)."""
     behind, made = BAR - HOME_POINTS, points_within(board, side, 1, HOME_POINTS)
     if made < BLITZ_POINTS or made == HOME_POINTS or points_within(board, 1 - side, behind, BAR - 1) > 0:
         return False
@@ -191,7 +191,7 @@ def attacks(board: Boards, side: int) -> bool:
 
 @kernel(borrows=True)
 def primes(board: Boards, side: int) -> bool:
-    """Whether a side of board[slot] has a prime with a checker of the other side behind it."""
+    """Whether a side has a prime with a checker of the other side behind it."""
     length, most_behind = 0, rearmost(board, 1 - side)
     for point in range(1, BAR):
         length = length + 1 if checkers_at(board, side, point) >= 2 else 0
@@ -202,6 +202,6 @@ def primes(board: Boards, side: int) -> bool:
 
 @kernel(borrows=True)
 def holds(board: Boards, side: int) -> bool:
-    """Whether a side's rearmost checkers in board[slot] are an advanced anchor."""
+    """Whether a side's rearmost checkers are an advanced anchor."""
     point = rearmost(board, side)
     return _FIRST_ADVANCED <= point <= _LAST_ADVANCED and checkers_at(board, side, point) >= 2

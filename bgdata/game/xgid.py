@@ -44,8 +44,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Xgid:
-    """The fields of an XGID. `position` is from the point of view of the player on roll, `match.on_roll`. `max_cube` is
-    the highest cube allowed. `str()` gives the XGID, with "XGID=" and the larger die first. Raises InvalidScoreError
+    """The contents of an XGID. `position` is from the point of view of the player on roll, `match.on_roll`. `max_cube`
+    is the highest cube allowed. `str()` gives the XGID, with "XGID=" and the larger die first. Raises InvalidScoreError
     for states that an XGID cannot represent: a resignation, or a game that is not in progress."""
 
     position: Position
@@ -82,9 +82,9 @@ class Xgid:
 
 
 def parse_xgid(text: str) -> Xgid:
-    """Parse the position and match of an XGID; "XGID=" is optional, in either case. In place of dice, `D`, `B` and `R`
-    are an offered double, beaver and raccoon. The turn is the side that doubled first, and the cube is the one before
-    the last offer. Raises InvalidPositionError, which names the field, character or rule."""
+    """Parse an XGID; "XGID=" is optional, in either case. In place of dice, `D`, `B` and `R` are an offered double,
+    beaver and raccoon. The turn is the side that doubled first, and the cube is the one before the last offer. Raises
+    InvalidPositionError, which names the field, character or rule."""
     body = text.strip()
     fields = (body[len(PREFIX) :] if body.upper().startswith(PREFIX) else body).split(":")
     if len(fields) != len(_NAMES):
@@ -100,7 +100,7 @@ def parse_xgid(text: str) -> Xgid:
 
 
 def _match_state(field_of: Mapping[str, str]) -> MatchState:
-    """The match state of the fields, without the board and the cube limit."""
+    """Make a match state from the fields of an XGID, without the board and the cube limit."""
     on_roll, owner = _choice(field_of, "turn", _SIDE_CODES), _choice(field_of, "cube owner", _OWNER_CODES)
     text = field_of["dice"]
     roll, offer = parse_roll(text) if _ROLL.fullmatch(text) else None, Offer.NONE
@@ -132,7 +132,7 @@ def _match_state(field_of: Mapping[str, str]) -> MatchState:
 
 
 def _choice(field_of: Mapping[str, str], name: str, codes: Mapping[T, str]) -> T:
-    """The value of `codes` whose code is in a field."""
+    """The value in `codes` for the code in a field."""
     for value, code in codes.items():
         if code == field_of[name]:
             return value
@@ -140,7 +140,7 @@ def _choice(field_of: Mapping[str, str], name: str, codes: Mapping[T, str]) -> T
 
 
 def _number(field_of: Mapping[str, str], name: str, highest: int = 99999) -> int:
-    """The number in a field, from 0 to `highest`."""
+    """The number in the field `name`, from 0 to `highest`."""
     if not _NUMBER.fullmatch(field_of[name]) or int(field_of[name]) > highest:
         raise InvalidPositionError(
             f"expected a number from 0 to {highest} as {_place(name)}, got {cite(field_of[name])}"
@@ -153,7 +153,7 @@ def _place(name: str) -> str:
 
 
 def _parse_board(text: str) -> Position:
-    """The position from the bottom side's point of view."""
+    """Parse the board field: the position as the bottom side sees it."""
     for place, letter in enumerate(text, start=1):
         if letter not in _COUNTS:
             raise InvalidPositionError(f"expected A to P, a to p or '-', got {letter!r} at character {place}")

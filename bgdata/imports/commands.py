@@ -24,12 +24,26 @@ from bgdata.warehouse import Warehouse
 @click.argument("kind", shell_complete=complete_imported)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--name", metavar="NAME", help="Name of the variant.  [default: the names of the files]")
+@click.option(
+    "--encoding",
+    default="",
+    metavar="NAME",
+    help="Encoding of matches that are not UTF-8 or UTF-16, such as cp1250.  [default: cp1252]",
+)
 @click.option("--strict", is_flag=True, help="Fail at a line that breaks a rule instead of setting it aside.")
 @force_option
 @format_option
 @click.pass_obj
 def import_(
-    warehouse: Warehouse, /, kind: str, files: tuple[Path, ...], name: str | None, strict: bool, force: bool, form: str
+    warehouse: Warehouse,
+    /,
+    kind: str,
+    files: tuple[Path, ...],
+    name: str | None,
+    encoding: str,
+    strict: bool,
+    force: bool,
+    form: str,
 ) -> None:
     """Import FILES of other programs as one variant of a KIND.
 
@@ -38,7 +52,8 @@ def import_(
     Matches may be in zip and tar archives too.
 
     Lines that break a rule go to the table `quarantine`. A file without a single good line is not imported. What was
-    repaired or read leniently in matches is in the table `game_notes`.
+    repaired or read leniently in matches is in the table `game_notes`. A damaged packed file in a folder is left
+    out: matches have it in `quarantine`.
 
     \b
     The variant is named after its files, without endings; several names are joined by -and-:
@@ -50,7 +65,7 @@ def import_(
     All variants can be used side by side, in SQL and in training. Importing another file of the same name makes a new
     version of the variant, which becomes the current one; `bgdata use` goes back.
     """
-    print_report(import_files(warehouse, kind, files, name, strict=strict, force=force), form)
+    print_report(import_files(warehouse, kind, files, name, encoding, strict=strict, force=force), form)
 
 
 @click.command()
@@ -108,7 +123,7 @@ def fetch(
 
 
 def source_lines() -> list[str]:
-    """The published files as a table, and a description of each source."""
+    """Lines for the user with all files that `bgdata fetch` can download, and a description of each publisher."""
     from bgdata.imports import steps
 
     rows = [
@@ -131,26 +146,35 @@ REASON = "quarantined: "  # prefix of the statistics that count reasons
 
 
 def import_files(
-    warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None, *, strict: bool, force: bool
+    warehouse: Warehouse,
+    kind: str,
+    files: Sequence[Path],
+    name: str | None,
+    encoding: str = "",
+    *,
+    strict: bool,
+    force: bool,
 ) -> Table:
-    """Import files as one version of a kind. If it replaces the current version, say which. Raises the same exceptions
-    as `steps.import_files`."""
+    """Import files as one version of a kind, with progress bars. If another version was current, tell the user which.
+    Raises the same exceptions as `steps.import_files`."""
     from bgdata.imports import steps
 
-    parameters = steps.import_parameters(warehouse, kind, files, name)
+    parameters = steps.import_parameters(warehouse, kind, files, name, encoding)
     before = None
     with suppress(MissingTableError, MissingWarehouseError):
         before = warehouse.open(kind, warehouse.kind(kind).slug(parameters))
     with progress_bars() as progress:
-        table = steps.import_files(warehouse, kind, files, progress, name=name, strict=strict, force=force)
+        table = steps.import_files(
+            warehouse, kind, files, progress, name=name, encoding=encoding, strict=strict, force=force
+        )
     if before is not None and before.folder != table.folder:
         click.echo(f"replaces {before.folder.name}; `bgdata use {before.name}` goes back to it", err=True)
     return table
 
 
 def print_report(table: Table, form: str = "table", *, err: bool = False) -> None:
-    """Print how many lines gave rows, are comments, or were quarantined, and why. If `err` is true, they go to standard
-    error, because standard output has data."""
+    """Print how many lines of the imported files became rows, were comments, or were quarantined, and for what reasons.
+    If `err` is true, print it to standard error, because standard output has data."""
     manifest, err = table.manifest, err or form != "table"
     if form != "table":
         print_built(table, (), form)

@@ -22,7 +22,7 @@ from bgdata.warehouse import Warehouse
 
 @dataclass(frozen=True)
 class AnalysedGame:
-    """A judged game; `match` and `game` are the records, with the points won."""
+    """A judged game. `match` and `game` are as in the record, with the points won."""
 
     match: Match
     game: Game
@@ -30,8 +30,8 @@ class AnalysedGame:
 
 
 def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
-    """The matches of a file, of standard input for `-`, or of an imported version. Raises InvalidGameError if the file
-    has bad lines, and the errors of `read_matches`."""
+    """Read the matches of a file, of standard input for `-`, or of an imported version `matches/NAME`. Raises
+    InvalidGameError if the file has bad lines, and the errors of `read_matches`."""
     from bgdata.formats.match_files import read_matches
     from bgdata.matches.kinds.matches_compute import matches_of
 
@@ -62,9 +62,10 @@ def judge_all(
     *,
     beavers_as_played: bool = False,
 ) -> list[AnalysedGame]:
-    """Judge the games by a player and a cube model, with a progress bar over turns. With `beavers_as_played`, beavers
-    are allowed in the sessions in which somebody beavers, whatever the rules say. Raises UsageError for a match equity
-    table that is too short or asymmetric, and InvalidParameterError for rules that do not fit the games."""
+    """Judge games by a player and the cube model of `rules`, with a progress bar over turns. If `beavers_as_played` is
+    true, beavers are allowed in the sessions in which somebody beavers, whatever the rules say. Raises UsageError for a
+    match equity table that is too short or asymmetric, and InvalidParameterError for rules that do not fit the
+    games."""
     for each in found:
         check_rules(each.record.stakes, rules)
         if each.match.length:

@@ -43,13 +43,13 @@ _SHOWN_PLAYS = 5
 
 
 def refusal(code: str, detail: str) -> EngineRefusedError:
-    """An error line of the protocol: code and explanation."""
+    """An error of the protocol, with a code and an explanation."""
     return EngineRefusedError(f"error {code} {detail}")
 
 
 @dataclass(frozen=True)
 class Key:
-    """A setting: its type in `keys`, its range and default, and its meaning."""
+    """A setting of the engine: its type, its range and default, and its meaning."""
 
     kind: str
     least: int
@@ -59,7 +59,8 @@ class Key:
     is_minor: bool = False
 
     def parse(self, name: str, text: str) -> int:
-        """The number that a string means. Raises EngineRefusedError if it is not a value of this setting."""
+        """Convert the text of a value to a number. Raises EngineRefusedError if it is not a value of this setting,
+        which `name` names in the message."""
         number = _SWITCHES.get(text) if self.kind == "bool" else int(text) if _INTEGER.fullmatch(text) else None
         if number is None or not self.least <= number <= self.most:
             expected = "true or false" if self.kind == "bool" else f"{self.least}..{self.most}"
@@ -67,7 +68,7 @@ class Key:
         return number
 
     def show(self, number: int) -> str:
-        """A number as a value of this setting, as a string."""
+        """Convert a number to the text of a value of this setting."""
         return ("false", "true")[number] if self.kind == "bool" else str(number)
 
 
@@ -82,7 +83,7 @@ _OF_GO = {"ply": "engine.ply", "trials": "engine.trials", "rollout": "engine.tri
 
 
 class UbgiEngine:
-    """The engine side of a conversation. `is_quit` is True after `quit`."""
+    """The engine's side of a UBGI conversation. `is_quit` is True after the command `quit`."""
 
     def __init__(self, decisions: Decisions) -> None:
         self._decisions = decisions
@@ -98,7 +99,7 @@ class UbgiEngine:
         self._new_game([])
 
     def answers(self, line: str) -> list[str]:
-        """The reply to a line; no lines for a blank line or a setting."""
+        """The lines that answer a line; none for a blank line or a setting."""
         command, *words = line.split() or [""]
         if not command:
             return []
@@ -112,8 +113,8 @@ class UbgiEngine:
             return [f"error bad_value {error}"]
 
     def conversation(self, talk: Talk) -> Iterator[tuple[str, list[str]]]:
-        """Answer every line until the other side ends or sends `quit`. Raises ExternalProgramError if it does not
-        read."""
+        """Answer every line until the other side ends or sends `quit`. Yields each line with its answer. Raises
+        ExternalProgramError if the other side does not read."""
         while not self.is_quit:
             try:
                 line = talk.read_line()
@@ -205,7 +206,7 @@ class UbgiEngine:
         return roles[role](self._decisions_for(words), position)
 
     def _decisions_for(self, words: list[str]) -> Decisions:
-        """The decisions with the settings, as the words of this question change them."""
+        """A player with the engine's settings, except those that the words of this question change."""
         settings = dict(self._settings)
         names = [_OF_GO.get(word) for word in words[::2]]
         if len(words) % 2 or not all(names):
@@ -231,7 +232,7 @@ class UbgiEngine:
         return [*infos, f"bestmove {format_moves(play)}"]
 
     def _rank(self, decisions: Decisions, position: Position) -> tuple[Play, list[str]]:
-        """The best play, and the info lines of the best plays."""
+        """The best play of the position's roll, and info lines about the best plays."""
         if self._roll is None:
             raise refusal("bad_state", "missing dice")
         ranked = decisions.rank(position, self._roll, self._stakes)
@@ -264,7 +265,7 @@ class UbgiEngine:
 
 
 def format_moves(play: Play) -> str:
-    """Checker moves in UBGI notation, each written singly: `bar/22 13/10`; `pass` if there are none."""
+    """Checker moves in UBGI notation, each written separately: `bar/22 13/10`; `pass` if there are none."""
     names = {BAR: "bar", OFF: "off"}
     moves = [f"{names.get(start, start)}/{names.get(end, end)}" for start, end, _ in play.moves]
     return " ".join(moves) or PASS

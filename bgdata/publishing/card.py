@@ -24,7 +24,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 
 def card(described: Described) -> str:
-    """The text of README.md of a published folder."""
+    """The text of README.md, the card of a published folder."""
     sections = (
         _front_matter, _heading, _list_of_tables, _use, _splits, _proof, _licences, _left_out, _kinds, _citation
     )  # fmt: skip
@@ -32,7 +32,7 @@ def card(described: Described) -> str:
 
 
 def _quote(text: str) -> str:
-    """A string as a YAML scalar, in the notation of JSON."""
+    """Quote a string as a YAML scalar, in the notation of JSON."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -189,7 +189,7 @@ def _kind(described: Described, name: str, tables: Sequence[DescribedTable]) -> 
 
 
 def _checks(described: Described, shape: TableShape) -> Iterator[str]:
-    """The rules that all rows of a table keep."""
+    """Yield the rules that hold in every row of a table: the claims of its SQL checks."""
     for title, _ in described.kinds.sql.checks(shape.name):
         yield title.replace("_", " ")
 
@@ -216,7 +216,7 @@ def _version(described: Described, version: PublishedVersion) -> Iterator[str]:
 
 
 def _build_command(described: Described, manifest: Manifest) -> str:
-    """The command that builds a version again; empty for one that is imported, or that needs lists as parameters."""
+    """The command that builds the version with this manifest; empty if it is imported, or if a parameter is a list."""
     if described.kinds[manifest.dataset].takes_files:
         return ""
     settings = []

@@ -62,8 +62,8 @@ _CONTEXT = {
 
 
 def croissant(described: Described) -> bytes:
-    """The description of the folder in Croissant. File sets have no container: their patterns are relative to the
-    description."""
+    """The content of croissant.json, which describes a published folder. The patterns of its file sets are relative to
+    the file itself, so they name no container."""
     tables = described.tables
     found = {
         "@context": _CONTEXT,
@@ -83,7 +83,7 @@ def croissant(described: Described) -> bytes:
 
 
 def _files(each: DescribedTable) -> Iterator[dict[str, Any]]:
-    """The entries for the files of a table: each shard with its hash, and all shards together."""
+    """Yield the entries for the files of a table: one for each file with its hash, and one for the set of all."""
     for file in each.table.files:
         yield {
             "@type": "cr:FileObject",
@@ -104,7 +104,7 @@ def _files(each: DescribedTable) -> Iterator[dict[str, Any]]:
 
 
 def _record_sets(each: DescribedTable) -> Iterator[dict[str, Any]]:
-    """The record sets of a table: its splits, and its rows."""
+    """Yield the record sets of a table: one that lists its splits, and one for its rows."""
     config = each.table.config
     yield {
         "@type": "cr:RecordSet",
@@ -152,7 +152,7 @@ def _record_sets(each: DescribedTable) -> Iterator[dict[str, Any]]:
 
 
 def _data_type(type_: pa.DataType) -> dict[str, Any]:
-    """The type of a field, with the shape of an array."""
+    """The Croissant type of a column; for lists, also the shape of the array."""
     if pa.types.is_list(type_) or pa.types.is_fixed_size_list(type_):
         size = type_.list_size if pa.types.is_fixed_size_list(type_) else -1
         return {**_data_type(type_.value_type), "isArray": True, "arrayShape": str(size)}

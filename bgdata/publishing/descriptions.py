@@ -13,7 +13,8 @@ PACKAGE, CROISSANT, LINEAGE = "datapackage.json", "croissant.json", "openlineage
 
 
 def describe(described: Described) -> dict[str, bytes]:
-    """The files that describe a published folder, by name: always the same bytes for the same contents."""
+    """The content of each file that describes a published folder, by file name. The same contents give the same
+    bytes."""
     return {
         CARD: card(described).encode(),
         PACKAGE: package(described),

@@ -18,7 +18,8 @@ _RUNS = uuid.uuid5(uuid.NAMESPACE_URL, "https://openlineage.io/bgdata")  # of ru
 
 
 def lineage(described: Described) -> bytes:
-    """An event for each version: what was run, from which inputs, with which result."""
+    """The content of openlineage.jsonl: for each version an event that says how it was made, from which inputs, and
+    which tables it has."""
     return b"".join(
         canonical_json(_event(described, version, described.manifests[version.name]))
         for version in described.contents.versions
@@ -61,7 +62,7 @@ def _event(described: Described, version: PublishedVersion, manifest: Manifest) 
 
 
 def _producer(manifest: Manifest) -> str:
-    """The software that made a version, as an address, which is the form that the specification requires."""
+    """The software that made a version, as a URL, as OpenLineage requires."""
     return f"https://pypi.org/project/{DISTRIBUTION}/{manifest.software.get('bgdata', __version__)}"
 
 

@@ -17,7 +17,7 @@ _PATHS = {"CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/"}
 
 
 def package(described: Described) -> bytes:
-    """The descriptor of the folder."""
+    """The content of datapackage.json, which describes a published folder."""
     found = {
         "$schema": PROFILE,
         "name": "bgdata-tables",
@@ -31,7 +31,7 @@ def package(described: Described) -> bytes:
 
 
 def licence_entry(name: str) -> dict[str, str]:
-    """A licence as Data Packages list them."""
+    """The entry of a licence in datapackage.json: its name and URL."""
     return {"name": name, "path": _PATHS.get(name, f"https://spdx.org/licenses/{name}.html")}
 
 
@@ -64,7 +64,7 @@ def _resources(folder: Path, each: DescribedTable) -> Iterator[dict[str, Any]]:
 
 
 def columns_with_gaps(paths: Sequence[Path]) -> set[str]:
-    """The columns that have no value in at least one row."""
+    """The columns of Parquet files in which at least one row has no value, by the statistics of the files."""
     found = set()
     for path in paths:
         metadata = pq.read_metadata(path)
@@ -78,8 +78,8 @@ def columns_with_gaps(paths: Sequence[Path]) -> set[str]:
 
 
 def _type(type_: pa.DataType, *, has_gaps: bool) -> str:
-    """The type of a column in Frictionless; an integer column with missing values is a number, as the validator reads
-    it."""
+    """The Frictionless type of a column. An integer column with missing values is a number, because the validator reads
+    it so."""
     if pa.types.is_list(type_) or pa.types.is_fixed_size_list(type_):
         return "any"  # its validator takes lists of Parquet for another type than `array`
     if pa.types.is_boolean(type_):

@@ -67,7 +67,7 @@ _LIKELY_AHEAD = likely_plays()
 
 
 class Terms(NamedTuple):
-    """The stakes of the games, and how each side plays and handles the cube."""
+    """The rules and stakes of a series of games, and how each side plays and handles the cube."""
 
     # [player, (model of `doubling`, cube life index, volatility, whether by the score, whether volatility is local,
     # whether plays are cubeful)]
@@ -80,7 +80,7 @@ class Terms(NamedTuple):
 
 
 class Book(NamedTuple):
-    """Records of the turns of a match. Turns beyond its size are not recorded."""
+    """Records of the turns of a match. Turns beyond the size of the arrays are not recorded."""
 
     boards: Boards  # [turn, 26] before the turn, for the player on roll
     after_play: Boards  # [turn, 26] after the turn, still for the same player; equals `boards` without a play
@@ -89,7 +89,7 @@ class Book(NamedTuple):
 
 
 class GameScratch(NamedTuple):
-    """Scratch memory of one thread."""
+    """Scratch memory in which one thread plays games."""
 
     position: TreeScratch  # for chances; its `rolls` also for static plays and luck
     plays: CubeTree
@@ -98,7 +98,7 @@ class GameScratch(NamedTuple):
 
 @kernel()
 def new_game_scratch(networks: Networks, ply: int) -> GameScratch:
-    """Scratch memory of one thread for this ply."""
+    """Scratch memory for one thread whose players look `ply` rolls ahead."""
     return GameScratch(new_tree_scratch(networks, ply), new_cube_tree(networks, ply), new_volatility_scratch(networks))
 
 
@@ -112,7 +112,7 @@ class Moment(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """The end of a game. The numbers are stored."""
+    """The result of one finished game, in numbers that are stored as they are."""
 
     winner: int
     points: int
@@ -124,7 +124,7 @@ class Ending(NamedTuple):
 
 @kernel(borrows=True)
 def owner_code(moment: Moment) -> int:
-    """The owner of the cube for the player on roll."""
+    """Who owns the cube, seen from the player on roll: CENTERED, ON_ROLL or OPPONENT."""
     if moment.owner == NOBODY:
         return CENTERED
     return ON_ROLL if moment.owner == moment.on_roll else OPPONENT
@@ -132,15 +132,15 @@ def owner_code(moment: Moment) -> int:
 
 @kernel(borrows=True)
 def goes_by_score(terms: Terms, player: int) -> bool:
-    """Whether the model of a player uses the match score. Other models handle the cube as in money play, within the
-    rules of the match."""
+    """Whether the cube model of `player` uses the match score. Other models handle the cube as in money play, within
+    the rules of the match."""
     return terms.length > 0 and terms.sides[player, 3] != 0.0
 
 
 @kernel(borrows=True)
 def stakes_of(terms: Terms, moment: Moment, player: int, local: float) -> CubeStakes:
-    """The stakes of the game for the player on roll, in the unit and by the model of `player` with this local
-    volatility."""
+    """The stakes at `moment` for the player on roll, as the cube model of `player` sees them. `local` is the volatility
+    of the position."""
     side = terms.sides[player]
     strategy = Strategy(int(side[0]), side[1], side[1], side[2], local, 0.0)
     unit = MATCH if goes_by_score(terms, player) else MONEY
@@ -149,7 +149,7 @@ def stakes_of(terms: Terms, moment: Moment, player: int, local: float) -> CubeSt
 
 @kernel(borrows=True)
 def play_stakes(terms: Terms, moment: Moment, player: int) -> CubeStakes:
-    """The stakes by which `player` chooses among plays that lead to this moment. A model that ignores the score has no
+    """The stakes by which `player` chooses among plays that lead to `moment`. A model that ignores the score has no
     cube in the Crawford game."""
     stakes = stakes_of(terms, moment, player, terms.sides[player, 2])
     is_dead = terms.length > 0 and moment.game.is_crawford and stakes.unit == MONEY
@@ -161,14 +161,14 @@ def play_stakes(terms: Terms, moment: Moment, player: int) -> CubeStakes:
 
 @kernel(borrows=True)
 def cube_equities(terms: Terms, moment: Moment, player: int, chances: Chances, local: float) -> CubeEquities:
-    """The equity of each cube action for the player on roll, by the model of `player` with this local volatility, from
-    chances[0:5]."""
+    """The equity of each cube action for the player on roll, by the cube model of `player`, from the player on roll's
+    chances[0:5]. `local` is the volatility of the position."""
     return model_equities(stakes_of(terms, moment, player, local), chances)
 
 
 @kernel(borrows=True)
 def doubles(terms: Terms, moment: Moment, chances: Chances, local: float) -> bool:
-    """Whether the player on roll doubles, with this local volatility."""
+    """Whether the player on roll doubles, given its chances[0:5] and the volatility of the position, `local`."""
     if moment.owner == 1 - moment.on_roll or moment.cube_value >= MAX_CUBE:
         return False
     if terms.length > 0 and moment.game.is_crawford:
@@ -181,8 +181,8 @@ def doubles(terms: Terms, moment: Moment, chances: Chances, local: float) -> boo
 def doubles_here(
     chooser: Chooser, terms: Terms, moment: Moment, board: Boards, chances: Chances, scratch: VolatilityScratch
 ) -> bool:
-    """Whether the player on roll doubles. If the player's model uses the local volatility, the volatility of the
-    position is found only where it decides: the more the chances jump, the less it is worth to wait."""
+    """Whether the player on roll doubles at board[0:26]. If the player's model uses the volatility of the position, it
+    is estimated only where it decides: the more the chances jump, the less it is worth to wait."""
     side = terms.sides[moment.on_roll]
     if side[4] == 0.0:
         return doubles(terms, moment, chances, side[2])
@@ -196,7 +196,8 @@ def doubles_here(
 
 @kernel(borrows=True)
 def takes(terms: Terms, moment: Moment, chances: Chances) -> bool:
-    """Whether the opponent takes a double; it passes if both are equal."""
+    """Whether the opponent takes a double, given the chances[0:5] of the player who doubles. It passes if take and pass
+    are equal."""
     taker = 1 - moment.on_roll
     if goes_by_score(terms, taker) and moment.game.away <= moment.cube_value:
         return True  # passing would lose the match
@@ -206,14 +207,14 @@ def takes(terms: Terms, moment: Moment, chances: Chances) -> bool:
 
 @kernel(borrows=True)
 def way_of(terms: Terms, owner: int, outcome: int) -> int:
-    """The way in which a game counts that was won as a single game, gammon or backgammon (1 to 3): as a single game if
-    the Jacoby rule applies and nobody has doubled."""
+    """How a won game is scored: as a single game, gammon or backgammon (1 to 3). If the Jacoby rule applies and nobody
+    has doubled, every outcome is scored as a single game."""
     return 1 if terms.length == 0 and terms.is_jacoby and owner == NOBODY else outcome
 
 
 @kernel(borrows=True)
 def note(book: Book, turn: int, board: Boards, chances: Chances, moment: Moment, player: int, action: int) -> None:
-    """Fill all of book[turn] except dice and play, if it exists."""
+    """Record a turn in book[turn], if that row exists: all columns except dice and play."""
     if turn >= len(book.boards):
         return
     for slot in range(26):
@@ -226,7 +227,7 @@ def note(book: Book, turn: int, board: Boards, chances: Chances, moment: Moment,
 
 @kernel(borrows=True)
 def note_play(book: Book, turn: int, die: int, other_die: int, chosen: Boards) -> None:
-    """Fill the dice and the play of book[turn], if it exists."""
+    """Record the dice and the board after the play in book[turn], if that row exists."""
     if turn < len(book.boards):
         book.records[turn, 3], book.records[turn, 4] = die, other_die
         for slot in range(26):
@@ -244,7 +245,8 @@ def offer(
     book: Book,
     turn: int,
 ) -> int:
-    """Fill book[turn] and book[turn + 1] if the player on roll doubles; returns the outcome."""
+    """Decide whether the player on roll doubles and the opponent takes. A double is recorded in book[turn], the answer
+    in book[turn + 1]. Returns the code of what happened: no offer, taken or passed."""
     if not doubles_here(chooser, terms, moment, board, chances, scratch):
         return _NO_OFFER
     is_taken = takes(terms, moment, chances)
@@ -255,8 +257,8 @@ def offer(
 
 @kernel(borrows=True)
 def worth(terms: Terms, moment: Moment, chances: Chances) -> float:
-    """The value of the position for the player on roll before its roll, by Janowski's model with the default index
-    for both sides: points per unit cube, or from -1 to 1 in a match."""
+    """The value of the position for the player on roll before its roll, by Janowski's model with the default cube life
+    index for both sides, in points per unit cube, or from -1 (lost) to 1 (won) in a match."""
     unit, owner = MATCH if terms.length > 0 else MONEY, owner_code(moment)
     stakes = CubeStakes(unit, CONSTANT_STRATEGY, terms.is_jacoby, terms.cells, moment.game, moment.cube_value, owner)
     found = best_equity(model_equities(stakes, chances))
@@ -265,8 +267,8 @@ def worth(terms: Terms, moment: Moment, chances: Chances) -> float:
 
 @kernel(borrows=True)
 def roll_luck(terms: Terms, opponent: Moment, scratch: RollScratch, place: int, is_opening: bool) -> float:
-    """The luck of roll `place` for the player who rolled it, from scratch.values[roll, 0:5]. `opponent` is the moment
-    after it."""
+    """The luck of the roll with index `place`, for the player who rolled it. `scratch.values[roll, 0:5]` contains the
+    chances after the best play of each roll, and `opponent` is the moment after the roll."""
     total, ways, found = 0.0, 0.0, 0.0
     for roll in range(len(WAYS)):
         fill_turned(scratch.values[roll], scratch.evaluation.chances[1])
@@ -291,12 +293,12 @@ def play_roll(
     tree: CubeTree,
     chosen: Boards,
 ) -> tuple[float, bool]:
-    """Fill chosen[slot] with the play of dice from board[slot]. `opponent` is the moment after it; `likely` says which
-    plays of a roll are considered for luck, and which plays of the next roll.
+    """Choose the play of `dice` at board[0:26], and write the board after it to chosen[0:26]. `opponent` is the moment
+    after the play; the two filters in `likely` say which plays of this roll are considered for luck, and which plays of
+    the next roll.
 
     Returns the luck of the roll, 0 unless it is measured, and whether the opponent's chances after the play are in
-    rolls.evaluation.chances[0, 0:5]. `tree.rolls` may be `rolls`.
-    """
+    rolls.evaluation.chances[0, 0:5]. `tree.rolls` may be `rolls`."""
     networks, tables, roll, luck = chooser.networks, chooser.tables, roll_place(dice[0], dice[1]), 0.0
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
     if terms.with_luck:
@@ -329,8 +331,8 @@ def play_game(
     book: Book,
     first: int,
 ) -> Ending:
-    """Fill book[first], ... with a game. `games` is the score for each player; `bits` are the stream of the game's dice
-    and the counter of the first roll."""
+    """Play one game and record its turns in book[first], book[first + 1] and so on. `games` is the match score from
+    each player's side; `bits` are the stream of the game's dice and the counter of the first roll."""
     networks, tables, position = chooser.networks, chooser.tables, scratch.position
     likely = LIKELY_FOR_LUCK, _LIKELY_AHEAD
     chances, board, chosen = position.rolls.evaluation.chances[0], _START.copy(), np.empty(26, np.int8)
@@ -374,8 +376,9 @@ def play_match(
     games: NDArray[np.int16],
     book: Book,
 ) -> tuple[int, int, float]:
-    """Fill games[number, (score of player 0, of player 1, whether it is the Crawford game, winner, points, cube value,
-    way, turns)] and the book. Returns the number of games, the number of turns, and the luck of player 0."""
+    """Play one match, record its turns in `book`, and fill games[number, 0:8] with (score of player 0, score of player
+    1, whether it is the Crawford game, winner, points, cube value, way, turns) of each game. Returns the number of
+    games, the number of turns, and the luck of player 0."""
     score_0, score_1, number, row, is_past, luck = 0, 0, 0, 0, False, 0.0
     while True:
         away_0, away_1 = terms.length - score_0, terms.length - score_1
@@ -409,9 +412,9 @@ def fill_matches(
     games: NDArray[np.int16],
     books: Book,
 ) -> None:
-    """Fill counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, books[row,
-    turn] with matches[row] of a seed, for rows begin:end. If `is_paired`, matches 2k and 2k + 1 use the dice of k, and
-    the sides change seats in 2k + 1."""
+    """Play matches[row] of a seed for rows begin:end. Fills counts[row, (games, turns)], lucks[row], games[row, number,
+    0:8] (see `play_match`) and, as far as there is room, books[row, turn]. If `is_paired`, matches 2k and 2k + 1 use
+    the dice of pair k, and the sides change seats in 2k + 1."""
     swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(chooser.networks, terms.ply)
     for row in range(begin, end):
         match = matches[row]

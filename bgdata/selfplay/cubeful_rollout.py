@@ -67,7 +67,7 @@ class CubefulStart(NamedTuple):
 
 
 def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStart]:
-    """The starts after each cube action of the player on roll before the roll, by name of the action."""
+    """The positions to roll out to compare the cube actions of the player on roll, by name of the action."""
     board = np.array(position.board, np.int8)
     starts = {"no double": CubefulStart(board, stakes, may_double=False)}
     if stakes.may_double:
@@ -76,8 +76,9 @@ def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStar
 
 
 def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: int) -> dict[str, CubefulStart]:
-    """The starts after the better plays, by name of the play; at least two if the roll has two plays. After them the
-    opponent is on roll, and may double."""
+    """The positions to roll out after the better plays of a roll, by name of the play: those that lose at most `within`
+    points, up to `most`, and at least two if the roll has two plays. The opponent is on roll after them, and may
+    double."""
     chosen = [row for place, row in enumerate(ranked[:most]) if place < 2 or row.loss <= within]
     return {
         str(row.play): CubefulStart(np.array(row.play.next_position.board, np.int8), stakes.flip()) for row in chosen
@@ -85,8 +86,9 @@ def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: i
 
 
 class CubefulRollout(NamedTuple):
-    """The result of a rollout with the cube: one row for each position, for the player on roll, in points per unit of
-    the first position's cube, or in mwc. `point` is a point of normalised equity in that unit: 1, or mwc."""
+    """The result of a rollout with the cube. There is one row for each position, for its player on roll, in points per
+    unit of the first position's cube, or in mwc. `point` is the size of one point of normalised equity in that unit: 1,
+    or mwc."""
 
     values: Values  # [n]
     standard_errors: Values  # [n]
@@ -106,14 +108,14 @@ def roll_out_with_cube(
     item: int = 0,
 ) -> CubefulRollout:
     """Roll out one or more positions at the same score, in rounds of `limits.trials`, until every standard error is at
-    most `limits.until` points of normalised equity, up to `limits.most_trials`. In matches both sides use the score
-    unless `rules` are as for money.
+    most `limits.until` points of normalised equity or each position has `limits.most_trials`. In matches both sides use
+    the score unless `rules` are as for money.
 
-    All positions get the dice of `item` of the seed. The result does not depend on the number of threads. Games are
-    played to the end, or in money play to an exact table: settings must not truncate them. Raises UsageError if numbers
-    are out of range, the player has no networks or settings cut games short; InvalidParameterError if rules do not fit
-    the stakes; and InvalidPositionError if a position is invalid.
-    """
+    All positions get the same dice, those of `item` of the seed. The result does not depend on the number of threads.
+    Games are played to the end, or in money play to an exact table; `settings` must not truncate them.
+
+    Raises UsageError if numbers are out of range, the player has no networks or settings cut games short;
+    InvalidParameterError if rules do not fit the stakes; and InvalidPositionError if a position is invalid."""
     limits.check()
     roll, stakes = rolled_with_cube(starts, chooser, rules, seed, settings, item), starts[0].stakes
     rows, blocks = np.arange(len(starts)), np.empty((len(starts), 0, 2))
@@ -133,8 +135,9 @@ def rolled_with_cube(
     settings: RolloutSettings = PLAIN,
     item: int = 0,
 ) -> Callable[[NDArray[np.int64], int, int], Values]:
-    """A function of (int64[k] rows of `starts`, first block, count) that returns float64[k, count, (value, luck)], for
-    `result_of`. Raises the errors of `roll_out_with_cube`."""
+    """A function that rolls out blocks of 36 trials. It takes int64[k] rows of `starts`, the first block and the number
+    of blocks, and returns float64[k, count, (value, luck)] for `result_of`. Raises the errors of
+    `roll_out_with_cube`."""
     if (settings.stop, settings.turns) != (PLAIN.stop, PLAIN.turns):
         raise UsageError(
             "expected neither --stop nor --truncate with the cube in play, whose games go to an end; try: --cubeless"
@@ -160,9 +163,9 @@ def rolled_with_cube(
 
 
 def rollout_terms(stakes: Stakes, rules: CubeRules, *, with_luck: bool, ply: int) -> Terms:
-    """The stakes of the games, and how both sides play at a ply and handle the cube. Raises UsageError if the stakes
-    cannot be rolled out, and InvalidParameterError if the rules do not fit, or have beavers, two cube life indexes or a
-    local volatility."""
+    """The rules and stakes of the games of a rollout, where both sides look `ply` rolls ahead. Raises UsageError if the
+    stakes cannot be rolled out, and InvalidParameterError if `rules` do not fit them, or have beavers, two cube life
+    indexes or a local volatility."""
     check_rules(stakes, rules)
     if rules.has_beavers:
         raise InvalidParameterError("expected rollouts without beavers, got them")
@@ -182,8 +185,8 @@ def rollout_terms(stakes: Stakes, rules: CubeRules, *, with_luck: bool, ply: int
 
 
 def result_of(blocks: Values, stakes: Stakes, rules: CubeRules) -> CubefulRollout:
-    """Means and standard errors from float64[n, blocks, (value, luck)] in the unit of trials. The result is per unit of
-    the cube of `stakes`."""
+    """The means and standard errors from float64[n, blocks, (value, luck)] in the unit of trials. The result is in
+    points per unit of the cube of `stakes`, or in mwc."""
     n, count = blocks.shape[:2]
     plain, luck = (blocks[:, :, place] for place in (0, 1))
     is_money = isinstance(stakes.score, Money)
@@ -196,14 +199,14 @@ def result_of(blocks: Values, stakes: Stakes, rules: CubeRules) -> CubefulRollou
 
 
 def values_of(trials: Values, stakes: Stakes) -> Values:
-    """Values in the unit of trials, as points per unit of the cube of `stakes` or as mwc."""
+    """The values of trials, converted to points per unit of the cube of `stakes`, or to mwc."""
     scale, shift = (1.0 / stakes.cube.value, 0.0) if isinstance(stakes.score, Money) else (0.5, 0.5)
     return scale * trials + shift
 
 
 def difference(result: CubefulRollout, row: int, other: int) -> tuple[float, float]:
-    """The value of a row minus the value of the row `other`, and the standard error of this difference, block by
-    block."""
+    """The value of position `row` minus the value of position `other` in a result, and the standard error of this
+    difference, block by block."""
     gaps = result.blocks[row] - result.blocks[other]
     return float(gaps.mean()), float(gaps.std(ddof=1) / math.sqrt(len(gaps)))
 
@@ -221,10 +224,10 @@ def fill_cubeful_blocks(
     first: int,
     blocks: Values,
 ) -> None:
-    """Fill blocks[row, block, 0] with the mean value, for the player on roll, of the 36 trials of block first + block
-    of an item, and blocks[row, block, 1] with the mean of the player's luck in these trials, from boards[row, slot] and
-    starts[row, (cube value, owner, whether it may double, fields of a `MatchGame`)]. begin:end are pairs of row and
-    block, in order."""
+    """Roll out positions with the cube, in blocks of 36 trials. Fills blocks[row, block, 0] with the mean value of
+    block first + block of an item, for the player on roll, and blocks[row, block, 1] with the mean of that player's
+    luck. The positions are boards[row, slot] with starts[row, (cube value, owner, whether it may double, fields of a
+    `MatchGame`)]. begin:end are pairs of row and block, in order."""
     tree, order = new_cube_tree(chooser.networks, terms.ply), np.empty(BLOCK, np.int64)
     board, chosen = np.empty(26, np.int8), np.empty(26, np.int8)
     stream: Any = random_stream(settings.seed, item)  # itself a seed of streams
@@ -255,10 +258,10 @@ def trial_of(
     board: Boards,
     chosen: Boards,
 ) -> tuple[float, float]:
-    """The value at the end, and the luck of all rolls, for player 0, who is on roll first, in one game from
-    board[slot]. board[slot] and chosen[slot] are overwritten. `dice` are the stream of rolls, and the places of the
-    first two rolls among all 36. Values are points, or from -1 to 1 in a match. In money play a game ends where the
-    two-sided table covers it."""
+    """Play one game from board[0:26] to the end. Returns its value and the luck of all rolls, both for player 0, who is
+    on roll first, in points, or from -1 (lost) to 1 (won) in a match. board[0:26] and chosen[0:26] are overwritten.
+    `dice` are the stream of rolls, and the indexes of the first two rolls among all 36. In money play a game ends where
+    the two-sided table covers it."""
     seen = start.game, MatchGame(start.game.opponent_away, start.game.away, start.game.is_crawford)
     over = outcome_of(board, CHECKERS)
     if over != 0:  # after a play that ends the game
@@ -293,11 +296,13 @@ def trial_of(
 
 @kernel(borrows=True)
 def win_value(terms: Terms, moment: Moment, outcome: int) -> float:
-    """The value of a single game, gammon or backgammon (1 to 3) for the player on roll who has won it."""
+    """The value of winning the game, for the player on roll. `outcome` is a single game, gammon or backgammon (1 to
+    3)."""
     return points_value(terms, moment, way_of(terms, moment.owner, outcome) * moment.cube_value)
 
 
 @kernel(borrows=True)
 def points_value(terms: Terms, moment: Moment, points: int) -> float:
-    """The value of winning points for the player on roll."""
+    """The value of winning `points`, for the player on roll: points, or a value from -1 (lost) to 1 (won) in a
+    match."""
     return 2.0 * mwc_after(terms.cells, moment.game, points) - 1.0 if terms.length > 0 else float(points)

@@ -61,7 +61,7 @@ START = read_only(np.array(START_BOARD, np.int8))
 
 
 class Games(NamedTuple):
-    """Results of games, one row each."""
+    """Results of games, one row for each game."""
 
     numbers: NDArray[np.int64]  # [n] of the game in its seed; 2k and 2k + 1 have the same dice
     outcomes: NDArray[np.int8]  # [n] points to the player named first, -3 to 3, never 0
@@ -70,13 +70,13 @@ class Games(NamedTuple):
 
 
 def play_games(first_player: Player, second_player: Player, count: int, seed: int, first: int = 0) -> Games:
-    """Play games first, first + 1, ... of a seed to the end, without the cube. The first roll is never a double.
+    """Play games first, first + 1, ... of a seed to the end, without the cube. The first roll of a game is never a
+    double.
 
     Game g of a seed between the same players is always the same, on any number of threads and in any batch. A kernel
     plays the games if both players are `choices.KernelPlayer`. Otherwise all unfinished games advance turn by turn, and
     the player on roll chooses many plays at a time. Raises UsageError if a number is outside 0 to 2^63 - 1, and
-    InvalidPositionError if a player's answers are not positions.
-    """
+    InvalidPositionError if a player returns boards that are not positions."""
     if not (isinstance(first_player, KernelPlayer) and isinstance(second_player, KernelPlayer)):
         return _play_in_lockstep((first_player, second_player), None, count, seed, first)[0]
     check_numbers(count, seed, first)
@@ -88,12 +88,11 @@ def play_games(first_player: Player, second_player: Player, count: int, seed: in
 def play_games_with_luck(
     first_player: Player, second_player: Player, estimator: Chooser, count: int, seed: int, first: int = 0
 ) -> tuple[Games, NDArray[np.float64]]:
-    """The games of `play_games`, and float64[count]: the net luck of the player named first, its own minus the other
-    player's, in points.
+    """Play the games of `play_games`, and estimate the luck of every roll. Returns the games, and float64[count] net
+    luck in points: the luck of the player named first minus the luck of the other player.
 
     Results are the same on any number of threads and in any batch. Estimating luck takes about 20 times as long as
-    games of kernel players. Raises UsageError if the estimator has no networks, and the errors of `play_games`.
-    """
+    games of kernel players. Raises UsageError if the estimator has no networks, and the errors of `play_games`."""
     require_networks(estimator, "to estimate luck")
     return _play_in_lockstep((first_player, second_player), estimator, count, seed, first)
 
@@ -101,7 +100,8 @@ def play_games_with_luck(
 def _play_in_lockstep(
     players: tuple[Player, Player], estimator: Chooser | None, count: int, seed: int, first: int
 ) -> tuple[Games, NDArray[np.float64]]:
-    """Games played turn by turn, and the net luck of the player named first, or 0 if there is no estimator."""
+    """Play games turn by turn, all at the same time. Returns the games, and the net luck of the player named first, or
+    0 if there is no estimator."""
     check_numbers(count, seed, first)
     numbers = np.arange(first, first + count, dtype=np.int64)
     games = Games(numbers, np.empty(count, np.int8), np.empty(count, np.int32), numbers % 2 == 0)
@@ -118,14 +118,14 @@ def _play_in_lockstep(
 
 
 def check_numbers(count: int, seed: int, first: int) -> None:
-    """Raise UsageError unless all numbers, including that of the last game, are from 0 to 2^63 - 1."""
+    """Raise UsageError unless the count, the seed and the numbers of the first and last game are from 0 to 2^63 - 1."""
     if min(count, seed, first) < 0 or max(first + count, seed) >= 1 << 63:
         raise UsageError(f"expected numbers from 0 to 2^63 - 1, got count {count}, seed {seed}, first {first}")
 
 
 class Corpus(NamedTuple):
-    """Games first, first + 1, ... with every turn. Turns offsets[g] to offsets[g + 1] belong to game g, the sides in
-    turn."""
+    """Games first, first + 1, ... with every turn. Turns offsets[g]:offsets[g + 1] belong to game g; the two sides
+    alternate."""
 
     outcomes: NDArray[np.int8]  # [games] points to player 0, -3 to 3
     begins: NDArray[np.int8]  # [games] who rolls first: 0 or 1
@@ -146,12 +146,12 @@ def self_play(
     with_luck: bool = False,
     estimator: Chooser | None = None,
 ) -> Corpus:
-    """Play games first, first + 1, ... of a seed, without the cube. Player 0 begins if the first die is higher.
+    """Play games first, first + 1, ... of a seed between a player and itself, without the cube. Player 0 begins if the
+    first die is higher.
 
     Game g of a seed is always the same, on any number of threads and in any batch. The estimator, a chooser with
-    networks, evaluates positions and rolls; by default it is the player itself. Raises UsageError if luck is wanted but
-    there are no networks, or if a number is outside 0 to 2^63 - 1.
-    """
+    networks, evaluates positions and rolls; by default it is the player itself. Raises UsageError if `with_luck` is
+    true but there are no networks, or if a number is outside 0 to 2^63 - 1."""
     check_numbers(count, seed, first)
     estimator = chooser if estimator is None else estimator
     if with_luck:
@@ -178,9 +178,9 @@ def self_play(
 def _play_pages(
     choosers: tuple[Chooser, Chooser], is_paired: bool, seed: int, games: NDArray[np.int64], room: int
 ) -> tuple[NDArray[Any], ...]:
-    """Games of a seed: for each game its outcome, who begins and the number of turns; for each turn the board, the dice
-    and the board after the play, [game, turn, ...]. Each game keeps up to `room` turns; later turns are played but not
-    kept."""
+    """Play games of a seed. Returns for each game its outcome, who begins and the number of turns, and for each turn
+    the board, the dice and the board after the play, [game, turn, ...]. Each game keeps up to `room` turns; later turns
+    are played but not kept."""
     n = len(games)
     boards, dice, after_play = (np.empty((n, room, width), np.int8) for width in (26, 2, 26))
     pages = np.empty(n, np.int8), np.empty(n, np.int8), np.empty(n, np.int32), boards, dice, after_play
@@ -191,9 +191,9 @@ def _play_pages(
 def net_lucks(
     begins: NDArray[np.integer], offsets: NDArray[np.int64], lucks: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """float64[games]: the luck of player 0 minus the luck of player 1, in points; NaN where luck was not measured. Sums
-    are in the order of turns, so that all machines agree. The luck-adjusted result of player 0 is its points minus its
-    net luck."""
+    """float64[games]: the luck of player 0 minus the luck of player 1, in points; NaN where luck was not measured. The
+    points of player 0 minus this net luck are its luck-adjusted result. Luck is added in the order of turns, so that
+    all machines agree."""
     games = np.repeat(np.arange(len(begins)), np.diff(offsets))
     is_player_0 = (begins[games] + np.arange(len(games)) - offsets[games]) % 2 == 0
     signed = np.where(is_player_0, lucks, -lucks).astype(np.float64)
@@ -203,7 +203,7 @@ def net_lucks(
 def _net_lucks_of_turns(
     estimator: Chooser, numbers: NDArray[np.int64], n_turns: NDArray[np.int32], turns: list[LockstepTurn]
 ) -> NDArray[np.float64]:
-    """float64[games]: net luck of the player named first, from the turns of games in lockstep."""
+    """float64[games]: the net luck of the player named first, in points, from turns that were played in lockstep."""
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_turns, dtype=np.int64)])
     boards, dice = np.empty((offsets[-1], 26), np.int8), np.empty((offsets[-1], 2), np.int8)
     for number, turn in enumerate(turns):
@@ -225,7 +225,7 @@ class Turns(NamedTuple):
 
 
 class GameScratch(NamedTuple):
-    """Scratch memory of one thread for playing games."""
+    """Scratch memory in which one thread plays games."""
 
     after: Boards  # [MAX_PLAYS, 26]
     notes: Notes  # [MAX_NOTES]
@@ -256,9 +256,10 @@ def fill_games(
     dice: Dice,
     after_play: Boards,
 ) -> None:
-    """Fill outcomes[row], begins[row], turns[row] and, as far as there is room, boards[row, turn, slot], dice[row,
-    turn, 0:2] and after_play[row, turn, slot] with game numbers[row] of a seed, for rows begin:end. If `is_paired`,
-    games 2k and 2k + 1 use the dice of k, and the players take turns to begin; else the higher first die begins."""
+    """Play games numbers[row] of a seed, for rows begin:end. Fills outcomes[row], begins[row], turns[row] and, as far
+    as there is room, boards[row, turn, slot], dice[row, turn, 0:2] and after_play[row, turn, slot]. If `is_paired`,
+    games 2k and 2k + 1 use the dice of pair k, and the players take turns to begin; else the player with the higher
+    first die begins."""
     scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
     for row in range(begin, end):
         game = numbers[row]
@@ -274,7 +275,7 @@ def fill_games(
 
 @kernel()
 def nothing_recorded() -> Turns:
-    """`Turns` of size 0, which record nothing."""
+    """Empty `Turns`, for games whose turns are not recorded."""
     boards, chances = np.empty((0, 26), np.int8), np.empty((0, 5), np.float32)
     return Turns(boards, np.empty((0, 2), np.int8), boards, chances, np.empty(0, np.int8))
 
@@ -292,9 +293,9 @@ def play_game(
     scratch: GameScratch,
     record: Turns,
 ) -> tuple[int, int]:
-    """Fill the record with the turns of a game from board[slot], which is overwritten. `side` begins: 0 for the player
-    named first, 1 for the other one. If `is_opening`, the first roll of the game is not a double. Returns the points to
-    the player named first, and the number of turns. A game is cut after `most_turns`, for 0 points."""
+    """Play one game from board[0:26], which is overwritten, and record its turns in `record`. `side` begins: 0 for the
+    player named first, 1 for the other one. If `is_opening`, the first roll of the game is not a double. Returns the
+    points of the player named first, and the number of turns. A game is cut after `most_turns`, for 0 points."""
     outcome, turn = 0, 0
     while outcome == 0 and turn < most_turns:
         die, other_die = dice_at(stream, turn) if is_opening else dice_of(random_bits(stream, turn))
@@ -318,8 +319,8 @@ def play_game(
 def choose_play(
     chooser: Chooser, board: Boards, n: int, game: int, turn: int, after: Boards, scratch: Scratch, record: Turns
 ) -> int:
-    """The row of after[0:n, slot] that a player chooses: see `choices.choose`. If the record has room, also fill its
-    chances and sources; then even a forced play is evaluated."""
+    """The row of after[0:n, slot] that a player chooses; see `choices.choose`. If the record has a row for this turn,
+    its chances and sources are filled; then even a forced play is evaluated."""
     if len(record.sources) == 0:
         return choose(chooser, board, after, n, game, turn, scratch)
     best, source = choose_by_chances(chooser.networks, chooser.tables, after, n, scratch)
@@ -349,7 +350,8 @@ def fill_values(
     values: NDArray[np.float32],
 ) -> None:
     """Fill values[0, turn] with the static equity of boards[turn, slot], and, if `with_luck`, values[1, turn] with the
-    luck of dice[turn, 0:2], for games begin:end. Turns offsets[row]:offsets[row + 1] belong to game `row`."""
+    luck of dice[turn, 0:2], for the games in rows begin:end. Turns offsets[row]:offsets[row + 1] belong to game
+    `row`."""
     networks, tables = estimator.networks, estimator.tables
     scratch = new_roll_scratch(networks)
     for row in range(begin, end):
@@ -363,7 +365,7 @@ def fill_values(
 
 
 class LockstepTurn(NamedTuple):
-    """One turn of all games that are not over yet."""
+    """One turn of all unfinished games."""
 
     rows: NDArray[np.int64]  # [n] rows of these games among all games
     boards: Boards  # [n, 26] before the roll, for the player on roll
@@ -372,7 +374,8 @@ class LockstepTurn(NamedTuple):
 
 
 def turns_in_lockstep(players: tuple[Player, Player], seed: int, numbers: NDArray[np.int64]) -> Iterator[LockstepTurn]:
-    """Yield turn 0, 1, ... of games int64[n] `numbers` of a seed, until all are over."""
+    """Play the games of a seed whose numbers are int64[n] `numbers`, all at the same time. Yields turn 0, 1, ... of all
+    unfinished games, until all are over."""
     rows, boards = np.arange(len(numbers)), np.tile(START, (len(numbers), 1))
     for turn in count_up():
         if not len(rows):
@@ -393,8 +396,9 @@ def turns_in_lockstep(players: tuple[Player, Player], seed: int, numbers: NDArra
 def checked_choices(
     player: Player, boards: Boards, rolls: NDArray[np.int8], games: NDArray[np.int64], turn: int
 ) -> Boards:
-    """int8[n, 26]: the plays that `Player.choose_plays` returns for the turn of these games, checked. A kernel player
-    chooses by game and turn, as in `fill_games`. Raises InvalidPositionError if an answer is not a position."""
+    """int8[n, 26]: the plays that `Player.choose_plays` returns for this turn of the games, after a check. A kernel
+    player chooses by the number of the game and of the turn, as in `fill_games`. Raises InvalidPositionError if the
+    player returns a board that is not a position."""
     if isinstance(player, KernelPlayer):
         return chosen_boards(player.chooser, boards, rolls, games, turn)
     chosen = player.choose_plays(boards, rolls)
@@ -414,7 +418,7 @@ def fill_rolls(seed: int, games: NDArray[np.int64], turn: int, rolls: NDArray[np
 
 @dataclass(frozen=True)
 class SeriesResult:
-    """The result of a series, for the player named first."""
+    """The result of a series of games, for the player named first."""
 
     games: int
     points_per_game: float
@@ -429,9 +433,9 @@ class SeriesResult:
 
 
 def result_of(games: Games) -> SeriesResult:
-    """The result of one game or more. Raises UsageError if there are none. The two games with the same dice (numbers 2k
-    and 2k + 1) are one observation, because the luck of the dice cancels between them. A game without its partner is
-    one observation."""
+    """The result of a series of at least one game. The two games with the same dice (numbers 2k and 2k + 1) are one
+    observation, because the luck of the dice cancels between them. A game without its partner is one observation.
+    Raises UsageError if there are no games."""
     count = len(games.outcomes)
     if count == 0:
         raise UsageError("expected at least one game, got none")
@@ -441,8 +445,8 @@ def result_of(games: Games) -> SeriesResult:
 
 
 def pair_error(numbers: NDArray[np.int64], points: NDArray[np.number]) -> float:
-    """Standard error of the mean of [n] points of the games with these numbers, where 2k and 2k + 1 are correlated: the
-    ratio estimator of cluster sampling. NaN for fewer than two pairs."""
+    """The standard error of the mean of points[0:n], the results of games with these numbers. Games 2k and 2k + 1 are
+    correlated, so this is the ratio estimator of cluster sampling. NaN for fewer than two pairs."""
     _, place = np.unique(numbers // 2, return_inverse=True)
     sums, sizes = np.bincount(place, points), np.bincount(place)
     if len(sums) < 2:

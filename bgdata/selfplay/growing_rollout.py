@@ -23,8 +23,8 @@ RollBlocks = Callable[[int, int, int], Values]
 
 
 class ChoiceEstimate(NamedTuple):
-    """The estimate of a choice for the player who decides: its mean over all games so far, and its loss against the
-    best choice. Values are points per unit cube or mwc."""
+    """The estimate of one play or cube action for the player who decides: the mean over all games so far, and the loss
+    against the best choice, in points per unit cube or mwc."""
 
     choice: str
     value: float
@@ -36,24 +36,24 @@ class ChoiceEstimate(NamedTuple):
 
 
 class GrowingRollout:
-    """A rollout of several choices, of which each has the blocks of 36 games that `grow` gave it."""
+    """A rollout of several plays or cube actions. Each has as many blocks of 36 games as `grow` has added."""
 
     def __init__(self, names: list[str], roll_blocks: RollBlocks, unit: str) -> None:
         self.names, self.unit, self._roll_blocks = names, unit, roll_blocks
         self._blocks: list[Values] = [np.empty(0) for _ in names]
 
     def trials(self, row: int) -> int:
-        """The number of games of a choice so far."""
+        """The number of games that choice `row` has so far."""
         return BLOCK * len(self._blocks[row])
 
     def grow(self, row: int, trials: int) -> None:
-        """Play more games of a choice, a multiple of 36."""
+        """Play more games of choice `row`. `trials` is a multiple of 36."""
         blocks = self._blocks[row]
         more = self._roll_blocks(row, len(blocks), trials // BLOCK)
         self._blocks[row] = np.concatenate([blocks, more])
 
     def estimates(self, most: int | None = None) -> list[ChoiceEstimate]:
-        """The estimates of all choices with games, best first, from at most `most` games of each."""
+        """The estimates of all choices that have games, best first. At most `most` games of each choice count."""
         count = None if most is None else most // BLOCK
         blocks = {name: own[:count] for name, own in zip(self.names, self._blocks, strict=True) if len(own)}
         values = {name: float(own.mean()) for name, own in blocks.items()}
@@ -72,8 +72,8 @@ def rollout_of_plays(
     ranked: list[RankedPlay], stakes: Stakes | None, rules: CubeRules, chooser: Chooser, within: float, most: int
 ) -> GrowingRollout:
     """A rollout of the better plays of a roll: those within `within` points of the best, at least two and at most
-    `most`. With `stakes` of the player who moves, both sides handle the cube by `rules`; otherwise values are cubeless.
-    Raises the errors of `roll_out_with_cube`."""
+    `most`. If `stakes` of the player who moves are given, both sides handle the cube by `rules`; otherwise values are
+    cubeless. Raises the errors of `roll_out_with_cube`."""
     if stakes is None:
         chosen = [row for place, row in enumerate(ranked[:most]) if place < 2 or row.loss <= within]
         boards = np.array([row.play.next_position.board for row in chosen], np.int8)
@@ -97,7 +97,8 @@ def rollout_of_plays(
 
 
 def rollout_of_cube(position: Position, stakes: Stakes, rules: CubeRules, chooser: Chooser) -> GrowingRollout:
-    """A rollout of the cube actions before the roll. Raises the errors of `roll_out_with_cube`."""
+    """A rollout of the cube actions that the player on roll has before its roll. Raises the errors of
+    `roll_out_with_cube`."""
     starts = decision_starts(position, stakes)
     with_cube = rolled_with_cube([*starts.values()], chooser, rules)
 

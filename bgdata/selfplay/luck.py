@@ -40,7 +40,8 @@ _START = np.array(START.board, np.int8)
 
 
 class TurnValues(NamedTuple):
-    """Cubeless equities of the player who rolls, one row for each turn."""
+    """Cubeless equities for the player who rolls, one row for each turn: before the roll, after the best play and after
+    the play made."""
 
     before: Values  # [n] before the roll: the mean of `best` over all rolls
     best: Values  # [n] after the best play of the roll
@@ -68,8 +69,8 @@ class GameLuck(NamedTuple):
 
 
 class LuckTotals(NamedTuple):
-    """The totals of one game, in points per unit cube. Pairs are (player 0, player 1), each from its own side; single
-    numbers are from the side of player 0."""
+    """The totals of one game, in points per unit cube. Pairs are (player 0, player 1), each from that player's side;
+    single numbers are from the side of player 0."""
 
     result: float  # NaN for an unfinished game, as are net_drift and luck_adjusted then
     initial: float  # value before the first roll
@@ -82,7 +83,7 @@ class LuckTotals(NamedTuple):
 
 
 def game_luck(evaluator: Evaluator, game: RecordedGame) -> GameLuck:
-    """Luck, skill and drift of every turn. Raises UsageError if the player does not evaluate positions."""
+    """Luck, skill and drift of every turn of a game. Raises UsageError if the evaluator does not evaluate positions."""
     values = turn_values(evaluator, game.boards, game.dice, game.after_play)
     if len(game.boards) and np.array_equal(game.boards[0], _START):
         values.before[0] = 0.0
@@ -94,7 +95,7 @@ def game_luck(evaluator: Evaluator, game: RecordedGame) -> GameLuck:
 
 
 def totals(game: RecordedGame, found: GameLuck) -> LuckTotals:
-    """The sums of luck, skill and drift of one game."""
+    """The sums of luck, skill and drift over all turns of a game. `found` is the result of `game_luck`."""
     sides = signs(game.players)
     initial = float(sides[0] * found.values.before[0]) if len(sides) else 0.0
     luck, skill = (
@@ -109,14 +110,14 @@ def totals(game: RecordedGame, found: GameLuck) -> LuckTotals:
 
 
 def signs(players: NDArray[np.int8]) -> Values:
-    """float64[n]: 1 for player 0, -1 for player 1."""
+    """float64[n]: 1 where the player is player 0, -1 where it is player 1."""
     return 1.0 - 2.0 * players.astype(np.float64)
 
 
 def turn_values(evaluator: Evaluator, boards: Boards, dice: NDArray[np.int8], after_play: Boards) -> TurnValues:
-    """Values before and after each turn, from int8[n, 26] boards, int8[n, 2] dice, and int8[n, 26] boards after the
-    play, for the player who moved. A kernel evaluates networks at 0-ply, about a hundred times faster. Raises
-    UsageError if the player does not evaluate positions."""
+    """The values before and after each turn for the player who moves, from int8[n, 26] boards, int8[n, 2] dice, and
+    int8[n, 26] boards after the play. Networks at 0-ply are evaluated in a kernel, about a hundred times faster. Raises
+    UsageError if the evaluator does not evaluate positions."""
     as_evaluator(getattr(evaluator, "label", type(evaluator).__name__), evaluator)
     values = np.empty((3, len(boards)))
     if isinstance(evaluator, NetworkPlayer):

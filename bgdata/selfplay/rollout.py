@@ -63,17 +63,18 @@ class RolloutResult(NamedTuple):
     trials: NDArray[np.int64]  # [n]
 
     def legal_chances(self) -> NDArray[np.float32]:
-        """float32[n, 5]: chances limited to 0 to 1 and to their order, for files of training data."""
+        """float32[n, 5]: chances limited to 0 to 1 and put in order (a backgammon is also a gammon), for files of
+        training data."""
         return ordered_chances(self.chances)
 
     def rows(self, chosen: NDArray[np.int64]) -> Self:
-        """The rows whose numbers are `chosen`, in the given order."""
+        """The rows whose indexes are `chosen`, in that order."""
         columns: Iterator[Any] = (column[chosen] for column in self)
         return type(self)(*columns)
 
     @classmethod
     def join(cls, results: list[Self]) -> Self:
-        """The rows of all results, at least one."""
+        """One result with the rows of all `results`, of which there is at least one."""
         return cls(*map(np.concatenate, zip(*results, strict=True)))
 
 
@@ -87,7 +88,8 @@ class RolloutSettings(NamedTuple):
     play_ply: int = 0  # 0 or 1: ply at which both sides choose plays
 
     def for_kernels(self, seed: int) -> KernelSettings:
-        """The settings as numbers for kernels. Raises UsageError if a value is out of range or a word unknown."""
+        """The settings as numbers for kernels, with the dice of `seed`. Raises UsageError if a value is out of range or
+        a word unknown."""
         if self.stop not in STOPS:
             raise UsageError(f"expected a rollout to stop at one of {', '.join(STOPS)}, got {self.stop!r}")
         if not 0 <= seed < 1 << 63:
@@ -106,7 +108,7 @@ MIN_ERROR, MAX_ERROR = 1e-50, 1e3  # limits of `until`, in points: the number of
 
 
 class Limits(NamedTuple):
-    """The number of trials: rounds of `trials` until the standard error is small enough."""
+    """How many trials a rollout has: rounds of `trials` until the standard error is small enough."""
 
     trials: int = SUPERBLOCK
     until: float = math.inf  # largest standard error of the equity, in points
@@ -114,11 +116,11 @@ class Limits(NamedTuple):
 
     @property
     def most(self) -> int:
-        """The maximum number of trials."""
+        """The maximum number of trials of one position."""
         return self.most_trials or self.trials
 
     def check(self) -> None:
-        """Raise UsageError unless these limits give a standard error and end the rollout."""
+        """Raise UsageError if a rollout with these limits would have no standard error or would not end."""
         if self.trials > MAX_TRIALS:
             raise UsageError(f"expected at most {MAX_TRIALS:,} trials, got {self.trials}")
         if self.trials < 2 * BLOCK or self.trials % BLOCK:
@@ -141,15 +143,15 @@ def roll_out(
     items: Rows | None = None,
     wrap: Wrapper = lambda rolled: rolled,
 ) -> RolloutResult:
-    """Roll out int8[n, 26] boards with a number of trials each, or within limits: a multiple of 36, at least 72.
+    """Roll out int8[n, 26] boards. `limits` is the number of trials of each board, a multiple of 36, at least 72, or
+    `Limits`.
 
     If `limits.until` is set, rounds of `trials` are added, up to `most_trials` in all, until the standard error of the
     equity is at most `until` points; a position that does not reach it keeps its larger one. Board i gets the dice of
     items[i] of the seed (int64[n], 0 or more; by default i). The result of a position does not depend on other
     positions or on threads, except that, with such a limit, boards of one item get as many rounds as the slowest of
     them. `wrap` is passed to `rolled_blocks`. Raises UsageError if numbers are out of range or the player has no
-    networks, and InvalidPositionError if a board is illegal.
-    """
+    networks, and InvalidPositionError if a board is illegal."""
     numbers, limits = numbers_of(boards, items), limits if isinstance(limits, Limits) else Limits(limits)
     still_open = open_groups(numbers, limits)
     blocks = rolled_blocks(boards, chooser, seed, settings, limits, numbers, still_open, wrap)
@@ -159,7 +161,7 @@ def roll_out(
 def rollout_rounds(
     board: Boards, chooser: Chooser, trials: int, most_trials: int, seed: int = 0, settings: RolloutSettings = PLAIN
 ) -> Iterator[RolloutResult]:
-    """The result of `roll_out` for one int8[26] board after each round of `trials`, up to `most_trials` in all. The
+    """Roll out one int8[26] board, and yield its result after each round of `trials`, up to `most_trials` in all. The
     caller may stop after any round. Raises the errors of `roll_out`."""
     Limits(trials, most_trials=most_trials).check()
     require_networks(chooser, "to roll out")
@@ -204,8 +206,8 @@ def rolled_blocks(
 
 
 def open_groups(groups: Rows, limits: Limits) -> StillOpen:
-    """The `still_open` of `rolled_blocks` for boards in groups (int64[n]): boards of a group get the same number of
-    blocks, as many as the slowest board needs for its standard error."""
+    """A function for `rolled_blocks` to call as `still_open`, for boards in groups (int64[n]). Boards of a group get
+    the same number of blocks, as many as the slowest board needs for its standard error."""
 
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
         errors = np.array([result_of(each[None]).equity_standard_errors[0] for each in blocks])
@@ -265,8 +267,8 @@ def played_trials(
     items: NDArray[np.int64],
     trials: NDArray[np.int64],
 ) -> Values:
-    """float64[n, 2, 5]: chances at the end of int64[n] trials of items from int8[n, 26] boards, and their luck, both
-    for the player first on roll."""
+    """Play int64[n] trials of items from int8[n, 26] boards to the end. Returns float64[n, 2, 5]: the chances at the
+    end and the luck of all rolls, both for the player first on roll."""
     ends, lucks = np.zeros((2, len(boards), 5))
     rows, boards, turn = np.arange(len(boards)), np.ascontiguousarray(boards), 0
     while True:
@@ -284,8 +286,8 @@ def played_trials(
 
 
 def numbers_of(boards: Boards, items: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """int64[n]: the given items, or 0 to n - 1. Raises UsageError if their number or range is wrong, and
-    InvalidPositionError if a board is illegal."""
+    """int64[n]: the numbers that choose the dice of each board: `items`, or 0 to n - 1 by default. Raises UsageError if
+    there are too few or too many, or if one is negative, and InvalidPositionError if a board is illegal."""
     check_legal_boards(np.ascontiguousarray(check_boards(boards)))
     numbers = np.arange(len(boards), dtype=np.int64) if items is None else np.asarray(items, np.int64)
     if numbers.shape != (len(boards),) or (numbers < 0).any():
@@ -294,8 +296,9 @@ def numbers_of(boards: Boards, items: NDArray[np.int64] | None) -> NDArray[np.in
 
 
 def result_of(blocks: Values, worth: Callable[[Values], Values] | None = None) -> RolloutResult:
-    """Means and standard errors from the float64[n, blocks, 2, 5] of `rolled_blocks`, at least two blocks for each
-    board. `worth` gives equities of float64[..., 5 or more] chances, by default cubeless ones in money play."""
+    """The means and standard errors of each board, from the float64[n, blocks, 2, 5] of `rolled_blocks`, with at least
+    two blocks for each board. `worth` converts float64[..., 5 or more] chances to equities, by default cubeless ones in
+    money play."""
     worth = worth or equities_of
     n, count = blocks.shape[:2]
     values, plain = np.empty((n, count, 7)), blocks[:, :, 0]
@@ -308,7 +311,7 @@ def result_of(blocks: Values, worth: Callable[[Values], Values] | None = None) -
 
 
 def equities_of(chances: Values) -> Values:
-    """float64[...]: cubeless equity of float64[..., 5 or more] chances, summed in their order."""
+    """float64[...]: the cubeless equity of float64[..., 5 or more] chances; terms are added in a fixed order."""
     total = 2.0 * chances[..., 0] - 1.0
     for place in range(1, 5):
         total = total + _EQUITY[place] * chances[..., place]
@@ -316,15 +319,16 @@ def equities_of(chances: Values) -> Values:
 
 
 def mean_and_error(values: Values) -> tuple[Values, Values]:
-    """The means and the standard errors, float64[columns] each, of float64[n, columns], summed in order."""
+    """The mean and its standard error for each column of float64[n, columns], both float64[columns]; values are added
+    in order."""
     means, errors = np.empty((2, 1, values.shape[1]))
     fill_statistics(np.ascontiguousarray(values[None]), means, errors)
     return means[0], errors[0]
 
 
 def difference_error(first: Values, second: Values) -> float:
-    """Standard error of the mean of float64[n] minus the mean of float64[m]. Values at the same index, up to the
-    smaller of n and m, are pairs with the same dice."""
+    """The standard error of the mean of float64[n] `first` minus the mean of float64[m] `second`. Values at the same
+    index, up to the smaller of n and m, are pairs with the same dice."""
     if len(first) < len(second):
         first, second = second, first
     n, m = len(first), len(second)

@@ -98,22 +98,24 @@ def roll_out_decision(
 
 
 def static_losses(chooser: Chooser, after: Boards, offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """float32[k]: static loss of each play in points against the best play of its decision. Plays are int8[k, 26]
-    boards of the opponent; the plays of decision i are offsets[i] to offsets[i + 1]."""
+    """float32[k]: how much each play loses against the best play of its decision by static evaluation, in points. Plays
+    are the int8[k, 26] boards after them, for the opponent; plays offsets[i]:offsets[i + 1] belong to decision i."""
     equities = -cubeless_equities(evaluations(chooser.networks, chooser.tables, after).chances)
     return np.asarray(largest_of(equities, offsets) - equities)
 
 
 def within_window(losses: NDArray[np.float32], offsets: NDArray[np.int64], window: Window) -> NDArray[np.int64]:
-    """int64[m]: ascending indexes of the plays in the window."""
+    """int64[m]: ascending indexes of the plays that `window` keeps. Plays offsets[i]:offsets[i + 1] belong to decision
+    i."""
     place = places_of(losses, offsets)
     is_near = (losses <= window.within) & (place < window.most_plays)
     return np.flatnonzero(is_near | (place < window.least_plays))
 
 
 def open_plays(equities: list[Values], until: float, settled_at: float) -> NDArray[np.bool_]:
-    """bool[k]: which plays need more games, from the opponent's float64[blocks] equities after each. No play needs more
-    games if at most one play is not settled, or if the standard errors of those plays are at most `until`."""
+    """bool[k]: which plays need more games, from float64[blocks] equities of the opponent after each play. A play is
+    settled if it is more than `settled_at` standard errors behind the best. No play needs more games if at most one is
+    not settled, or if the standard errors of those that are not are at most `until`."""
     means, errors = np.array([rollout.mean_and_error(each[:, None]) for each in equities])[:, :, 0].T
     best = int(np.argmin(means))
     lost_errors = np.array([rollout.difference_error(each, equities[best]) for each in equities])
@@ -126,8 +128,8 @@ def open_plays(equities: list[Values], until: float, settled_at: float) -> NDArr
 def rank_plays(
     after: Boards, blocks: list[Values], losses: NDArray[np.float32], n_plays: int, *, is_paired: bool
 ) -> Decision:
-    """The decision from the opponent's blocks of each play and the static losses. If `is_paired`, all plays have
-    equally many blocks with the same dice; otherwise their numbers of blocks may differ."""
+    """Rank the plays of one decision, from the opponent's blocks after each play and the static losses. If `is_paired`,
+    all plays have equally many blocks with the same dice; otherwise their numbers of blocks may differ."""
     found = RolloutResult.join([rollout.result_of(own_blocks(each)[None]) for each in blocks])
     order = np.argsort(-found.equities, kind="stable")
     result, equities = found.rows(order), [equities_less_luck(blocks[row]) for row in order.tolist()]
@@ -141,12 +143,13 @@ def rank_plays(
 
 
 def equities_less_luck(blocks: Values) -> Values:
-    """float64[blocks]: the OPPONENT's equities minus luck, from its float64[blocks, 2, 5] chances and luck."""
+    """float64[blocks]: the OPPONENT's equity minus luck in each block, from its float64[blocks, 2, 5] chances and
+    luck."""
     return rollout.equities_of(blocks[:, 0] - blocks[:, 1])
 
 
 def own_blocks(blocks: Values) -> Values:
-    """float64[..., 2, 5]: the opponent's blocks of chances and luck, turned to the player who moved."""
+    """float64[..., 2, 5]: chances and luck of the player who moved, from the opponent's blocks."""
     own = blocks[..., [0, 3, 4, 1, 2]]
     own[..., 0, 0] = 1.0 - own[..., 0, 0]
     own[..., 1, 0] = -own[..., 1, 0]

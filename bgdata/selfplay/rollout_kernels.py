@@ -49,7 +49,7 @@ Values = NDArray[np.float64]
 
 
 class KernelSettings(NamedTuple):
-    """The settings of a rollout as numbers."""
+    """The settings of a rollout as numbers, for kernels."""
 
     seed: int
     last_turn: int  # roll after which a trial ends with the static evaluation
@@ -61,7 +61,7 @@ class KernelSettings(NamedTuple):
 
 
 class Roller(NamedTuple):
-    """The player of both sides, and the settings."""
+    """The networks and tables by which both sides play, and the settings of the rollout."""
 
     networks: Networks
     tables: BearoffArrays
@@ -69,8 +69,8 @@ class Roller(NamedTuple):
 
 
 class FirstTurns(NamedTuple):
-    """Values at the first two rolls from one position, as far as one thread has found them. Place 0 is the position
-    itself; place 1 + r is the position after first roll r."""
+    """Values at the first two rolls from one position, which one thread has computed so far. Index 0 is the position
+    itself; index 1 + r is the position after first roll r."""
 
     is_known: NDArray[np.bool_]  # [22]
     values: Chances  # [22, 21, 5], with the next as in `RollScratch`
@@ -80,7 +80,7 @@ class FirstTurns(NamedTuple):
 
 
 class RolloutScratch(NamedTuple):
-    """Scratch memory of one thread."""
+    """Scratch memory in which one thread rolls out positions."""
 
     first: FirstTurns
     tree: TreeScratch  # its `rolls` are also the rolls of the current position
@@ -104,9 +104,9 @@ def fill_blocks(
     first: NDArray[np.int64],
     blocks: Values,
 ) -> None:
-    """Fill blocks[row, block, 0, 0:5] with the mean chances of the player on roll in the 36 trials of block first[row]
-    + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of the player's
-    luck in these trials, zero unless measured. begin:end are pairs of row and block, in order."""
+    """Roll out boards[row, slot] in blocks of 36 trials. Fills blocks[row, block, 0, 0:5] with the mean chances of the
+    player on roll in block first[row] + block of item items[row], and blocks[row, block, 1, 0:5] with the mean of the
+    player's luck in these trials, zero unless measured. begin:end are pairs of row and block, in order."""
     count, networks = blocks.shape[1], chooser.networks
     roller, scratch = Roller(networks, chooser.tables, settings), new_rollout_scratch(networks)
     for place in range(begin, end):
@@ -143,7 +143,8 @@ def new_rollout_scratch(networks: Networks) -> RolloutScratch:
 
 @kernel(borrows=True)
 def fill_block(roller: Roller, board: Boards, item: int, block: int, scratch: RolloutScratch, means: Values) -> None:
-    """Fill means[0, 0:5] (chances) and means[1, 0:5] (luck) of one block of trials, summed in their order."""
+    """Play one block of trials from board[0:26]. Fills means[0, 0:5] with the mean chances and means[1, 0:5] with the
+    mean luck; trials are added in their order."""
     stream: Any = random_stream(roller.settings.seed, item)  # itself a seed of streams
     fill_order(random_stream(stream, MAX_TRIALS + block // BLOCK), scratch.order)
     means[:] = 0.0
@@ -159,13 +160,14 @@ def fill_block(roller: Roller, board: Boards, item: int, block: int, scratch: Ro
 
 @kernel(borrows=True)
 def first_rolls(trial: int, order: NDArray[np.int64]) -> tuple[int, int]:
-    """Places of the first two rolls of a trial among all 36, in the order of its superblock (`fill_order`)."""
+    """The indexes of the first two rolls of a trial among all 36 rolls. `order` is the order of second rolls in its
+    superblock, from `fill_order`."""
     return trial % BLOCK, order[(trial + trial // BLOCK) % BLOCK]
 
 
 @kernel(borrows=True)
 def fill_order(stream: np.uint64, order: NDArray[np.int64]) -> None:
-    """Fill order[0:n] with 0 to n - 1, shuffled (Fisher and Yates)."""
+    """Fill order[0:n] with a random permutation of 0 to n - 1 (Fisher and Yates)."""
     for place in range(len(order)):
         order[place] = place
     for place in range(len(order) - 1, 0, -1):
@@ -177,9 +179,9 @@ def fill_order(stream: np.uint64, order: NDArray[np.int64]) -> None:
 def fill_trial(
     roller: Roller, board: Boards, stream: np.uint64, rolls: tuple[int, int], scratch: RolloutScratch
 ) -> None:
-    """Fill scratch.end[0:5] with the chances at the end of one game from board[slot], and scratch.luck[0:5] with the
-    luck of all its rolls, both for the player first on roll. `rolls` are the places of the first two rolls among
-    all 36."""
+    """Play one game from board[0:26]. Fills scratch.end[0:5] with the chances at the end, and scratch.luck[0:5] with
+    the luck of all rolls, both for the player first on roll. `rolls` are the indexes of the first two rolls among all
+    36."""
     networks, tables, settings = roller
     for slot in range(26):
         scratch.board[slot] = board[slot]
@@ -208,8 +210,8 @@ def fill_trial(
 
 @kernel(borrows=True)
 def play_first_turn(roller: Roller, die: int, other_die: int, before: int, scratch: RolloutScratch) -> None:
-    """Play one of the first two turns, with the values that other trials found. `before` is 0 at the first roll, and 1
-    more than the place of the first roll at the second."""
+    """Play one of the first two turns of a trial, and reuse values that earlier trials computed. `before` is the index
+    of the position in `FirstTurns`: 0 at the first roll, and 1 more than the index of the first roll at the second."""
     first, roll = scratch.first, roll_place(die, other_die)
     if roller.settings.with_luck:
         values, mean = first.values[before], first.means[before]
@@ -249,13 +251,14 @@ def fill_end(roller: Roller, board: Boards, turn: int, scratch: RolloutScratch) 
 
 @kernel(borrows=True)
 def roll_at(stream: np.uint64, turn: int) -> int:
-    """Place of the roll of a turn among all 36."""
+    """The index of the roll of a turn among all 36 rolls."""
     return np.int64(high_below(random_bits(stream, turn), BLOCK))  # type: ignore[return-value]  # unsigned otherwise
 
 
 @kernel(borrows=True)
 def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
-    """Whether a trial ends at board[slot]: the game is over, or a table that ends trials covers it."""
+    """Whether a trial ends at board[0:26]: the game is over, or a table at which trials stop covers it. `stop` says
+    which tables those are."""
     position_class = class_of(board)
     if position_class == _OVER:
         return True
@@ -264,8 +267,8 @@ def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
 
 @kernel(borrows=True)
 def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> None:
-    """Fill scratch.board[slot] with the position after the best play of a roll, from the opponent's point of view. The
-    best play is the best at 0-ply, or the choice of `lookahead.rank_all` at 1-ply."""
+    """Make the best play of a roll on scratch.board[0:26], and turn the board to the opponent. The best play is the
+    best at 0-ply, or the choice of `lookahead.rank_all` at 1-ply."""
     networks, tables, settings = roller
     after, evaluation = scratch.tree.rolls.after, scratch.tree.rolls.evaluation
     n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
@@ -291,8 +294,8 @@ def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> N
 
 @kernel(borrows=True)
 def fill_candidates(after: Boards, n: int, scratch: RolloutScratch) -> int:
-    """Fill scratch.candidates[place, slot] with the plays of after[0:n, slot] that pass the filter of 1-ply, best
-    first; returns their number. Overwrites their static equities."""
+    """Choose the plays that are evaluated at 1-ply, and copy them from after[0:n, slot] to scratch.candidates[index,
+    slot], best first. Returns their number. Overwrites their static equities."""
     static, lowest, count = scratch.static, _WORST, 0
     for place in range(min(n, MAX_CANDIDATES)):
         best = 0
@@ -334,8 +337,8 @@ def fill_ends(
     is_end: NDArray[np.bool_],
     chances: Values,
 ) -> None:
-    """Fill is_end[row] with whether trials end at boards[row, slot] after `turn` rolls. Where they end, also fill
-    chances[row, 0:5] of the player first on roll, for rows begin:end."""
+    """Fill is_end[row] with whether a trial ends at boards[row, slot] after `turn` rolls, for rows begin:end. Where it
+    ends, also fill chances[row, 0:5] of the player first on roll."""
     networks = chooser.networks
     roller, scratch = Roller(networks, chooser.tables, settings), new_rollout_scratch(networks)
     for row in range(begin, end):
@@ -381,8 +384,8 @@ def fill_rolls(
 
 @kernel(parallel=True)
 def fill_statistics(blocks: Values, means: Values, errors: Values) -> None:
-    """Fill means[row, column] and errors[row, column], the standard error of the mean, from blocks[row, block,
-    column], summed in order of at least 2 blocks."""
+    """Fill means[row, column] and errors[row, column], the standard error of the mean, from blocks[row, block, column].
+    There are at least 2 blocks, which are added in order."""
     count = blocks.shape[1]
     for row in prange(len(blocks)):
         for column in range(blocks.shape[2]):

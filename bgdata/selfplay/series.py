@@ -57,8 +57,8 @@ GAME_FIELDS = ("score_0", "score_1", "is_crawford", "winner", "points", "cube_va
 
 @dataclass(frozen=True)
 class CubeSide:
-    """The way in which a side handles the cube and chooses plays: by a model with one index for both players. In a
-    match the model uses the score, or, if `as_money` is true, plays as for money within the rules of the match. If
+    """How one side handles the cube and chooses plays. `strategy` is its cube model, with one index for both players.
+    In a match the model uses the score, or, if `as_money` is true, plays as for money within the rules of the match. If
     `is_local` is true, the jump model uses the volatility of each position, and its own volatility for cubes that have
     been turned. Plays are chosen by cubeless money equity, or, if `cubeful_plays` is true, by their value with the cube
     by the same model."""
@@ -70,22 +70,22 @@ class CubeSide:
 
     @property
     def row(self) -> tuple[float, ...]:
-        """The numbers of this side in `cubeful_games.Terms`."""
+        """This side as a row of numbers in `cubeful_games.Terms`."""
         model, index, _, volatility, *_ = self.strategy
         return float(model), index, volatility, *map(float, (not self.as_money, self.is_local, self.cubeful_plays))
 
 
 @dataclass(frozen=True)
 class CubefulRules:
-    """The rules of games: money games, with or without the Jacoby rule, or matches to `length` points with a match
-    equity table."""
+    """The rules of games with the cube: money games, with or without the Jacoby rule, or matches to `length` points
+    with a match equity table."""
 
     length: int = 0
     is_jacoby: bool = False
     met: MatchEquity | None = None
 
     def check(self, sides: tuple[CubeSide, CubeSide]) -> None:
-        """Raise UsageError if the rules are impossible, or do not fit the models."""
+        """Raise UsageError if the rules contradict each other, or if the cube model of a side cannot play by them."""
         if not 0 <= self.length <= MAX_AWAY:
             raise UsageError(f"expected a match length of 1 to {MAX_AWAY} points, or 0 for money, got {self.length}")
         if self.length and self.is_jacoby:
@@ -111,19 +111,19 @@ class CubefulRules:
 
 
 class CubefulResults(NamedTuple):
-    """Games of matches first, first + 1, ..., in order."""
+    """The games of matches first, first + 1, ..., in order."""
 
     offsets: NDArray[np.int64]  # [matches + 1] first row of the games of each match
     games: NDArray[np.int16]  # [games, (score of player 0, of player 1, is Crawford, winner, points, cube, way, turns)]
     lucks: NDArray[np.float64]  # [matches] of player 0, see `cubeful_games.Ending`; 0 unless measured
 
     def column(self, name: str) -> NDArray[np.int64]:
-        """int64[games]: a column by its name in GAME_FIELDS."""
+        """int64[games]: the column called `name`, one of GAME_FIELDS."""
         return self.games[:, GAME_FIELDS.index(name)].astype(np.int64)
 
 
 class CubefulCorpus(NamedTuple):
-    """Games of matches, with every turn; see `cubeful_games.Book`."""
+    """The games of matches, with every turn; see `cubeful_games.Book`."""
 
     results: CubefulResults
     first_turns: NDArray[np.int64]  # [games + 1] first row of the turns of each game
@@ -134,7 +134,7 @@ class CubefulCorpus(NamedTuple):
 
 
 def terms_of(sides: tuple[CubeSide, CubeSide], rules: CubefulRules, *, with_luck: bool = False, ply: int = 0) -> Terms:
-    """The rules, and how each side plays, for kernels."""
+    """The rules, and how each side plays, in the form that kernels take."""
     cells = np.zeros((2, 1, 1)) if rules.met is None else rules.met.cells.copy()
     return Terms(np.array([side.row for side in sides]), cells, rules.length, rules.is_jacoby, with_luck, ply)
 
@@ -151,14 +151,13 @@ def cubeful_results(
     with_luck: bool = False,
     ply: int = 0,
 ) -> CubefulResults:
-    """Results of matches first, first + 1, ...; a money game is a match of one game. If `is_paired`, matches 2k and 2k
-    + 1 use the same dice for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is
-    always player 0. Both sides look `ply` rolls ahead, to choose plays and to handle the cube. Measuring luck takes
-    about twenty times as long at 0-ply.
+    """Play matches first, first + 1, ... of a seed, and return the results without turns. A money game is a match of
+    one game. If `is_paired`, matches 2k and 2k + 1 use the same dice for each seat, and the side named first is player
+    0 in 2k and player 1 in 2k + 1; else it is always player 0. Both sides look `ply` rolls ahead, to choose plays and
+    to handle the cube. Measuring luck takes about twenty times as long at 0-ply.
 
     Match m of a seed is always the same, on any number of threads and in any batch. Raises UsageError if the player has
-    no networks, the rules are impossible, `ply` is outside 0 to MAX_PLY, or a number is outside 0 to 2^63 - 1.
-    """
+    no networks, the rules are impossible, `ply` is outside 0 to MAX_PLY, or a number is outside 0 to 2^63 - 1."""
     check_numbers(count, seed, first)
     terms = _terms(chooser, sides, rules, ply, with_luck=with_luck)
     return _play(chooser, terms, np.arange(first, first + count), seed, 0, is_paired=is_paired)[0]
@@ -174,8 +173,9 @@ def cubeful_self_play(
     *,
     ply: int = 0,
 ) -> CubefulCorpus:
-    """Matches first, first + 1, ... of a seed, with every turn. Player 0 handles the cube as the side named first. A
-    money game uses the same dice as the cubeless game of the same number. Raises the errors of `cubeful_results`."""
+    """Play matches first, first + 1, ... of a seed, and return them with every turn. Player 0 handles the cube as the
+    side named first. A money game uses the same dice as the cubeless game of the same number. Raises the errors of
+    `cubeful_results`."""
     check_numbers(count, seed, first)
     terms, matches = _terms(chooser, sides, rules, ply), np.arange(first, first + count)
     room = TURNS * max(rules.length, 1)
@@ -195,7 +195,7 @@ def cubeful_self_play(
 def _terms(
     chooser: Chooser, sides: tuple[CubeSide, CubeSide], rules: CubefulRules, ply: int, *, with_luck: bool = False
 ) -> Terms:
-    """The checked rules for kernels, and how a network plays by them at this ply."""
+    """Check the rules and the ply, and return them in the form that kernels take, with how a network plays by them."""
     rules.check(sides)
     if with_luck and rules.length:
         rules.check_met()
@@ -208,8 +208,8 @@ def _terms(
 def _play(
     chooser: Chooser, terms: Terms, matches: Numbers, seed: int, room: int, *, is_paired: bool = False
 ) -> tuple[CubefulResults, Numbers, Book]:
-    """The results of matches, int64[matches] numbers of turns, and the records of up to `room` turns of each match: a
-    `Book` with the matches as first axis."""
+    """Play matches in a kernel. Returns their results, the number of turns of each match (int64[matches]), and the
+    records of up to `room` turns of each match: a `Book` with the matches as first axis."""
     n = len(matches)
     counts, lucks = np.empty((n, 2), np.int64), np.empty(n, np.float64)
     games = np.empty((n, max(1, 2 * terms.length - 1), len(GAME_FIELDS)), np.int16)
@@ -233,14 +233,13 @@ def play_cubeful(
     first: int = 0,
     estimator: Chooser | None = None,
 ) -> CubefulResults:
-    """Matches first, first + 1, ... of a seed; a money game is a match of one game. Matches 2k and 2k + 1 use the same
-    dice for each seat: the player named first is player 0 in 2k, and player 1 in 2k + 1. `turns` of games count rolls.
-    An estimator, which must have networks, measures luck.
+    """Play matches first, first + 1, ... of a seed between two players, and return the results. A money game is a match
+    of one game. Matches 2k and 2k + 1 use the same dice for each seat: the player named first is player 0 in 2k, and
+    player 1 in 2k + 1. `turns` of games count rolls. An estimator, which must have networks, measures luck.
 
     Match m of a seed between the same players is always the same, in any batch. Raises UsageError if a player does not
     evaluate positions, the rules are impossible, or a number is outside 0 to 2^63 - 1, and InvalidPositionError if a
-    player's answers are not positions.
-    """
+    player returns boards that are not positions."""
     check_numbers(count, seed, first)
     rules.check(SIDES)
     if estimator is not None:
@@ -257,7 +256,8 @@ def play_cubeful(
 
 
 class _Table:
-    """The state of all unfinished matches, one row each, and the results. The seats of players are 0 and 1."""
+    """The state of all unfinished matches, one row each, and the games that are over. A seat is 0 or 1; the players
+    change seats in every second match."""
 
     def __init__(self, matches: Numbers, rules: CubefulRules, seed: int) -> None:
         self.matches, self.rules, self.seed = matches, rules, seed
@@ -273,7 +273,8 @@ class _Table:
 
     @property
     def moments(self) -> Numbers:
-        """int64[n, 6]: on roll, cube value, owner, away, opponent's away, whether it is the Crawford game."""
+        """int64[n, 6]: who is on roll, cube value, cube owner, points that the player on roll needs, points that the
+        opponent needs, whether it is the Crawford game."""
         on_roll = self.state[:, _ON_ROLL]
         away = self.rules.length - self.state[:, _SCORE]
         own, other = (away[np.arange(len(away)), seat] for seat in (on_roll, 1 - on_roll))
@@ -282,17 +283,17 @@ class _Table:
 
     @property
     def is_crawford(self) -> Rows:
-        """bool[n]: whether this is the Crawford game."""
+        """bool[n]: whether the current game of each match is the Crawford game."""
         away = self.rules.length - self.state[:, _SCORE]
         found: Rows = (self.state[:, _PAST] == 0) & ((away[:, 0] == 1) != (away[:, 1] == 1)) & (self.rules.length > 0)
         return found
 
     def seats(self, rows: Numbers, seats: Numbers) -> Numbers:
-        """int64[n]: the players on these seats; 0 is the player named first."""
+        """int64[n]: the players who have these seats in these rows; 0 is the player named first."""
         return (seats + self.matches[self.rows[rows]]) % 2
 
     def begin_games(self) -> None:
-        """Set up new games, and roll for who begins."""
+        """Set up new games, and roll to decide who begins."""
         new = np.flatnonzero(self.is_new)
         self.boards[new] = START
         self.state[new, _CUBE], self.state[new, _OWNER], self.state[new, _ROLLS] = 1, NOBODY, 0
@@ -317,7 +318,8 @@ class _Table:
 
 
 def _turn_cubes(table: _Table, judges: list[Evaluator]) -> Rows:
-    """Decide about the cube in all games: double, take or pass. Returns bool[n]: whether a double was passed."""
+    """Ask the players on roll whether they double, and their opponents whether they take. Returns bool[n]: in which
+    matches a double was passed."""
     on_roll, owner = table.state[:, _ON_ROLL], table.state[:, _OWNER]
     may = (table.state[:, _ROLLS] > 0) & (owner != 1 - on_roll) & (table.state[:, _CUBE] < MAX_CUBE)
     rows = np.flatnonzero(may & ~table.is_crawford)
@@ -332,8 +334,8 @@ def _turn_cubes(table: _Table, judges: list[Evaluator]) -> Rows:
 
 
 def _decisions(table: _Table, judges: list[Evaluator], rows: Numbers, seats: Numbers, *, is_answer: bool) -> Rows:
-    """bool[n]: whether the players on these seats double in these rows, or, if `is_answer` is true, take, each by its
-    own chances."""
+    """bool[n]: whether the players on these seats double in these rows, or, if `is_answer` is true, whether they take.
+    Each decides by the chances of its own evaluator."""
     found, chances = np.zeros(len(rows), np.bool_), np.empty((len(rows), 5), np.float32)
     players = table.seats(rows, seats)
     for number, judge in enumerate(judges):
@@ -345,7 +347,7 @@ def _decisions(table: _Table, judges: list[Evaluator], rows: Numbers, seats: Num
 
 
 def _play_rolls(table: _Table, players: tuple[Player, Player], estimator: Chooser | None) -> None:
-    """Play every roll, and end the games that are over."""
+    """Let the players on roll play their rolls in all matches, and end the games that are over."""
     rows = np.flatnonzero(~table.is_new & ~table.is_over)
     on_roll, rolls, chosen = table.state[rows, _ON_ROLL], table.state[rows, _ROLLS], np.empty((len(rows), 26), np.int8)
     seats = table.seats(rows, on_roll)
@@ -369,7 +371,7 @@ def _play_rolls(table: _Table, players: tuple[Player, Player], estimator: Choose
 
 
 def _end_games(table: _Table, is_over: Rows, winners: Numbers, points: Numbers, ways: Numbers | int) -> None:
-    """Record the games that are over, and mark the next games of their matches."""
+    """Record the games that are over, and mark their matches so that the next game begins."""
     rows = np.flatnonzero(is_over)
     won, by = winners[rows], points[rows]
     before, state = table.state[rows].copy(), table.state
@@ -386,8 +388,8 @@ def _end_games(table: _Table, is_over: Rows, winners: Numbers, points: Numbers, 
 
 @kernel()
 def fill_dice(seed: int, pairs: Numbers, games: Numbers, rolls: Numbers, dice: NDArray[np.int8]) -> None:
-    """Fill dice[row, 0:2] with roll rolls[row] of game games[row] of the matches of pairs[row]. The first roll is not
-    a double."""
+    """Fill dice[row, 0:2] with roll rolls[row] of game games[row] in match pair pairs[row]. The first roll is not a
+    double."""
     for row in range(len(pairs)):
         bits = random_bits(random_stream(seed, pairs[row]), GAME_TURNS * games[row] + rolls[row])
         dice[row, 0], dice[row, 1] = opening_dice_of(bits) if rolls[row] == 0 else dice_of(bits)
@@ -395,7 +397,7 @@ def fill_dice(seed: int, pairs: Numbers, games: Numbers, rolls: Numbers, dice: N
 
 @kernel()
 def moment_of(row: Numbers) -> Moment:
-    """The `Moment` of a row of moments."""
+    """The `Moment` that a row of `_Table.moments` describes."""
     return Moment(row[0], row[1], row[2], MatchGame(row[3], row[4], row[5] != 0))
 
 
@@ -403,8 +405,9 @@ def moment_of(row: Numbers) -> Moment:
 def fill_decisions(
     begin: int, end: int, terms: Terms, is_answer: bool, moments: Numbers, chances: Chances, found: Rows
 ) -> None:
-    """Fill found[row] with whether the player on roll doubles by chances[row, 0:5], or, if `is_answer` is true, whether
-    the opponent takes by these chances of the player on roll, for rows begin:end."""
+    """Decide about doubles for rows begin:end. Fills found[row] with whether the player on roll doubles by its
+    chances[row, 0:5], or, if `is_answer` is true, whether the opponent takes by these same chances of the player on
+    roll."""
     for row in range(begin, end):
         if is_answer:
             found[row] = takes(terms, moment_of(moments[row]), chances[row])
@@ -436,7 +439,8 @@ def fill_lucks(
 def luck_of(
     chooser: Chooser, terms: Terms, opponent: Moment, board: Boards, place: int, is_opening: bool, scratch: RollScratch
 ) -> float:
-    """The luck of roll `place` for the player who rolled it in board[slot]; `opponent` is the moment after it."""
+    """The luck of the roll with index `place` at board[0:26], for the player who rolled it; `opponent` is the moment
+    after it."""
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
     fill_roll_values(chooser.networks, chooser.tables, LIKELY_FOR_LUCK, board, scratch, stakes)
     return roll_luck(terms, opponent, scratch, place, is_opening)

@@ -22,7 +22,8 @@ from bgdata.warehouse import Warehouse
 
 @dataclass(frozen=True)
 class CorpusPlan:
-    """The sizes of the corpora to build. `player` is network or network/NAME; if a size is 0, that step is left out."""
+    """The player and the sizes of the corpora to build. `player` is network or network/NAME; if a size is 0, that step
+    is left out."""
 
     player: str = NETWORK
     games: int = 10_000
@@ -57,7 +58,7 @@ def build_labels(warehouse: Warehouse, corpus: str, progress: Progress) -> Table
 
 
 def build_sample(warehouse: Warehouse, plan: CorpusPlan, corpus: str, progress: Progress) -> Table:
-    """Sample positions of a version of games, up to `plan.most` of each class."""
+    """Sample positions from a version of games, up to `plan.most` of each class."""
     games = selfplay.SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
     parameters = position_sample.SampleParameters(**vars(games), most=plan.most)
     return warehouse.build(position_sample.DATASET.name, parameters, progress=progress)
@@ -66,7 +67,7 @@ def build_sample(warehouse: Warehouse, plan: CorpusPlan, corpus: str, progress: 
 def build_rollouts(
     warehouse: Warehouse, plan: CorpusPlan, sample: str, executor: Executor, progress: Progress
 ) -> Table:
-    """Roll out the positions of a sample by the player."""
+    """Roll out the positions of a version of `position_sample` by the player."""
     network = network_parameters(warehouse, network_part(plan))
     source, recipe = find_source(warehouse, sample)
     parameters = rollout_labels.RolloutLabelParameters(
@@ -76,5 +77,5 @@ def build_rollouts(
 
 
 def network_part(plan: CorpusPlan) -> str:
-    """The name of the network without `network/`. Raises UnknownPlayerError if the player is not a network."""
+    """The name of the plan's player without `network/`. Raises UnknownPlayerError if the player is not a network."""
     return network_name(plan.player).partition("/")[2]

@@ -80,8 +80,8 @@ _OVERLOOKS, _CHOICES = 1 << 41, 1 << 42  # first counters of whether plays are o
 
 
 class TrainingGames(NamedTuple):
-    """Games in order; rows offsets[g] to offsets[g + 1] belong to game g. Chances are for the player on roll before the
-    roll."""
+    """Positions and labels of games in order. Rows offsets[g]:offsets[g + 1] belong to game g. Chances are for the
+    player on roll before the roll."""
 
     offsets: NDArray[np.int64]  # [games + 1]
     boards: Boards  # [rows, 26]
@@ -102,14 +102,13 @@ def training_games(
     overlooked: float = 0.0,
     td_lambda: float = 0.0,
 ) -> TrainingGames:
-    """Play games first, first + 1, ... of a seed. Game g begins as starts[g - first], a number of `Start`, or if that
-    is GIVEN at positions[g - first] of int8[games, 26], for the player on roll.
+    """Play games first, first + 1, ... of a seed. Game g begins as starts[g - first] says, a number of `Start`; if that
+    is GIVEN, it begins at positions[g - first] of int8[games, 26], for the player on roll.
 
-    A game ends when it is over or a bearoff table knows its chances, so networks never evaluate such positions. Only
-    the `likely` plays of each roll are considered, or all if it is 0. In a share of `overlooked` turns, the player
+    A game ends when it is over or a bearoff table contains its chances, so networks never evaluate such positions. Only
+    the `likely` plays of each roll are considered, or all if it is 0. In a share `overlooked` of the turns, the player
     overlooks half of the plays. Results depend on the seed alone, not on the number of threads. Raises UsageError if a
-    number is outside 0 to 2^63 - 1, `likely` is more than MAX_LIKELY, or a position is missing.
-    """
+    number is outside 0 to 2^63 - 1, `likely` is more than MAX_LIKELY, or a position is missing."""
     n = len(starts)
     check_numbers(n, seed, first)
     if (starts == GIVEN).any() and len(positions) != n:
@@ -141,8 +140,8 @@ def fill_games(
     boards: Boards,
     chances: Chances,
 ) -> None:
-    """Fill counts[row], boards[row, turn, slot] and chances[row, kind, turn, 0:5] with game first + row of a seed, for
-    rows begin:end. `overlooked` is in units of 2^-20."""
+    """Play games first + row of a seed for rows begin:end. Fills counts[row], boards[row, turn, slot] and chances[row,
+    kind, turn, 0:5]. `overlooked` is in units of 2^-20."""
     scratch, counter, board = new_roll_scratch(networks), np.empty(1, np.int64), np.empty(26, np.int8)
     is_best = np.empty(MAX_TURNS, np.bool_)
     for row in range(begin, end):
@@ -172,8 +171,8 @@ def play_game(
     boards: Boards,
     chances: Chances,
 ) -> int:
-    """Fill boards[turn, slot], chances[0:2, turn, 0:5] and is_best[turn], whether the best play was made, with the
-    turns of a game from board[slot] on; returns their number."""
+    """Play one game from board[0:26]. Fills boards[turn, slot], chances[0:2, turn, 0:5] and is_best[turn], which says
+    whether the best play was made. Returns the number of turns."""
     turn = 0
     while turn < MAX_TURNS and not is_solved(tables, board):
         for slot in range(26):
@@ -195,7 +194,7 @@ def play_game(
 
 @kernel(borrows=True)
 def is_solved(tables: BearoffArrays, board: Boards) -> bool:
-    """Whether the game is over, or a bearoff table knows the chances."""
+    """Whether the game is over at board[0:26], or a bearoff table contains its chances."""
     if outcome_of(board, CHECKERS) != 0:
         return True
     return may_cover(tables, class_of(board)) and int(bearoff_source(tables, board)) != 0
@@ -212,8 +211,8 @@ def best_noticed_play(
     other_die: int,
     scratch: RollScratch,
 ) -> int:
-    """The play of a player that overlooks each play of a roll with a chance of one half: the index of the best play
-    that it notices, 0 if it notices none. Fills scratch.after[play, slot] with the noticed plays."""
+    """The play of a player that overlooks each play of a roll with a chance of one half. Fills scratch.after[play,
+    slot] with the noticed plays, and returns the index of the best of them, or 0 if no play was noticed."""
     n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
     kept = 0
     for play in range(n):
@@ -232,9 +231,9 @@ def best_noticed_play(
 def fill_returns(
     boards: Boards, is_best: NDArray[np.bool_], td_lambda: np.float32, chances: Chances, scratch: Chances
 ) -> None:
-    """Fill chances[2, turn, 0:5] with the returns of all turns of boards[turn, slot]. The last turn has no next
-    position to add: its chances are known, or the game was cut. Stored returns are limited by the rules; earlier
-    returns use the unlimited ones, which are unbiased. Overwrites scratch[0:2, 0:5]."""
+    """Fill chances[2, turn, 0:5] with the returns (TD(lambda) targets) of all turns of boards[turn, slot]. The last
+    turn has no next position to add: its chances are known, or the game was cut. Stored returns are limited to legal
+    chances; earlier returns use the unlimited ones, which are unbiased. Overwrites scratch[0:2, 0:5]."""
     difference, turned = scratch[0], scratch[1]
     for item in range(5):
         difference[item] = 0
@@ -250,7 +249,7 @@ def fill_returns(
 
 @kernel(borrows=True)
 def fill_turned_difference(difference: Chances, turned: Chances) -> None:
-    """Fill turned[0:5] with a difference of chances from the other player's point of view."""
+    """Fill turned[0:5] with difference[0:5], a difference of chances, as the other player sees it."""
     turned[0] = -difference[0]
     turned[1], turned[2] = difference[3], difference[4]
     turned[3], turned[4] = difference[1], difference[2]
@@ -258,9 +257,9 @@ def fill_turned_difference(difference: Chances, turned: Chances) -> None:
 
 @kernel(borrows=True)
 def fill_start(start: int, stream: np.uint64, board: Boards, counter: Counter, after: Boards, notes: Notes) -> None:
-    """Fill board[slot] with the position, for the player on roll, where game `stream` begins by a kind of `Start`.
-    It depends on the stream alone, and is never a finished game. counter[0:1], after[0:MAX_PLAYS] and
-    notes[0:MAX_NOTES] are scratch."""
+    """Fill board[0:26] with the position where game `stream` begins, for the player on roll. `start` is a number of
+    `Start`. The position depends on `start` and `stream` alone, and is never a finished game. counter[0:1],
+    after[0:MAX_PLAYS] and notes[0:MAX_NOTES] are scratch."""
     counter[0] = _SETUP_STREAM
     if start == _RANDOM_PLAYS:
         fill_random_plays(stream, counter, board, after, notes)
@@ -280,7 +279,7 @@ def fill_start(start: int, stream: np.uint64, board: Boards, counter: Counter, a
 
 @kernel(borrows=True)
 def draw(stream: np.uint64, counter: Counter, count: int) -> int:
-    """The next random number of the stream, from 0 to count - 1."""
+    """The next random number of the stream, from 0 to count - 1. `counter[0]` is the number of draws so far."""
     found = high_below(random_bits(stream, counter[0]), count)
     counter[0] += 1
     return found
@@ -288,8 +287,8 @@ def draw(stream: np.uint64, counter: Counter, count: int) -> int:
 
 @kernel(borrows=True)
 def fill_random_plays(stream: np.uint64, counter: Counter, board: Boards, after: Boards, notes: Notes) -> None:
-    """Fill board[slot] with the start position after MIN_RANDOM to MAX_RANDOM random plays, fewer if a play would
-    end the game."""
+    """Fill board[0:26] with the position after MIN_RANDOM to MAX_RANDOM random plays from the start position, fewer if
+    a play would end the game."""
     for slot in range(26):
         board[slot] = _START[slot]
     plays = MIN_RANDOM + draw(stream, counter, MAX_RANDOM - MIN_RANDOM + 1)
@@ -306,7 +305,7 @@ def fill_random_plays(stream: np.uint64, counter: Counter, board: Boards, after:
 
 @kernel(borrows=True)
 def is_closed(board: Boards) -> bool:
-    """Whether both home boards are closed, so that neither side can enter."""
+    """Whether both home boards are closed, so that neither side could enter from the bar."""
     ours, theirs = 0, 0
     for point in range(1, HOME_POINTS + 1):
         ours += board[point] >= 2
@@ -316,7 +315,7 @@ def is_closed(board: Boards) -> bool:
 
 @kernel(borrows=True)
 def put(board: Boards, side: int, point: int, count: int) -> int:
-    """Fill board[slot] with `count` more checkers of a side (0: on roll, 1: the opponent) on one of its points (25: the
+    """Add `count` checkers of a side (0: on roll, 1: the opponent) to board[0:26] on one of the side's points (25: the
     bar), unless the other side has checkers there. Returns how many were added."""
     if point == BAR:
         if side == 0:
@@ -336,8 +335,8 @@ def put(board: Boards, side: int, point: int, count: int) -> int:
 def spread(
     stream: np.uint64, counter: Counter, board: Boards, side: int, count: int, lowest: int, highest: int, pairs: int
 ) -> None:
-    """Fill board[slot] with `count` more checkers of a side on random points from lowest to highest, each in a pair
-    with a chance of pairs / 8. Checkers that find no point are borne off."""
+    """Add `count` checkers of a side to board[0:26] on random points from lowest to highest, each in a pair with a
+    chance of pairs / 8. Checkers that find no point are borne off."""
     left, tries = count, 0
     while left > 0 and tries < 200:
         both = 2 if left > 1 and draw(stream, counter, 8) < pairs else 1
@@ -347,7 +346,8 @@ def spread(
 
 @kernel(borrows=True)
 def fill_setup(start: int, stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Fill board[slot] with a position set up by the rule of a `Start`; side 0 is the side that the rule describes."""
+    """Fill board[0:26] with a random position of the kind `start`, a number of `Start`. Side 0 is the side that the
+    kind describes: it plays the back game, or attacks."""
     for slot in range(26):
         board[slot] = 0
     if start == _BACK_GAME:
@@ -397,13 +397,14 @@ def fill_setup(start: int, stream: np.uint64, counter: Counter, board: Boards) -
 
 @kernel(borrows=True)
 def fill_up(stream: np.uint64, counter: Counter, board: Boards, side: int, lowest: int, highest: int) -> None:
-    """Fill board[slot] with the remaining checkers of a side's 15, on its points from lowest to highest."""
+    """Add the rest of a side's 15 checkers to board[0:26], on its points from lowest to highest."""
     spread(stream, counter, board, side, CHECKERS - checkers_within(board, side, 1, BAR), lowest, highest, 4)
 
 
 @kernel(borrows=True)
 def fill_back_game(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Fill board[slot]: side 0 holds two of the opponent's home points, and the opponent brings its checkers home."""
+    """Set up a back game on board[0:26]: side 0 holds two of the opponent's home points, and the opponent brings its
+    checkers home."""
     low = 1 + draw(stream, counter, 5)
     high = low + 1 + draw(stream, counter, HOME_POINTS - low)
     for point in (low, high):
@@ -415,8 +416,8 @@ def fill_back_game(stream: np.uint64, counter: Counter, board: Boards) -> None:
 
 @kernel(borrows=True)
 def fill_containment(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Fill board[slot]: the opponent has borne off some checkers and has one or two back, on the bar or near it; side
-    0 has some points closed."""
+    """Set up a containment game on board[0:26]: the opponent has borne off some checkers and has one or two back, on
+    the bar or near it; side 0 has some points closed."""
     first = 1 + draw(stream, counter, 4)
     for point in range(first, first + 3 + draw(stream, counter, 4)):
         put(board, 0, point, 2)
@@ -431,7 +432,7 @@ def fill_containment(stream: np.uint64, counter: Counter, board: Boards) -> None
 
 @kernel(borrows=True)
 def fill_blitz(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Fill board[slot]: side 0 attacks one to three checkers without an anchor in its home board."""
+    """Set up a blitz on board[0:26]: side 0 attacks one to three checkers without an anchor in its home board."""
     for _ in range(1 + draw(stream, counter, 3)):
         put(board, 1, BAR if draw(stream, counter, 2) == 0 else 19 + draw(stream, counter, 6), 1)
     if draw(stream, counter, 3):

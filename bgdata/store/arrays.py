@@ -35,14 +35,14 @@ _HEADER = re.compile(
 
 
 def map_array(path: Path, *, scattered: bool = False) -> Array:
-    """Map a .npy file read-only as a plain array. Values are read when used, and no file is kept open.
+    """Map a .npy file read-only as a plain array. Values are read from disk when they are used, and the file is closed
+    again at once.
 
-    `scattered` is for random access: a large file is then read by single pages, because reading ahead, which helps to
-    read whole files, would take a hundred times as long for each.
+    `scattered` is for access to single rows in random order: a large file is then read page by page. The default reads
+    ahead, which helps to read a whole file, but makes each random access a hundred times slower.
 
-    Raises MissingTableError if there is no file, and CorruptFileError if it is not a regular file, or not exactly the
-    header and values of a little-endian array of numbers or bytes as written here.
-    """
+    Raises MissingTableError if the file does not exist, and CorruptFileError if it is not a regular file, or is not a
+    complete .npy file, as `save_array` writes it, of little-endian numbers or bytes."""
     with storage_errors("read", path):
         try:
             with open_regular(path) as file:
@@ -65,9 +65,10 @@ def map_array(path: Path, *, scattered: bool = False) -> Array:
 
 
 def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and dtype from the header of a .npy file of this size. Raises ValueError if the header is in another form
-    than ours. The header is matched, not evaluated as by NumPy, because it is untrusted, and Python's parser
-    occasionally fails in several threads (cpython issue 106905)."""
+    """The shape and dtype in the header of a .npy file of `size` bytes. Raises ValueError if the header differs in form
+    from the headers that `save_array` writes. NumPy would evaluate the header with Python's parser; here it is matched
+    by a pattern, because it is untrusted and the parser occasionally fails in several threads (cpython issue
+    106905)."""
     version = np.lib.format.read_magic(file)
     if version != (1, 0):
         raise ValueError(f"format {version}")
@@ -87,8 +88,8 @@ def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[An
 
 
 class PartedArray:
-    """The rows of several mapped arrays as one array. Slices and rows by number are read from the parts; only
-    `np.asarray` reads all. A slice within one part is a view of it."""
+    """Several mapped arrays, joined along their first axis, as one array. A slice or a list of row numbers reads only
+    those rows; `np.asarray` reads all of them. A slice that lies within one part is a view of that part."""
 
     def __init__(self, parts: Sequence[Array]) -> None:
         self.parts = parts
@@ -103,7 +104,7 @@ class PartedArray:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all values."""
+        """Number of bytes of all values."""
         return sum(part.nbytes for part in self.parts)
 
     def __len__(self) -> int:
@@ -118,7 +119,8 @@ class PartedArray:
         return found[rest if np.ndim(rows) == 0 and not isinstance(rows, slice) else (slice(None), *rest)]
 
     def _rows(self, rows: Any) -> Array:
-        """The row of a number, or the rows of several numbers in order."""
+        """The row that an integer `rows` names, or the rows that a slice, a mask or an array of row numbers names, in
+        that order."""
         if isinstance(rows, slice):
             chosen = range(len(self))[rows]
             if chosen.step != 1:
@@ -151,8 +153,8 @@ class PartedArray:
 
 
 class ArrayWriter:
-    """Writes a .npy file of known shape through plain file writes, so a table may be larger than memory. If `keep` is
-    true, rows of an existing file of this shape stay until they are overwritten."""
+    """Writes a .npy file of known shape with ordinary file writes, so that the array may be larger than memory. If
+    `keep` is true and the file exists with this shape, its rows are kept until they are overwritten."""
 
     def __init__(self, path: Path, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> None:
         self.dtype = np.dtype(dtype)
@@ -170,7 +172,8 @@ class ArrayWriter:
         np.lib.format.write_array_header_1_0(self._file, header)
 
     def write(self, row: int, values: Array) -> None:
-        """Write one or more whole rows from `row` on. `values` has the shape of a row, or a leading axis of rows."""
+        """Write one or more rows, the first of them as row number `row`. `values` has the shape of one row, or a
+        leading axis of rows."""
         data = np.ascontiguousarray(values, self.dtype)
         with storage_errors("write", self._path):
             self._file.seek(self._start + row * self._row_bytes)
@@ -189,13 +192,13 @@ class ArrayWriter:
 
 
 class GrowingWriter(ArrayWriter):
-    """Appends rows to a .npy file whose number of rows is known at the end."""
+    """Appends rows to a .npy file. The number of rows need not be known until the file is closed."""
 
     def __init__(self, path: Path, dtype: DTypeLike, row_shape: tuple[int, ...]) -> None:
         super().__init__(path, dtype, (0, *row_shape))
 
     def append(self, values: Array) -> None:
-        """Write rows after the last one."""
+        """Write the rows of `values`, whose first axis is rows, after the last row of the file."""
         self.write(self.shape[0], values)
         self.shape = (self.shape[0] + len(values), *self.shape[1:])
 
@@ -209,8 +212,8 @@ class GrowingWriter(ArrayWriter):
 
 
 def release_pages(values: Any) -> None:
-    """Release the pages of arrays from `map_array` that were read so far: they stay in the cache of the system, but no
-    longer count as memory of this process. Arrays of other kinds are ignored; `values` may be a `PartedArray`."""
+    """Let the operating system reclaim the pages that were read from an array of `map_array` or a `PartedArray`: they
+    may stay in the page cache, but no longer count as memory of this process. Any other array is left alone."""
     for part in getattr(values, "parts", [values]):
         base = part
         while isinstance(base, np.ndarray):
@@ -219,7 +222,7 @@ def release_pages(values: Any) -> None:
 
 
 def save_array(path: Path, values: Array) -> None:
-    """Write a whole array as .npy."""
+    """Write an array to a .npy file. Raises StorageError if the file cannot be written."""
     with storage_errors("write", path), path.open("wb") as file:
         data = np.ascontiguousarray(values)
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(data))
@@ -227,7 +230,8 @@ def save_array(path: Path, values: Array) -> None:
 
 
 def damaged_rows(values: Array, hashes: Array) -> list[int]:
-    """The rows of an array whose SHA-256 differs from uint8[rows, 32], in order."""
+    """The numbers of the rows of `values` whose SHA-256 differs from the one in `hashes`, uint8[rows, 32], in ascending
+    order."""
     little = values.dtype.newbyteorder("<")
 
     def is_damaged(row: int) -> bool:
@@ -239,9 +243,9 @@ def damaged_rows(values: Array, hashes: Array) -> list[int]:
 
 
 def values_digest(arrays: Mapping[str, Array]) -> str:
-    """SHA-256 over the names, dtypes, shapes and little-endian values of arrays, in order of name; 64 hex digits. If
-    there is an array `X_row_sha256`, with the SHA-256 of each row of X, it replaces the values of X, so that each row
-    can be verified alone."""
+    """SHA-256, as 64 hex digits, over the names, dtypes, shapes and little-endian values of the arrays, in order of
+    their names. If there is an array `X_row_sha256`, which contains the SHA-256 of each row of the array X, it is
+    hashed in place of the values of X, so that each row can be verified alone."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         values = arrays[name]

@@ -86,8 +86,9 @@ def build(
     directory: Path | None = None,
     with_catalog: bool = True,
 ) -> Table:
-    """Build a version and, first, its inputs; returns an existing version if nothing needs to be built. See
-    Warehouse.build. The version becomes current, as do inputs that were built; existing inputs stay as they are."""
+    """Build a version of `kind`, after any missing inputs, or return the existing version with this recipe. The
+    arguments are those of `Warehouse.build`. The version becomes the current one of its variant, as do inputs that were
+    built here; inputs that existed are left as they are."""
     parameters.check_types()
     kind.check_parameters(parameters)
     if inputs is None:
@@ -121,7 +122,7 @@ def build(
 def _input_table(
     warehouse: Versions, wanted: Input, progress: Progress, executor: Executor | None, *, with_catalog: bool
 ) -> Table:
-    """The version of an input: an existing version, or a new one."""
+    """The version that an input names: an existing one, or else one that is built now."""
     found = warehouse.find_input(wanted)
     if found is not None:
         found.check_sizes()
@@ -140,7 +141,8 @@ def _input_table(
 
 
 def _make(plan: Plan) -> Table:
-    """Build the version, or wait for another process that builds it, and make it the current one."""
+    """Build the version that the plan describes, or wait while another process builds it, and make it the current
+    one."""
     warehouse, kind, progress = plan.warehouse, plan.kind, plan.progress
     warehouse.check_staging()
     if not plan.elsewhere or (warehouse.root / kind.name).is_symlink():
@@ -179,7 +181,8 @@ def _make(plan: Plan) -> Table:
 
 @contextmanager
 def _read_sources(warehouse: Versions, kind: Dataset[Any], files: tuple[Path, ...]) -> Iterator[tuple[Source, ...]]:
-    """The files to import, each read once. Raises UsageError if there are too many or too few."""
+    """Read the files to import, each once, and yield them while they are open. Raises UsageError if there are too many
+    or too few."""
     if not isinstance(kind, ImportedDataset):
         if files:
             raise UsageError(f"expected no files for {kind.name}, which is computed, got {files[0]}")
@@ -197,13 +200,13 @@ def _read_sources(warehouse: Versions, kind: Dataset[Any], files: tuple[Path, ..
 
 
 def _check_strict(kind: Dataset[Any], table: Table) -> None:
-    """Raise CheckFailedError if rows of the files of a version were quarantined."""
+    """Raise CheckFailedError if rows of the imported files are in quarantine."""
     for part in table.parts:
         kind.computation.check_strict(part.arrays())
 
 
 def _build_alone(plan: Plan) -> Table:
-    """Compute, write, check and publish. The caller holds the lock."""
+    """Compute, write, check and publish the version. The caller holds the lock of its variant."""
     begin, staging = time.perf_counter(), plan.staging
     if not plan.elsewhere and plan.staging_link.is_symlink():  # to a folder that is not ours
         discard(plan.warehouse, plan.staging_link)
@@ -236,7 +239,7 @@ def _build_alone(plan: Plan) -> Table:
 
 
 def _publish(plan: Plan, manifest: Manifest, begin: float) -> Table:
-    """Rename the folder of a finished build into its place. The build began at the time `begin`."""
+    """Rename the folder of a finished build to its final path. `begin` is the time at which the build began."""
     storage.publish(plan.staging, plan.place / manifest.version)
     where = f", in {plan.place}" if plan.elsewhere else ""
     seconds = time.perf_counter() - begin  # the manifest has the time of computing alone
@@ -245,7 +248,8 @@ def _publish(plan: Plan, manifest: Manifest, begin: float) -> Table:
 
 
 def _whole_manifest(plan: Plan) -> Manifest | None:
-    """The manifest of a build in parts that was killed while publishing; None if its files are damaged."""
+    """The manifest of a build in parts that was killed just before its folder was renamed. None if there is no such
+    manifest, or if a file does not match it."""
     try:
         manifest = load_manifest(plan.staging)
         for entry in manifest.files:
@@ -260,7 +264,7 @@ def _whole_manifest(plan: Plan) -> Manifest | None:
 
 
 class _PartRecord(NamedTuple):
-    """The record of a finished part."""
+    """What is recorded of a finished part of a build, so that a later build can skip it."""
 
     part: Part
     files: list[FileEntry]
@@ -269,7 +273,8 @@ class _PartRecord(NamedTuple):
 
 
 def _build_parts(plan: Plan) -> Manifest:
-    """Compute, write and check part by part, keep each finished part, and save the manifest of all."""
+    """Compute, write and check each part in turn, keep every finished part, and save the manifest of the whole
+    version."""
     shared = {f"{array.name}.npy" for array in plan.kind.arrays_of(plan.parameters) if array.is_shared}
     records, rows = list[_PartRecord](), 0
     for number, items in enumerate(plan.parts):
@@ -303,13 +308,14 @@ def _build_parts(plan: Plan) -> Manifest:
 
 
 def _differing(first: list[FileEntry], files: list[FileEntry], names: set[str]) -> list[str]:
-    """The names whose files have different bytes."""
+    """The file names among `names` whose contents differ between the two lists of files."""
     before, after = ({entry.name: entry.sha256 for entry in each if entry.name in names} for each in (first, files))
     return sorted(name for name in names if before.get(name) != after.get(name))
 
 
 def _finished_record(plan: Plan, number: int) -> _PartRecord | None:
-    """The record of a part that a killed build finished; None if its files are damaged."""
+    """The record of part `number`, if a killed build has finished it; None if it has not, or if its files are
+    damaged."""
     path, whole = plan.staging / f"{part_file('', number)[:-1]}.json", plan.staging.parent
     try:
         data = read_sealed(path)
@@ -330,8 +336,8 @@ def _finished_record(plan: Plan, number: int) -> _PartRecord | None:
 
 
 def _build_part(plan: Plan, number: int, first_row: int, shared: set[str]) -> _PartRecord:
-    """Compute and write a part in its folder, and move its files beside the files of the other parts, the record
-    last."""
+    """Compute and write part `number` in a folder of its own, then move its files beside those of the other parts, the
+    record last."""
     assert plan.part is not None
     staging, whole = plan.staging, plan.staging.parent
     storage.make_folder(staging)
@@ -353,7 +359,7 @@ def _build_part(plan: Plan, number: int, first_row: int, shared: set[str]) -> _P
 
 
 def _kept_part(plan: Plan) -> str:
-    """A clause that says what a stopped build keeps; empty if the next build begins anew."""
+    """A clause for the user that says what a stopped build keeps; empty if the next build has to begin anew."""
     if (plan.staging / COMPUTED).exists():
         return f"all values of {plan.title} are kept"
     part = finished_part(plan.staging)
@@ -361,7 +367,8 @@ def _kept_part(plan: Plan) -> str:
 
 
 def _install_published(plan: Plan, published: Table) -> Table:
-    """Copy a version of the package. Files of a killed build of the recipe are kept."""
+    """Copy a version that comes with the package into the warehouse. What a killed build of the same recipe has left is
+    kept."""
     version, staged = published.manifest.version, plan.lock.with_suffix(".published")
     if plan.elsewhere:
         stage(plan.warehouse, staged, plan.beside(staged))
@@ -372,8 +379,8 @@ def _install_published(plan: Plan, published: Table) -> Table:
 
 
 def _compute_arrays(plan: Plan) -> dict[str, Any]:
-    """Save all declared arrays in the staging folder, unless a killed build has done so. Returns `seconds`, and as
-    `arrays` the SHA-256 of each file."""
+    """Compute and save all declared arrays in the staging folder, unless a killed build has done so. Returns a record:
+    the `seconds` that it took, and under `arrays` the SHA-256 of each file."""
     job = Job(plan.staging, plan.progress, plan.files,
               title=plan.title, strict=plan.strict, recipe=plan.seal, executor=plan.executor)  # fmt: skip
     computed = _load_computed(plan)
@@ -397,7 +404,8 @@ def _compute_arrays(plan: Plan) -> dict[str, Any]:
 
 
 def _load_computed(plan: Plan) -> dict[str, Any] | None:
-    """The record of finished arrays of a killed build; None if there is none, or if the arrays have changed."""
+    """The record that `_compute_arrays` of a killed build has saved. None if there is none, or if an array no longer
+    matches its hash."""
     marker = plan.staging / COMPUTED
     if not marker.exists():
         return None
@@ -416,7 +424,7 @@ def _load_computed(plan: Plan) -> dict[str, Any] | None:
 
 
 class _Written(NamedTuple):
-    """The written files of a version, or of a part of one."""
+    """The files that were written for a version, or for one of its parts."""
 
     digest: str
     rows: int  # rows of the main table
@@ -425,8 +433,9 @@ class _Written(NamedTuple):
 
 
 def _write(plan: Plan, saved: Mapping[str, Any], number: int = -1, first_row: int = 0) -> _Written:
-    """Hash the arrays, write the Parquet files, and run the SQL checks, for the part `number`, or for the whole version
-    if it has no parts. After a failure, the next build computes the arrays anew."""
+    """Hash the arrays, write the Parquet files, and run the SQL checks: for part `number`, whose first row is
+    `first_row`, or for the whole version if it has no parts. If a check fails, the next build computes the arrays
+    anew."""
     kind, staging, parameters, arrays = plan.kind, plan.staging, plan.parameters, plan.arrays()
     try:
         shared = {array.name for array in kind.arrays_of(parameters) if array.is_shared and plan.part}
@@ -457,7 +466,7 @@ def _manifest(
     seconds: float,
     parts: Sequence[Part] = (),
 ) -> Manifest:
-    """The manifest of a written build."""
+    """The manifest of a version whose files have been written."""
     kind = plan.kind
     software = {name: installed_version(name) for name in ("numpy", "numba", "pyarrow", "duckdb")}
     software = {"bgdata": __version__} | software | {"python": platform.python_version(), "sources": sources_here(kind)}
@@ -491,7 +500,7 @@ def _manifest(
 def footer(
     kind: Dataset[Any], shape: TableShape, variant: str, version: str, digest: str, recipe_key: str
 ) -> dict[str, str]:
-    """The metadata of a Parquet file of a version."""
+    """The metadata for the footer of a Parquet file: the table, and the version to which the file belongs."""
     return {
         "dataset": kind.name,
         "variant": variant,
@@ -517,8 +526,8 @@ def write_tables(
     digest: str,
     recipe_key: str,
 ) -> int:
-    """Write the Parquet files of a version, with their metadata. Returns the number of rows of the main table, which a
-    large variant keeps only in arrays."""
+    """Write every table of a version as a Parquet file, with metadata that names the version. Returns the number of
+    rows of the main table, also if the variant is too large for Parquet and has this table only as arrays."""
     from bgdata.store.parquet import write_parquet
 
     rows = []
@@ -531,14 +540,14 @@ def write_tables(
 
 
 def refresh_catalog(warehouse: Versions) -> None:
-    """Update the catalog after a build, because the build changed the times of folders."""
+    """Update catalog.duckdb after a build, which has changed the modification times of folders."""
     from bgdata.store import catalog
 
     catalog.refresh_catalog(warehouse, exact=set())
 
 
 def mend_catalog(warehouse: Versions) -> None:
-    """Update the catalog if versions came or went since it was written."""
+    """Update catalog.duckdb if versions were added or deleted since it was written."""
     from bgdata.store import catalog
 
     if catalog.is_stale(warehouse):
@@ -546,8 +555,8 @@ def mend_catalog(warehouse: Versions) -> None:
 
 
 def _source_commit() -> str:
-    """The commit of the source tree that this package runs from, with `-dirty` if there are local changes; empty if the
-    package is installed."""
+    """The git commit of the source tree that this package runs from, with `-dirty` if there are local changes. Empty if
+    the package is installed."""
     folder = Path(__file__).parents[2]
     if not (folder / ".git").exists():
         return ""

@@ -90,14 +90,15 @@ _MAX_SEAL_BYTES = 1000
 
 
 def write_catalog(warehouse: Versions) -> None:
-    """Rewrite catalog.duckdb from the manifests, under a lock. Raises StorageError if it cannot be written."""
+    """Write catalog.duckdb anew from the manifests, while holding a lock. Raises StorageError if it cannot be
+    written."""
     _write(warehouse, None, is_anew=True)
 
 
 def refresh_catalog(warehouse: Versions, *, exact: set[str] | None = None) -> None:
-    """Update catalog.duckdb under a lock: write what changed, or all of it if this user did not write it here. Variants
-    of `exact` kinds (None: all) are compared by their files, others by their folders. Raises StorageError if it cannot
-    be written."""
+    """Update catalog.duckdb while holding a lock. Only changed variants are written again; if the file was not written
+    by this user in this folder, all are. For the kinds in `exact` (None: all kinds) a change is found by comparing
+    files, for other kinds by the times of folders alone. Raises StorageError if the catalog cannot be written."""
     _write(warehouse, exact, is_anew=False)
 
 
@@ -128,27 +129,28 @@ def _write(warehouse: Versions, exact: set[str] | None, *, is_anew: bool) -> Non
 
 
 def _own_index(warehouse: Versions, declared: str) -> Index | None:
-    """The index that this user wrote here, if the declarations of kinds are unchanged."""
+    """The index of the catalog, if this user wrote it in this folder and `declared`, the digest of the declarations of
+    kinds, is unchanged; else None."""
     index = read_index(warehouse) if warehouse.kinds.has_modules_alone else None
     return index if index and index.declared == declared else None
 
 
 def _index_of(warehouse: Versions, declared: str, before: Index | None, *, exact: set[str] | None = None) -> Index:
-    """The present index of the warehouse."""
+    """The index of the warehouse as it is now. Variants that have not changed are taken from the index `before`."""
     with _Reader(warehouse) as reader:
         variants = survey(warehouse, before.variants if before else {}, reader.read, exact=exact)
     return (before or declared_index(warehouse, declared))._replace(variants=variants)
 
 
 def declared_index(warehouse: Versions, declared: str = "") -> Index:
-    """The index of a warehouse without versions."""
+    """An index with the tables and views that the kinds declare, and without variants."""
     kinds = warehouse.kinds
     tables = {kind.name: [(shape.name, shape.shared) for shape in kind.tables] for kind in kinds.values()}
     return Index(declared, tables, list(kinds.views(kinds.values())), {})
 
 
 class _Reader:
-    """Reads variants for a catalog, with one connection for all."""
+    """Reads the folders of variants for the catalog, with one DuckDB connection for all of them."""
 
     def __init__(self, warehouse: Versions) -> None:
         self._warehouse = warehouse
@@ -162,7 +164,8 @@ class _Reader:
             self._connection.close()
 
     def read(self, kind: str, name: str, seen: Seen) -> Variant:
-        """Read the folder of a variant. Raises an error if it cannot be read for now."""
+        """Read the folder of the variant `name` of a kind; `seen` are the facts of its files. Damaged tables are
+        recorded with their error. Raises an error if memory, rights or the disk prevent reading now."""
         warehouse, declared = self._warehouse, self._warehouse.kinds[kind]
         table, flaw = current_of(warehouse, kind, name)
         tables, files, lacking = dict[str, str](), dict[str, list[str]](), dict[str, dict[str, str]]()
@@ -185,8 +188,8 @@ class _Reader:
     def _checked_files(
         self, kind: Dataset[Any], shape: TableShape, table: Table
     ) -> tuple[list[str], dict[str, dict[str, str]]]:
-        """The Parquet files of a table, and the derived columns that are missing in them. Raises BgdataError or
-        duckdb.Error if files differ from the declaration."""
+        """The names of the Parquet files of one table of a version, and for each file the SQL of the derived columns
+        that it lacks. Raises BgdataError or duckdb.Error if the files differ from the declaration."""
         files = table.check_files(shape.file)
         kind.recipe_of(table.manifest)
         self._connection = self._connection or open_memory()
@@ -194,7 +197,7 @@ class _Reader:
 
 
 def _reason(table: Table, error: Exception) -> str:
-    """The message for queries of a damaged version: its name and the error."""
+    """The message that a query of a damaged version gets: the version's name and the error."""
     flaw = str(error).splitlines()[0]
     if isinstance(error, OlderTableError | NotFetchedError):
         return flaw
@@ -204,7 +207,7 @@ def _reason(table: Table, error: Exception) -> str:
 
 
 def _write_catalog_to(path: Path, warehouse: Versions, index: Index) -> None:
-    """Write a catalog of the warehouse to a new file. Raises duckdb.Error."""
+    """Write a catalog with the contents of `index` to a new file at `path`. Raises duckdb.Error."""
     _remove_database(path)
     with open_memory() as connection:
         _attach(connection, path, warehouse, set(index.tables))
@@ -213,7 +216,8 @@ def _write_catalog_to(path: Path, warehouse: Versions, index: Index) -> None:
 
 
 def _update_catalog_to(path: Path, warehouse: Versions, before: Index, index: Index) -> None:
-    """Write the catalog of the index `before`, updated to `index`, to a new file. Raises duckdb.Error."""
+    """Copy the catalog, whose index was `before`, to a new file at `path`, and write what differs in `index`. Raises
+    duckdb.Error."""
     _remove_database(path)
     shutil.copyfile(warehouse.catalog, path)
     old, new = before.variants, index.variants
@@ -235,8 +239,8 @@ def _update_catalog_to(path: Path, warehouse: Versions, before: Index, index: In
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, path: Path, warehouse: Versions, kinds: set[str]) -> None:
-    """Open a catalog for writing, and restrict the connection to this warehouse and to the targets of links in the
-    folders of these kinds, and of kinds that share tables with them."""
+    """Open the catalog at `path` for writing. The connection may then open only this warehouse, and, where folders of
+    these kinds or of kinds that share tables with them are links, the targets of the links."""
     root = warehouse.root.resolve()
     linked = {
         _real_folder(warehouse, kind, name)
@@ -250,7 +254,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path, warehouse: Versio
 
 
 def _database_files(path: Path) -> list[Path]:
-    """The files of a DuckDB database while it is written."""
+    """The path of a DuckDB database, and the paths of the files that DuckDB keeps beside it while it writes."""
     return [path, *(path.with_name(path.name + end) for end in (".wal", ".wal.checkpoint"))]
 
 
@@ -260,7 +264,7 @@ def _remove_database(path: Path) -> None:
 
 
 def _parquet_files(warehouse: Versions, variants: Mapping[str, Variant]) -> Iterator[Path]:
-    """The Parquet files that views of these variants read, with links resolved."""
+    """The resolved paths of the Parquet files that the views of these variants read."""
     for key, variant in variants.items():
         if variant.files:
             folder = _real_folder(warehouse, *key.split("/")) / variant.current
@@ -268,13 +272,13 @@ def _parquet_files(warehouse: Versions, variants: Mapping[str, Variant]) -> Iter
 
 
 def _real_folder(warehouse: Versions, kind: str, name: str) -> Path:
-    """The folder of a variant, with links resolved."""
+    """The resolved path of the folder of the variant `name` of a kind."""
     folder = warehouse.root / kind / name
     return folder.resolve() if folder.is_symlink() else folder.parent.resolve() / name
 
 
 def _all_parquet_files(warehouse: Versions) -> Iterator[Path]:
-    """The Parquet files of all versions, with links resolved; files that are links are left out."""
+    """The resolved paths of the Parquet files of all versions. A file that is itself a link is left out."""
     for kind in sorted(warehouse.kinds):
         for name, _ in variant_names(warehouse, kind):
             folder = _real_folder(warehouse, kind, name)
@@ -290,7 +294,7 @@ def _all_parquet_files(warehouse: Versions) -> Iterator[Path]:
 
 
 def _is_stored(kind: Dataset[Any], shape: TableShape, table: Table) -> bool:
-    """Whether a version contains a Parquet file of this table, or should contain one if it is damaged."""
+    """Whether a version has a Parquet file of the table `shape`, or would have one if the version were not damaged."""
     try:
         return shape in kind.tables_of(kind.recipe_of(table.manifest))
     except BgdataError:
@@ -308,19 +312,20 @@ def connect(
     functions: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     for_query: str = "",
 ) -> duckdb.DuckDBPyConnection:
-    """A new connection to the catalog in memory, which can open only the tables of the warehouse.
+    """Open an in-memory DuckDB connection that has the views and macros of the catalog, and may read only the tables of
+    the warehouse.
 
-    `limits` are for untrusted queries, see `read_only_query`: the configuration is locked, and catalog.duckdb is used
-    if possible. If `allow_files` is true, it can open any file; `outputs` are files that it may write; `functions` adds
-    functions. catalog.duckdb is updated for other clients if it is old and writable, unless `mend` is false: then
-    nothing is written. Raises MissingWarehouseError if the folder does not exist, and StorageError if it cannot be
-    read.
+    `limits` are for untrusted queries (see `read_only_query`): they lock the configuration of the connection, which
+    then uses catalog.duckdb if possible. `allow_files` lets the connection open any file; `outputs` are files that it
+    may write; `functions` is called with the connection, to add SQL functions. If catalog.duckdb is outdated and can be
+    written, it is updated for other clients, unless `mend` is false: then nothing is written. Raises
+    MissingWarehouseError if the folder does not exist, and StorageError if it cannot be read.
 
-    If `is_relative` is true, views name their files by the path with which the warehouse was opened, for queries that
-    should not see the folder of the warehouse, while the process stays in its folder. The setting `allowed_paths` still
-    contains that folder. If `for_query` is given, the connection contains only what this query names: the file opens
-    only tables of named kinds; in memory nothing else is created or updated, so this is only for queries of our own.
-    """
+    If `is_relative` is true, views name their files by the path with which the warehouse was opened, so that queries do
+    not see the full path of the folder; the process must then stay in its working directory. The setting
+    `allowed_paths` still shows that path. `for_query` is an SQL query: the connection then has only what this query
+    names. With catalog.duckdb, only the tables of the named kinds can be opened; in memory, nothing else is created or
+    updated, so `for_query` is only for queries of bgdata itself."""
     warehouse.require()
     is_read = mend and limits is not None and not allow_files and not is_relative
     declared = declaration(warehouse)
@@ -355,12 +360,12 @@ ANY_FILE = re.compile(r"/|parquet|query|json_execute", re.IGNORECASE)  # in quer
 
 
 def _named_by(warehouse: Versions, index: Index, query: str) -> frozenset[str]:
-    """All words of a query, and of the views and macros that it uses."""
+    """All words of a query, and all words of the views and macros that it uses, directly or indirectly."""
     return warehouse.kinds.sql.needed_by(query, map(parse_script, index.generated))
 
 
 def _kinds_of(index: Index, names: frozenset[str]) -> set[str]:
-    """The kinds whose tables are named, for all variants or for one."""
+    """The kinds of which `names` contains a table, or the view of a single variant."""
     return {
         kind
         for kind, tables in index.tables.items()
@@ -378,7 +383,7 @@ def _fill_memory(
     is_relative: bool,
     for_query: str,
 ) -> None:
-    """Create the catalog in memory, or the part that a query needs."""
+    """Create the views and macros of the catalog in memory, or only those that a query needs."""
     known = {key: variant for key, variant in index.variants.items() if variant.is_whole}
     wanted = _named_by(warehouse, index, for_query) if for_query else None
     kinds = None if wanted is None or "manifests" in wanted else _kinds_of(index, wanted)
@@ -399,8 +404,8 @@ def _take_catalog(
     kinds: set[str] | None,
     outputs: Iterable[Path],
 ) -> bool:
-    """Open catalog.duckdb, the files that its views read (of some kinds, if given) and the outputs, and no other files.
-    Returns false if another program prevents it."""
+    """Open catalog.duckdb, and allow the connection to read the files behind its views (of these kinds, None: all) and
+    to write `outputs`, but no other files. Returns false if another program prevents it."""
     try:
         connection.execute(f"attach {sql_text(str(warehouse.catalog.resolve()))} as catalog (read_only)")
     except duckdb.Error:
@@ -417,8 +422,9 @@ def _take_catalog(
 
 
 def is_stale(warehouse: Versions, state: str = "") -> bool:
-    """Whether versions came or went after catalog.duckdb was written, the warehouse was moved, or a newer bgdata
-    declares its tables and views. A catalog without versions is not stale. `state` is the present state, if known."""
+    """Whether catalog.duckdb is outdated: versions were added or deleted after it was written, the warehouse was moved,
+    or a newer bgdata declares its tables and views. A missing catalog is stale only if the warehouse has versions.
+    `state` is the result of `catalog_state`, if the caller has it."""
     if not warehouse.catalog.exists():
         return next(warehouse.versions(), None) is not None
     return warehouse.is_moved() or _read_seal(warehouse)[0] != (state or catalog_state(warehouse))
@@ -426,8 +432,8 @@ def is_stale(warehouse: Versions, state: str = "") -> bool:
 
 def check_catalog(warehouse: Versions) -> None:
     """Check that catalog.duckdb, which other clients open, agrees with the manifests. Raises CheckFailedError, which
-    names the differences, CorruptFileError if the file is not a catalog, and CheckSkippedError if it is missing or old.
-    In a copy its views still name the folder where it was written."""
+    names the differences; CorruptFileError if the file is not a catalog; and CheckSkippedError if it is missing or
+    outdated. In a copied warehouse the views may still name the folder where the catalog was written."""
     if not warehouse.catalog.is_symlink() and is_stale(warehouse):
         raise CheckSkippedError("there is none that is up to date; the next query writes it")
     with storage_errors("read", warehouse.catalog), open_regular(warehouse.catalog):
@@ -456,7 +462,8 @@ def check_catalog(warehouse: Versions) -> None:
 
 
 def _differ_in_place(expected: set[tuple[str, ...]], found: set[tuple[str, ...]]) -> bool:
-    """Whether two catalogs differ only in the path of the warehouse, which may have several names."""
+    """Whether the definitions of two catalogs are equal apart from the path of the warehouse, because one folder may
+    have several paths."""
     text = r"'(?:[^']|'')*'"
     place = re.compile(rf"(?<=files_in\(){text}|(?<=is_in_place\(){text}|(?<={re.escape(WRITTEN_IN)}).*")
     sides = ({tuple(place.sub("", str(part)) for part in each) for each in side} for side in (expected, found))
@@ -464,13 +471,13 @@ def _differ_in_place(expected: set[tuple[str, ...]], found: set[tuple[str, ...]]
 
 
 def catalog_state(warehouse: Versions) -> str:
-    """A digest of all sources of a catalog: the source files that declare and write it, the current version of each
-    variant, and names, types, sizes and times of manifests and Parquet files."""
+    """A digest of everything that a catalog is made from: the source files that declare and write it, the current
+    version of each variant, and the names, types, sizes and times of manifests and Parquet files."""
     return state_of(declaration(warehouse), states(warehouse, {}))
 
 
 def declaration(warehouse: Versions) -> str:
-    """A digest of the source files that declare and write a catalog."""
+    """A digest of the source files that declare the tables and write the catalog."""
     kinds = warehouse.kinds
     digest = hashlib.sha256(repr(kinds.modules if kinds.has_modules_alone else sorted(kinds)).encode())
     scripts = (path for part in PARTS for path in kinds.sql.files(part))
@@ -480,13 +487,13 @@ def declaration(warehouse: Versions) -> str:
 
 
 def seal(warehouse: Versions, state: str, code: str) -> None:
-    """Record the state for which the catalog with this code was written. Raises StorageError if it cannot be
-    written."""
+    """Record, in a file beside catalog.duckdb, the state from which it was made and the result of `code_of` for it.
+    Raises StorageError if the file cannot be written."""
     write_file(warehouse.root / SEAL_NAME, f"{state} {code}".encode())
 
 
 def _read_seal(warehouse: Versions) -> tuple[str, str]:
-    """The state and the code in the file beside a catalog; empty if there is none."""
+    """The state and the code that `seal` recorded; empty strings if there is no such file."""
     try:
         with open_regular(warehouse.root / SEAL_NAME) as file:
             state, code = file.read(_MAX_SEAL_BYTES).decode().split(" ")
@@ -496,8 +503,8 @@ def _read_seal(warehouse: Versions) -> tuple[str, str]:
 
 
 def _is_own(warehouse: Versions, state: str) -> bool:
-    """Whether this user wrote catalog.duckdb here, for this state, and with kinds that are declared by their sources
-    alone."""
+    """Whether this user wrote catalog.duckdb in this folder, from this state, and with kinds that are all given by
+    modules."""
     written, code = _read_seal(warehouse)
     if not code or written != state or not warehouse.kinds.has_modules_alone:
         return False
@@ -508,8 +515,9 @@ def _is_own(warehouse: Versions, state: str) -> bool:
 
 
 def code_of(warehouse: Versions, state: str, path: Path) -> str:
-    """A code of the catalog in a file, of its state, and of the folder of the warehouse; empty if this user has no key.
-    Raises CorruptFileError if it is not a regular file, and OSError if it cannot be read."""
+    """A keyed hash of the catalog file at `path`, of its state, and of the warehouse's folder, which proves that this
+    user wrote it. Empty if this user has no key. Raises CorruptFileError if the path is not a regular file, and OSError
+    if it cannot be read."""
     key = own_key()
     code = hashlib.blake2b(f"{warehouse.root.resolve()}\0{state}\0".encode(), key=key)
     with open_regular(path) as file:

@@ -54,12 +54,12 @@ def fill_catalog(
     is_relative: bool = False,
     wanted: frozenset[str] | None = None,
 ) -> None:
-    """Create every macro, view, table and comment. In a file, views find their folder by a variable or by the folder
-    where it was written. If `is_relative` is true, they name files by the path with which the warehouse was opened.
-    `wanted` names limit what is created, without comments; other kinds are not loaded.
+    """Create all macros, views and tables of the catalog, with their comments, in a database.
 
-    Damaged versions have views that raise an error with their name.
-    """
+    In a file (`is_file`), views find the folder of the warehouse by a variable, or else by the path where the file was
+    written. If `is_relative` is true, they use the path with which the warehouse was opened. If `wanted` is given, only
+    what has one of these names is created, without comments, and other kinds are not imported. The view of a damaged
+    version raises an error that names the version."""
     sql = warehouse.kinds.sql
     sql.run(connection, "macros", wanted=wanted)
     connection.execute(IS_IN_PLACE)
@@ -78,8 +78,8 @@ def fill_catalog(
 
 
 def own_views(warehouse: Versions, index: Index) -> dict[str, tuple[str, str]]:
-    """The views of single variants: KIND/VARIANT and table by the name of the view. Names already in use are left
-    out."""
+    """The views that show a single variant, by name of the view: KIND/VARIANT and the table. A name that another table,
+    view or macro has is left out."""
     scripts = [*map(parse_script, index.generated), *warehouse.kinds.sql.scripts("lookups", "views")]
     taken = {name for each in index.tables.values() for name, _ in each}
     taken |= {name for script in scripts for name in script.creates}
@@ -102,9 +102,9 @@ def create_views(
     wanted: frozenset[str] | None = None,
     root: Path | None = None,
 ) -> None:
-    """Create the views of tables: of each variant, and of all variants together. `keys` limits this to these variants
-    and the tables that contain them, whose views are replaced; `wanted` limits it by name. Files are named below the
-    `root`, or so that a moved catalog finds them."""
+    """Create the views of each table: one for each variant, and one over all variants. `keys` limits this to variants
+    by KIND/VARIANT and to the tables that they have, and replaces existing views; `wanted` limits it to views by name.
+    Views name their files below the folder `root`; without it, in a way that stays valid when the catalog is moved."""
     tables, variants = index.tables, index.variants
     by_kind: dict[str, list[tuple[str, Variant]]] = {}
     for key, variant in variants.items():
@@ -133,8 +133,8 @@ def create_views(
 
 
 def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str, Variant]], root: Path | None) -> str:
-    """A query for the rows of a table of variants of one kind: all files at once, and an error in place of each damaged
-    version. Empty if no variant contains the table."""
+    """An SQL query for the rows of one table over the given variants of one kind; each damaged variant contributes a
+    query that raises its error. Empty if no variant has the table."""
     damaged, kind = [], ""
     groups: dict[str, list[str]] = {}  # files by the SQL of their columns
     for key, variant in variants:
@@ -155,7 +155,8 @@ def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str
 
 
 def _files_of(warehouse: Versions, files: Iterable[str], root: Path | None) -> str:
-    """The source of a query over Parquet files below the `root`, or below the folder of the catalog."""
+    """The SQL expression that reads these Parquet files, below the folder `root` or, if it is None, below the folder of
+    the catalog."""
     if root is not None:
         paths = f"[{', '.join(sql_text(f'{root}{file}') for file in files)}]"
     else:  # absolute unless a variable is set: DuckDB resolves relative paths against the client's folder
@@ -167,7 +168,7 @@ def _files_of(warehouse: Versions, files: Iterable[str], root: Path | None) -> s
 
 
 def is_readable(table: Table) -> bool:
-    """Whether the version's manifest can be read; `bgdata verify` reports manifests that cannot."""
+    """Whether the manifest of a version can be read. `bgdata verify` reports those that cannot."""
     try:
         return bool(table.manifest)
     except BgdataError:
@@ -175,8 +176,8 @@ def is_readable(table: Table) -> bool:
 
 
 def _create_manifests(connection: duckdb.DuckDBPyConnection, root: Path | None) -> None:
-    """The table behind the view `versions`: one row for each version with a readable manifest, which is in the row as
-    JSON. The comment names the folder for which it was written, if any."""
+    """Create the table behind the view `versions`, with a row for each version: its whole manifest is in the row as
+    JSON. The comment of the table names the folder `root` for which it was written, if any."""
     connection.execute("create table manifests (version varchar, is_current boolean, manifest json)")
     for place, text in {
         "table manifests": MANIFESTS if root is None else f"{WRITTEN_IN}{root}",
@@ -193,7 +194,7 @@ MAX_MANIFESTS = 256  # in memory at once
 def insert_manifests(
     connection: duckdb.DuckDBPyConnection, warehouse: Versions, variants: Mapping[str, Variant]
 ) -> None:
-    """Insert a row for each version of these variants with a readable manifest."""
+    """Insert a row for each version of these variants that has a readable manifest."""
     rows: list[tuple[str, bool, str]] = []
     for key, variant in variants.items():
         for name in variant.versions:
@@ -213,7 +214,7 @@ def _insert_rows(connection: duckdb.DuckDBPyConnection, rows: list[tuple[str, bo
 
 
 def forget_manifests(connection: duckdb.DuckDBPyConnection, key: str) -> None:
-    """Delete the rows of a variant."""
+    """Delete the rows of the variant `key`, KIND/VARIANT, from the table of manifests."""
     connection.execute(
         "delete from manifests where manifest->>'dataset' = $1 and manifest->>'variant' = $2", key.split("/")
     )
@@ -222,8 +223,8 @@ def forget_manifests(connection: duckdb.DuckDBPyConnection, key: str) -> None:
 def _create_view(
     connection: duckdb.DuckDBPyConnection, name: str, shape: TableShape, query: str, comment: str, *, replaced: bool
 ) -> None:
-    """Create a view of a table's rows, or replace one that is `replaced`. If `comment` is not empty, columns get the
-    comments of the declaration too."""
+    """Create a view named `name` from a query; `replaced` allows to replace an existing one. If `comment` is not empty,
+    the view gets it, and its columns get the comments that the table declares."""
     statements = [f"create {'or replace ' * replaced}view {identifier(name)} as {query}"]
     if comment:
         statements.append(f"comment on view {identifier(name)} is {sql_text(comment)}")
@@ -234,13 +235,14 @@ def _create_view(
 
 
 def _leading_columns(shape: TableShape) -> list[Column]:
-    """The columns that identify a version."""
+    """The columns that a view has before the declared ones, which name the variant and, for a shared table, the
+    kind."""
     variant = Column("variant", "VARCHAR", "", "Name of the parameters, such as 6x9")
     return [Column("dataset", "VARCHAR", "", "Dataset kind"), variant] if shape.shared else [variant]
 
 
 def _damaged_select(kind: str, shape: TableShape, variant: str, reason: str) -> str:
-    """A query with the columns of a table that fails with `reason` when it is run."""
+    """An SQL query that has the columns of a table, and fails with the message `reason` when it runs."""
     columns = {column.name: f"null::{column.type}" for column in shape.columns}
     columns["variant"] = sql_text(variant)
     if shape.shared:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def select_columns(
     kind: Dataset[Any], parameters: Parameters, shape: TableShape, missing: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """The select list of a table: `variant`, then the declared columns. A column that the Parquet file does not contain
-    is computed by its SQL in `missing`."""
+    """The SQL select list of a table: `variant`, then the declared columns. `missing` has the SQL by which each column
+    is computed that the Parquet file does not contain."""
     owner = [f"{sql_text(kind.name)} as dataset"] if shape.shared else []
     return ", ".join([*owner, f"{sql_text(kind.slug(parameters))} as variant", *shape.select_list(missing)])
 
@@ -38,7 +38,7 @@ def select_files(
     shape: TableShape,
     paths: Iterable[Path],
 ) -> str:
-    """A query for the rows of Parquet files of a version: `variant`, then the declared columns."""
+    """An SQL query for the rows of a version's Parquet files: `variant`, then the declared columns."""
     groups: dict[tuple[str, ...], list[Path]] = {}
     names = {column.name for column in shape.columns}
     derived = {name: sql for name, sql in kind.derived_columns(parameters).items() if name in names}
@@ -55,9 +55,9 @@ def select_files(
 def check_columns(
     connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], shape: TableShape, table: Table
 ) -> dict[str, dict[str, str]]:
-    """Check that the Parquet files of a version contain the declared columns. Returns, by file, the SQL of the derived
-    columns that are missing in it. Raises OlderTableError for other columns in an older revision, CorruptFileError for
-    other columns in the current one, and duckdb.Error for an invalid Parquet file."""
+    """Check that the Parquet files of one table of a version have the declared columns. Returns, for each file, the SQL
+    of the derived columns that it lacks. Raises OlderTableError if the columns differ and the version has an older
+    revision, CorruptFileError if they differ in the current revision, and duckdb.Error for an invalid Parquet file."""
     declared = {column.name: column.type for column in shape.columns}
     lacking: dict[str, dict[str, str]] = {}
     for path in table.check_files(shape.file):  # the path with which the warehouse was opened: errors show it
@@ -84,8 +84,8 @@ def check_columns(
 def run_sql_checks(
     sql: SqlFolders, kind: Dataset[Any], parameters: Parameters, files: Mapping[TableShape, Sequence[Path]]
 ) -> None:
-    """Run every check of a kind on its tables in these files. Raises CheckFailedError, which names the first bad
-    row."""
+    """Run every SQL check of a kind on the tables in these Parquet files. Raises CheckFailedError, which names the
+    first row that breaks a rule."""
     from bgdata.store.locked_sql import keep_to, open_memory
 
     checks = [(shape, *check) for shape in files for check in sql.checks(shape.name)]
@@ -110,8 +110,8 @@ def run_sql_checks(
 def connect_tables(
     kinds: Kinds, tables: Iterable[Table], *, outputs: Iterable[Path] = ()
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with the macros, and a view for each table of these versions over all of its variants. It can open
-    only the files of these versions and the `outputs`."""
+    """A DuckDB connection that has the macros, and a view for each table over the given versions. It may open only the
+    files of these versions and the `outputs`."""
     from bgdata.store.locked_sql import keep_to, open_memory
 
     sources: dict[str, list[str]] = {}
@@ -133,12 +133,13 @@ def connect_tables(
 
 
 def stored_tables(kind: Dataset[Any], table: Table) -> tuple[TableShape, ...]:
-    """The tables of a version that have Parquet files."""
+    """The tables that a version stores as Parquet files."""
     return kind.tables_of(kind.recipe_of(table.manifest))
 
 
 def only_row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
-    """The values of a query with exactly one row without nulls. Raises QueryError if it returns anything else."""
+    """The values of the one row that an SQL query returns. Raises QueryError if the query fails, returns no row or
+    several rows, or if a value is null."""
     import duckdb
 
     try:
@@ -155,7 +156,7 @@ NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE")
 
 
 class ColumnChange(NamedTuple):
-    """The differences of one column over the rows that both versions have."""
+    """How one column differs between two versions, over the rows that both have."""
 
     column: str
     rows_compared: int
@@ -166,7 +167,7 @@ class ColumnChange(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The differences between the same table of two versions."""
+    """How one table differs between two versions."""
 
     shape: TableShape
     only_before: int  # rows, by key
@@ -180,14 +181,14 @@ class Comparison(NamedTuple):
 
     @property
     def has_common(self) -> bool:
-        """Whether there is a row, by key, in both tables."""
+        """Whether at least one row, identified by its key, is in both tables."""
         return all(change.rows_compared for change in self.changes)
 
 
 def define_version(
     connection: duckdb.DuckDBPyConnection, name: str, kind: Dataset[Any], shape: TableShape, table: Table
 ) -> None:
-    """Create a temporary view of one of the tables of a version. Raises OlderTableError or CorruptFileError if its
+    """Create a temporary view `name` of one table of a version. Raises OlderTableError or CorruptFileError if its
     columns are not the declared ones."""
     parameters: Parameters = kind.recipe_of(table.manifest)
     if not kind.tables_of(parameters):
@@ -199,8 +200,8 @@ def define_version(
 
 
 def compare_views(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> Comparison:
-    """The differences between the views `before` and `after` of a table: keys in only one of them, and each declared
-    column of both, over common keys."""
+    """Compare the views `before` and `after`, which show the same table of two versions: the rows whose key is in only
+    one of them, and, for rows in both, each column that both have."""
     keys = [identifier(name) for name in shape.key]
     same_key = " and ".join(f"before.{name} is not distinct from after.{name}" for name in keys)  # also where null
     alone = []
@@ -225,8 +226,8 @@ def compare_views(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> C
 
 
 def _change_size(column: Column, old: str, new: str) -> str:
-    """SQL for the size of a difference: for numbers the distance, for lists the largest distance, for other values 0 or
-    1."""
+    """SQL for the size of the change of a value: the absolute difference of numbers, the largest such difference of two
+    lists, and 0 or 1 for other values."""
     if column.type in NUMBERS:
         return f"abs({new}::double - {old}::double)"
     if column.type.removesuffix("[]") in NUMBERS:

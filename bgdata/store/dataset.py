@@ -42,7 +42,7 @@ PARQUET = "table.parquet"  # file of the main table
 
 @dataclass(frozen=True)
 class Column:
-    """A column in SQL: its DuckDB type, unit and meaning in one sentence."""
+    """A column of a table: its DuckDB type, its unit, and its meaning in one sentence."""
 
     name: str
     type: str
@@ -51,14 +51,15 @@ class Column:
 
     @property
     def comment(self) -> str:
-        """The comment of the column in the catalog."""
+        """The comment that the column has in the catalog."""
         return f"{self.meaning} [{self.unit}]" if self.unit else self.meaning
 
 
 @dataclass(frozen=True)
 class TableShape:
-    """A table of a kind: one Parquet file of a version, and the SQL view over it. A table that several kinds declare is
-    `shared`: one view over all of them, with a column for the dataset."""
+    """The declaration of a table of a kind: it is one Parquet file in each version, and one SQL view over all variants.
+    If several kinds declare the same table, it is `shared`: one view has the rows of all these kinds, with the kind in
+    the column `dataset`."""
 
     name: str
     file: str
@@ -70,12 +71,13 @@ class TableShape:
 
     @property
     def comment(self) -> str:
-        """The comment of the view in the catalog: what is in it, and what it joins."""
+        """The comment that the view has in the catalog: what the table contains, and which tables it can be joined
+        with."""
         return f"{self.summary} Joins {', '.join(self.joins)}." if self.joins else self.summary
 
     def select_list(self, missing: Mapping[str, str]) -> list[str]:
-        """The SQL of each declared column. A column that the file does not contain is computed by its SQL in
-        `missing`."""
+        """The SQL expression of each declared column. `missing` has, by name, the SQL by which a column is computed
+        that the Parquet file does not contain."""
         return [
             f"({missing[column.name]})::{column.type} as {identifier(column.name)}"
             if column.name in missing
@@ -85,13 +87,13 @@ class TableShape:
 
     @property
     def row(self) -> str:
-        """The meaning of a row of the table, in one sentence."""
+        """A sentence that says what one row of the table is."""
         return f"One row for each {' and '.join(self.key)}, in this order."
 
 
 @dataclass(frozen=True)
 class FlatArray:
-    """The declaration of an array for players: its dtype, the meaning of its axes, and its content."""
+    """The declaration of an array that players read: its dtype, the meaning of its axes, and its content."""
 
     name: str
     dtype: str
@@ -104,7 +106,7 @@ CONFIDENCE = 0.99  # probability that a sample finds the stated share of bad row
 
 
 class Estimate(NamedTuple):
-    """The estimated needs of a build."""
+    """What a build is expected to need: rows, bytes on disk and bytes of memory."""
 
     rows: int
     disk_bytes: int  # size of the finished version
@@ -113,23 +115,25 @@ class Estimate(NamedTuple):
 
     @property
     def building_bytes(self) -> int:
-        """The largest disk usage during a build: a checkpoint beside the next one, or beside the finished files."""
+        """The most bytes on disk at any time of the build: a checkpoint together with the next one, or with the
+        finished files."""
         return self.checkpoint_bytes + max(self.disk_bytes, self.checkpoint_bytes)
 
 
 def sample_text(count: int, total: int, unit: str = "rows") -> str:
-    """A description of how many bad items recomputing `count` random items of `total` finds: `1,000 of 10,000 games:
-    finds 1 bad one in 217`."""
+    """What recomputing `count` of `total` random items can find, in words: `1,000 of 10,000 games: finds 1 bad one in
+    217`."""
     return f"all {total:,} {unit}" if count >= total else f"{count:,} of {total:,} {unit}: {finds(count, total)}"
 
 
 def drawn_text(count: int, total: int) -> str:
-    """Like `sample_text`, for rows that are drawn one by one, so that a row may be drawn twice."""
+    """Like `sample_text`, for `count` rows that are drawn with replacement."""
     return f"{count:,} rows drawn of {total:,}: {finds(count, total)}"
 
 
 def finds(count: int, total: int) -> str:
-    """The smallest share of bad items among `total` that `count` random items find."""
+    """The smallest share of bad items among `total` that a random sample of `count` items finds with probability
+    CONFIDENCE, in words."""
     rarest = min(total, max(1, int(-1 / math.expm1(math.log(1 - CONFIDENCE) / count)))) if count else 0
     return f"finds 1 bad one in {rarest:,} with {CONFIDENCE:.0%}"
 
@@ -142,7 +146,7 @@ P_co = TypeVar("P_co", bound=Parameters, covariant=True)
 
 @dataclass(frozen=True)
 class Context(Generic[P_co]):
-    """A version and its inputs."""
+    """A version, by its parameters, and the versions that are its inputs."""
 
     parameters: P_co
     inputs: Mapping[str, Table]  # by role
@@ -150,7 +154,7 @@ class Context(Generic[P_co]):
     part: range | None = field(default=None, kw_only=True)  # range of its items, None for all: see Dataset.part_items
 
     def items(self, count: int) -> range:
-        """The numbers of the items to compute, of `count` in all."""
+        """The numbers of the items to compute: the items of the part, or all of `range(count)`."""
         return range(count) if self.part is None else self.part
 
 
@@ -163,7 +167,7 @@ class Build(Context[P_co]):
 
 @dataclass(frozen=True)
 class Recheck(Context[P_co]):
-    """A version of which random rows are computed again."""
+    """A version of which `rows` random rows are computed again."""
 
     table: Table
     rows: int  # number of rows to compute again
@@ -172,7 +176,7 @@ class Recheck(Context[P_co]):
 
 @dataclass(frozen=True)
 class Computed(Generic[P_co]):
-    """A version with finished values: the arrays by name."""
+    """The finished arrays of a version, or of a part of one, by name."""
 
     parameters: P_co
     arrays: Mapping[str, Array]
@@ -186,7 +190,7 @@ BY_PLAYERS = "bit for bit by players of ours; other programs may answer otherwis
 
 
 class Dataset(ABC, Generic[P]):
-    """A kind of dataset, declared: its tables and arrays, its inputs, and its variants."""
+    """The declaration of a kind of dataset: its tables and arrays, its inputs, and its variants."""
 
     name: ClassVar[str]
     revision: ClassVar[int]  # raised whenever the values change for the same parameters
@@ -216,30 +220,32 @@ class Dataset(ABC, Generic[P]):
 
     @property
     def basic(self) -> list[P]:
-        """The variants of the default build."""
+        """The parameters of the variants that `bgdata build` builds without `--all`."""
         return [parameters for parameters in self.defaults if parameters not in self.more]
 
     @property
     def tables(self) -> tuple[TableShape, ...]:
-        """The main table, and the side tables."""
+        """All tables of the kind: the main table first, then the side tables."""
         main = TableShape(self.main_table or self.name, PARQUET, self.summary, self.columns, self.key, joins=self.joins)
         return (main, *self.side_tables)
 
     def tables_of(self, _parameters: P) -> tuple[TableShape, ...]:
-        """The tables of a variant with Parquet files: all tables, unless it is too large for them."""
+        """The tables that a variant stores as Parquet files: all tables, or none if the variant is too large for
+        Parquet."""
         return self.tables
 
     def derived_columns(self, _parameters: P) -> Mapping[str, str]:
-        """The SQL of columns that follow from other columns and `variant`. They were declared later than the others:
-        views compute them for files that were written before."""
+        """The SQL of columns that can be computed from other columns and `variant`, by name. They were declared later
+        than the others, so older Parquet files lack them, and views compute them."""
         return {}
 
     def arrays_of(self, _parameters: P) -> tuple[FlatArray, ...]:
-        """The arrays of a variant. `X_row_sha256` contains the hashes of the rows of array X; see `values_digest`."""
+        """The arrays of a variant. An array named `X_row_sha256` contains the SHA-256 of each row of the array X: see
+        `values_digest`."""
         return self.arrays
 
     def default(self, variant: str) -> P:
-        """The default parameters with this slug. Raises MissingTableError if there is none."""
+        """The default parameters whose variant has this name. Raises MissingTableError if there are none."""
         for parameters in self.defaults:
             if self.slug(parameters) == variant:
                 return parameters
@@ -247,8 +253,8 @@ class Dataset(ABC, Generic[P]):
         raise MissingTableError(f"expected a default variant of {self.name}: {have}, got {variant}")
 
     def recipe_of(self, manifest: Manifest) -> P:
-        """The parameters of a version, checked against its name. Raises ManifestFormatError if they do not fit the
-        name, and InvalidParameterError if they are invalid."""
+        """The parameters that the manifest of a version records. Raises ManifestFormatError if they belong to a variant
+        of another name, and InvalidParameterError if they are invalid."""
         parameters = self.parameters.from_manifest(manifest.parameters)
         slug = self.slug(parameters)
         if slug != manifest.variant:
@@ -260,37 +266,39 @@ class Dataset(ABC, Generic[P]):
 
     @abstractmethod
     def slug(self, parameters: P) -> str:
-        """The readable name of a variant, unique within the kind; letters, digits, `x`, `-`."""
+        """The name of the variant with these parameters, such as `6x9`: unique within the kind, made of letters,
+        digits, `x` and `-`."""
 
     def check_parameters(self, parameters: P) -> None:
-        """Raise InvalidParameterError for parameters that no variant can have."""
+        """Raise InvalidParameterError if no variant can have these parameters."""
 
     def complete(self, parameters: P, _warehouse: Versions) -> P:
-        """The parameters, with those that a user may omit filled in from the warehouse, such as the version of a
-        name."""
+        """The parameters with what the user left out filled in from the warehouse, such as the version of an input that
+        was given by KIND/VARIANT."""
         return parameters
 
     def inputs(self, _parameters: P) -> Mapping[str, Input]:
-        """Other datasets that this one is computed from, by role."""
+        """The datasets that a variant is computed from, by role."""
         return {}
 
     def item_count(self, _parameters: P, _inputs: Mapping[str, Table]) -> int:
-        """The number of items of a version, in the order of its rows; a version of more than `part_items` has parts."""
+        """The number of items, such as games, that a version is computed from, in the order of its rows. A version with
+        more than `part_items` of them is computed and stored in parts."""
         return 0
 
     def published_folder(self, _parameters: P) -> Path | None:
-        """The folder of a finished version of this recipe in the package, for variants that take hours to compute; None
-        if there is none."""
+        """The folder, inside the package, of a finished version with these parameters; None if there is none. The
+        package contains versions that take hours to compute."""
         return None
 
     @abstractmethod
     def estimate(self, parameters: P) -> Estimate:
-        """Rows, bytes on disk and peak memory of a build."""
+        """The expected number of rows, bytes on disk and peak memory of a build with these parameters."""
 
     @functools.cached_property
     def computation(self) -> Computation[P]:
-        """The computation of the kind. The first call imports `<name>_compute` beside the declaration, and its kernels;
-        a module for several kinds contains their classes by name."""
+        """The object that computes versions of this kind. First use imports the module `<name>_compute` beside the
+        declaration, with its kernels; a module that serves several kinds has a dictionary of classes by kind."""
         declaring = next(base for base in type(self).__mro__ if "name" in vars(base))
         package = declaring.__module__.rpartition(".")[0]
         module = import_module(f"{package}.{self.computed_by or self.name}_compute")
@@ -299,13 +307,13 @@ class Dataset(ABC, Generic[P]):
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state for pickling, without the computation, which other processes import again."""
+        """The state for pickling, without the computation: the process that unpickles the kind imports it again."""
         return {name: value for name, value in vars(self).items() if name != "computation"}
 
 
 class ImportedDataset(Dataset[P]):
-    """Base of kinds that are imported from other people's files, given to `Job.files`. Equal files give equal
-    versions."""
+    """Base of kinds that are imported from files of other people, which a build finds in `Job.files`. Equal files give
+    equal versions."""
 
     takes_files = True
     endings: ClassVar[tuple[str, ...]] = ()  # endings of the files read from folders; empty: all files
@@ -313,26 +321,27 @@ class ImportedDataset(Dataset[P]):
 
     @abstractmethod
     def parameters_of(self, files: Sequence[Path], name: str | None = None) -> P:
-        """The variant of these files, named by the user, or else by the files. Raises InvalidParameterError for an
-        invalid name."""
+        """The parameters of the variant that these files are imported as: it is called `name`, or else is named after
+        the files. Raises InvalidParameterError for an invalid name."""
 
     def check_files(self, files: Sequence[Path]) -> None:
-        """Raise UsageError if files cannot be imported together: rows identify their file by its name."""
+        """Raise UsageError if these files cannot be imported together, for example because two have the same name, by
+        which rows identify their file."""
         for name, count in Counter(map(unpacked_name, file_names(files))).items():
             if count > 1:
                 raise UsageError(f"expected files of different names, got {name} {count} times")
 
     @functools.cached_property
     def computation(self) -> ImportedComputation[P]:
-        """The computation that reads the files of the kind."""
+        """The object that reads the files of this kind."""
         found = super().computation
         assert isinstance(found, ImportedComputation)
         return found
 
 
 class Computation(ABC, Generic[P]):
-    """Base of computations: how the versions of a kind are computed, shown as rows, and checked. This class is separate
-    from the declaration, so that listing kinds imports no kernels or libraries."""
+    """Base of computations: how versions of a kind are computed, turned into rows, and checked. It is a class of its
+    own, apart from the declaration, so that listing kinds imports neither kernels nor libraries."""
 
     kind: Dataset[P]
     weighed_by: ClassVar[Mapping[str, str]] = {}  # figures that are means over the count in another one
@@ -342,20 +351,22 @@ class Computation(ABC, Generic[P]):
 
     @abstractmethod
     def compute(self, build: Build[P]) -> None:
-        """Save all declared arrays through `build.job`: the same values on any machine and thread count."""
+        """Compute all declared arrays and save them through `build.job`. The values must not depend on the machine or
+        the number of threads."""
 
     @abstractmethod
     def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the main table, in key order, from the arrays: all declared columns, as SQL shows them.
-        Numbers of few different values may come as a dictionary: they are stored as plain numbers, by dictionary."""
+        """Yield the rows of the main table, made from the arrays, in order of the key and with all declared columns. A
+        column of numbers with few different values may be a dictionary: it is stored as plain numbers with dictionary
+        encoding."""
 
     def side_batches(self, name: str, _computed: Computed[P]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a side table, in key order, from the arrays. Kinds that declare side tables override this
-        method."""
+        """Yield the rows of the side table `name`, made from the arrays, in order of the key. Kinds that declare side
+        tables override this method."""
         raise NotImplementedError(name)
 
     def table_batches(self, shape: TableShape, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of any table of the kind, with its columns in the declared order."""
+        """Yield the rows of the main table or of a side table, with columns in the declared order."""
         names = [column.name for column in shape.columns]
         is_main = shape.name == self.kind.tables[0].name
         found = self.batches(computed) if is_main else self.side_batches(shape.name, computed)
@@ -363,13 +374,14 @@ class Computation(ABC, Generic[P]):
             yield batch.select(names)
 
     def statistics(self, _computed: Computed[P]) -> Mapping[str, float]:
-        """Summary figures and error bounds for the manifest."""
+        """Summary figures and error bounds of a version, by name, for its manifest."""
         return {}
 
     def joined_statistics(self, parts: Sequence[tuple[int, Mapping[str, float]]]) -> Mapping[str, float]:
-        """The figures of a version from the rows and figures of its parts, joined by the names of figures: the largest
-        of `largest...`; means of means, shares and variances, weighted by rows, or by the count in `weighed_by`;
-        quadratic means of `rms_...`; sums of all other figures."""
+        """The statistics of a version, joined from the number of rows and the statistics of each of its parts. The name
+        of a figure says how it is joined: the largest of `largest...`; the mean of means, shares and variances,
+        weighted by rows or by the count that `weighed_by` names; the quadratic mean of `rms_...`; the sum of any other
+        figure."""
         found = dict[str, float]()
         for name in {name: None for _, figures in parts for name in figures}:
             of = self.weighed_by.get(name, "")
@@ -388,42 +400,45 @@ class Computation(ABC, Generic[P]):
         return found
 
     def warnings(self, _files: Sequence[RawFile]) -> list[str]:
-        """Warnings about the files for the user of a version, such as that a file is not the published one."""
+        """Warnings for the user about the imported files of a version, for example that a file differs from the
+        published one."""
         return []
 
     def check_strict(self, arrays: Mapping[str, Array]) -> None:
-        """Raise CheckFailedError if rows of the files were quarantined. `arrays` are the arrays of a part, or of the
-        whole version."""
+        """Raise CheckFailedError if rows of the imported files are in quarantine. `arrays` are the arrays of a part, or
+        of the whole version."""
 
     def check_parts(self, parts: Sequence[Mapping[str, Array]], job: Job) -> None:
-        """Raise an error if all parts of a version together have a defect, such as files without a row; `job` has
-        title, progress and files."""
+        """Raise an error if the parts of a version, taken together, have a defect, such as an imported file that gave
+        no row. `parts` has the arrays of each part; `job` has the title, progress and files of the build."""
 
     def repair(self, _parameters: P, _table: Table, _progress: Progress) -> int | None:
-        """Compute the rows of a damaged version again that do not match their hashes, and return their number; None if
-        the whole version has to be built again."""
+        """Compute again those rows of a damaged version that do not match their hashes. Returns how many there were, or
+        None if the kind has no such hashes, so that the whole version must be built again."""
         return None
 
     def check_sample(self, recheck: Recheck[P]) -> str:
-        """Recompute a random sample of rows from their successors. Returns a description of the sample: see
-        `sample_text`. Raises CheckFailedError, which names the first bad row, and CheckSkippedError if an input or
-        program that is needed is missing."""
+        """Compute a random sample of rows again, and compare them with the stored rows. Returns a description of the
+        sample: see `sample_text`. Raises CheckFailedError, which names the first bad row, and CheckSkippedError if an
+        input or a program that is needed is missing."""
         raise CheckSkippedError(f"nothing that {recheck.table.name} could be recomputed from is kept")
 
 
 class ImportedComputation(Computation[P]):
-    """Base of computations that read the files given to `Job.files`."""
+    """Base of computations that read the files in `Job.files`."""
 
     @abstractmethod
     def read_file(self, path: Path) -> Source:
-        """The unpacked content of a file with its hashes, and what is known of its address and licence."""
+        """Read a file: its unpacked content, its hashes, and what is known of the address and licence that it was
+        published with."""
 
     @contextmanager
     def read_files(self, paths: Sequence[Path], _folder: Path) -> Iterator[tuple[Source, ...]]:
-        """The files, while they are imported. Content that does not fit into memory goes into an unnamed file in the
-        folder."""
+        """Yield the contents of files, which stay open during the `with` block. Content that does not fit into memory
+        is kept in an unnamed file in `_folder`."""
         yield tuple(map(self.read_file, paths))
 
     @abstractmethod
     def write_sample(self, folder: Path) -> list[Path]:
-        """Write a small valid set of files, for tests and for trying the import."""
+        """Write a small set of valid files of the kind into a folder and return their paths, for tests and for trying
+        the import."""

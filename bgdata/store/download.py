@@ -23,20 +23,20 @@ Check = Callable[[Path], None]  # raises a BgdataError for a file that is not wh
 
 
 def partial_path(path: Path) -> Path:
-    """The path of the first bytes of a file while it is downloaded."""
+    """The path at which the first bytes of a file are kept until its download is complete."""
     return path.with_name(f"{path.name}.partial")
 
 
 def download(
     address: str, path: Path, progress: Progress, check: Check = lambda _: None, *, token: str = "", advice: str = ""
 ) -> Path:
-    """Download a file to `path`, resuming a `.partial` file; do nothing if the file exists.
+    """Download a file to `path`, and return the path. If the file exists, nothing is downloaded; a `.partial` file
+    beside it is resumed.
 
-    A complete file is checked before it gets its name, and deleted if the check fails. `token` is sent to the host of
-    the address, but not to a host that it redirects to. Raises DownloadError, whose message says that nothing else
-    needs the network, if the download fails; StorageError if the file cannot be written; TooLargeError, with `advice`,
-    if the disk has no room for what the server says is left; and the errors of `check`.
-    """
+    A complete file is checked by `check` before it gets its name, and deleted if the check fails. `token` is sent to
+    the host of the address, but not to a host that it redirects to. Raises DownloadError, whose message says that
+    nothing else needs the network, if the download fails; StorageError if the file cannot be written; TooLargeError,
+    which ends with `advice`, if the disk has too little room for the rest of the file; and the errors of `check`."""
     if path.exists():
         return path
     partial = partial_path(path)
@@ -74,8 +74,9 @@ def download(
 
 
 def append(address: str, partial: Path, progress: Progress, token: str = "", advice: str = "") -> None:
-    """Append the missing bytes to a partial file. Start again if it is longer than the file on the server, or if that
-    file has changed: its tag (ETag, or the time of its last change) is kept in a file beside the partial one."""
+    """Download the missing bytes of a file to the end of its partial file. The download starts again if the partial
+    file is longer than the file on the server, or if the file on the server has changed: a file beside the partial one
+    records its ETag, or the time of its last change."""
     have, kept = (partial.stat().st_size if partial.exists() else 0), partial.with_name(f"{partial.name}.tag")
     tag = kept.read_text(errors="replace") if have and kept.is_file() else ""
     headers = {"Range": f"bytes={have}-"} if have else {}
@@ -117,14 +118,15 @@ def append(address: str, partial: Path, progress: Progress, token: str = "", adv
 
 
 def _begin_again(address: str, partial: Path, progress: Progress, token: str, advice: str) -> None:
-    """Delete a partial file, which is not the beginning of the file on the server, and download that file."""
+    """Delete the partial file, because it is not the beginning of the file on the server, and download the file from
+    its first byte."""
     progress.note(f"{partial.stem}: from its beginning, as the file has changed")
     partial.unlink()
     append(address, partial, progress, token, advice)
 
 
 def _tag(headers: http.client.HTTPMessage) -> str:
-    """The tag that distinguishes the states of a file: its strong ETag, or the time of its last change, or an empty
-    string."""
+    """A string that changes with the file on the server: its strong ETag, or the time of its last change, or empty if
+    the server gives neither."""
     tag = headers.get("ETag") or ""
     return headers.get("Last-Modified") or "" if tag.startswith("W/") or not tag else tag

@@ -22,13 +22,13 @@ from bgdata.store.transfer import fetch_file
 
 
 def write(address: str, name: str, data: bytes) -> None:
-    """Write a file. Raises StorageError if it cannot be written."""
+    """Write a file to the store at an address. Raises StorageError if it cannot be written."""
     open_writable(address).write(name, data)
 
 
 def read_and_delete(address: str, name: str) -> bytes:
-    """The bytes of a file, which is then deleted. Raises MissingFileError if it does not exist, and DownloadError or
-    StorageError if the store does not respond."""
+    """Read a file from the store at an address, then delete it there; returns its bytes. Raises MissingFileError if it
+    does not exist, and DownloadError or StorageError if the store does not respond."""
     place = open_writable(address)
     data = place.read(name)
     place.remove(name)
@@ -36,7 +36,8 @@ def read_and_delete(address: str, name: str) -> bytes:
 
 
 def names_in(address: str, folder: str) -> list[str]:
-    """The names of the files in a folder. Raises DownloadError if the store does not respond."""
+    """The names of the files in a folder of the store at an address. Raises DownloadError if the store does not
+    respond."""
     return [name.rpartition("/")[2] for name in open_writable(address).entries(folder)]
 
 
@@ -45,7 +46,7 @@ def _places_of(name: str, digest: str) -> tuple[str, str]:
 
 
 def _has(place: Place, folder: str, digest: str) -> bytes | None:
-    """The manifest of a folder if it has this SHA-256, else None."""
+    """The manifest in a folder of the store, if its SHA-256 is `digest`; else None."""
     with suppress(MissingFileError):
         data = place.part(f"{folder}/{MANIFEST}", 0, MAX_BYTES).data
         if hashlib.sha256(data).hexdigest() == digest:
@@ -54,8 +55,8 @@ def _has(place: Place, folder: str, digest: str) -> bytes | None:
 
 
 def send_version(address: str, name: str, digest: str, folder: Path) -> int:
-    """Copy a version into the store for workers; returns the number of bytes sent. Raises StorageError if it cannot be
-    written."""
+    """Copy the version in `folder` to the store at an address, from where workers fetch it. `digest` is the SHA-256 of
+    its manifest. Returns the number of bytes sent. Raises StorageError if the store cannot be written to."""
     place = open_writable(address)
     _, given = _places_of(name, digest)
     if any(_has(place, each, digest) for each in _places_of(name, digest)):
@@ -68,9 +69,10 @@ def send_version(address: str, name: str, digest: str, folder: Path) -> int:
 
 
 def fetch_version(address: str, name: str, digest: str) -> Path:
-    """The folder of a version in the cache of this user, fetched from a store if missing. One process fetches it while
-    other processes of this machine wait. Raises MissingFileError if the store does not contain it, DownloadError if the
-    store does not respond, DigestMismatchError if a file has another hash, and StorageError if it cannot be written."""
+    """The folder of the version `name` in this user's cache. If it is not there, it is fetched from the store at an
+    address by one process, while other processes of this machine wait. `digest` is the SHA-256 of its manifest. Raises
+    MissingFileError if the store does not contain it, DownloadError if the store does not respond, DigestMismatchError
+    if a file has another hash, and StorageError if a file cannot be written."""
     root = cache_folder() / "versions"
     target = root / digest[:32] / name
     if _is_whole(target, digest):
@@ -94,7 +96,8 @@ def fetch_version(address: str, name: str, digest: str) -> Path:
 
 
 def _is_whole(folder: Path, digest: str) -> bool:
-    """Whether a folder contains the version with this manifest, with files of the right sizes."""
+    """Whether a folder contains the version whose manifest has the SHA-256 `digest`, with all files in their right
+    size."""
     try:
         if hashlib.sha256(read_whole(folder / MANIFEST)).hexdigest() != digest:
             return False

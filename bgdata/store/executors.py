@@ -30,7 +30,7 @@ CONNECT_SECONDS = 10
 
 
 class _Worker(multiprocessing.context.SpawnProcess):
-    """A process that ignores Ctrl-C from its start; it ends with its parent, which handles the signal."""
+    """A worker process that ignores Ctrl-C from its start. Its parent handles the signal, and ends it."""
 
     def start(self) -> None:
         with blocking({signal.SIGINT}):  # is inherited
@@ -42,10 +42,10 @@ class _Spawn(multiprocessing.context.SpawnContext):
 
 
 class InProcess(Executor):
-    """Runs each part as it is submitted; its kernels use the threads of this process."""
+    """Runs each function at once in this process, whose threads its kernels use."""
 
     def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """A future that is already done."""
+        """Call the function, and return a future that is already done."""
         future: Future[T] = Future()
         try:
             future.set_result(function(*args, **kwargs))
@@ -55,19 +55,19 @@ class InProcess(Executor):
 
 
 class Cluster(Executor):
-    """Workers on other machines, which may not see our folders."""
+    """Runs functions on workers of other machines, which may not have access to the folders of this one."""
 
     def __init__(self, inner: Executor, store: str = "") -> None:
         self._inner = inner
         self.store = store  # address of a store that they and this process reach; empty if none
 
     def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """A future for the result of a worker."""
+        """Send the call to a worker, and return a future for its result."""
         return self._inner.submit(function, *args, **kwargs)
 
 
 def worker_name() -> str:
-    """The place of this process, for messages: `the worker tcp://10.0.0.7:40123`, or this machine's name."""
+    """Where this process runs, for messages: `the worker tcp://10.0.0.7:40123`, or the name of this machine."""
     if "distributed" in sys.modules:
         with suppress(ValueError):  # not a worker
             return f"the worker {sys.modules['distributed'].get_worker().address}"
@@ -76,10 +76,10 @@ def worker_name() -> str:
 
 @contextmanager
 def open_executor(name: str, store: str = "") -> Iterator[Executor]:
-    """The executor `local`, `processes:N` or `dask://host:8786`, shut down at the end; parts that have not begun are
-    cancelled. Machines of a cluster without a shared disk use a store at the address `store`. Raises UsageError for any
-    other name, or if a store is given and no cluster; MissingExtraError if Dask is not installed; and WorkerError if
-    the cluster does not respond."""
+    """Open the executor `local`, `processes:N` or `dask://host:8786` for the duration of the `with` block. At the end
+    it is shut down, and calls that have not begun are cancelled. `store` is the address of a store through which the
+    machines of a cluster exchange files if they share no disk. Raises UsageError for any other name, or for a store
+    without a cluster; MissingExtraError if Dask is not installed; and WorkerError if the cluster does not respond."""
     if store and not name.startswith("dask://"):
         raise UsageError(f"expected the executor dask://HOST:PORT with a store between machines, got {cite(name)}")
     if name == LOCAL:
@@ -98,15 +98,15 @@ _chosen: list[Executor] = []  # the innermost last
 
 @contextmanager
 def using_executor(name: str, store: str = "") -> Iterator[None]:
-    """A context in which all builds of this process that are given no executor use the named one. Raises the errors of
-    `open_executor`."""
+    """Inside the `with` block, builds of this process use the named executor, unless they are given another one. The
+    arguments and errors are those of `open_executor`."""
     with open_executor(name, store) as executor, using(executor):
         yield
 
 
 @contextmanager
 def using(executor: Executor) -> Iterator[None]:
-    """A context in which all builds of this process that are given no executor use this open one."""
+    """Inside the `with` block, builds of this process use this executor, unless they are given another one."""
     _chosen.append(executor)
     try:
         yield
@@ -115,7 +115,8 @@ def using(executor: Executor) -> Iterator[None]:
 
 
 def chosen_executor() -> Executor:
-    """The executor of the innermost `using_executor`, else this process."""
+    """The executor of the innermost `using` or `using_executor` block, or else one that runs everything in this
+    process."""
     return _chosen[-1] if _chosen else InProcess()
 
 
@@ -131,13 +132,14 @@ def _processes(count: int) -> Iterator[Executor]:
 
 
 def begin_worker() -> None:
-    """Set up a new process before kernels are loaded: use one thread, and end when the parent ends for any reason."""
+    """Prepare a new worker process, before kernels are loaded: it uses one thread, and ends when its parent ends for
+    any reason."""
     os.environ["NUMBA_NUM_THREADS"] = "1"
     end_with_parent()
 
 
 def end_with_parent() -> None:
-    """Make a new process end when its parent ends for any reason."""
+    """Make this process, which was just started, end when its parent ends for any reason."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
@@ -149,7 +151,7 @@ def end_with_parent() -> None:
 
 
 def _cluster(address: str, store: str) -> Iterator[Executor]:
-    """An executor of a Dask cluster, whose workers need bgdata."""
+    """An executor for the Dask cluster at an address. bgdata must be installed on its workers."""
     from bgdata.store.places import absolute_address
 
     with needing("dask", "for an executor dask://..."):

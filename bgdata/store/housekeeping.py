@@ -24,7 +24,8 @@ STAGED = re.compile(r"(.+?)(-[0-9a-f]{12}-[0-9a-f]{12}|\.published|\.lock)?")  #
 
 
 class Rubbish(NamedTuple):
-    """Something to delete: a version, or an entry of the staging folder."""
+    """A path that `sweep` may delete, a version or an entry of the staging folder, with the reason and its size in
+    bytes."""
 
     path: Path
     reason: str
@@ -32,15 +33,15 @@ class Rubbish(NamedTuple):
 
 
 def needed_by(warehouse: Versions, table: Table) -> list[str]:
-    """Names of the versions that are made from one, and of the lock if it contains the digest of that version. Raises
-    ManifestFormatError if the lock is damaged."""
+    """The names of everything that needs a version: the versions that are made from it, and `warehouse.lock` if it
+    lists the version's digest. Raises ManifestFormatError if the lock is damaged."""
     wanted = _identities(table)
     return [who for who, needs in _all_needs(warehouse).items() if needs & wanted and who != table.name]
 
 
 def _all_needs(warehouse: Versions) -> dict[str, set[str]]:
-    """The inputs of every readable version and of the lock: `kind/variant@digest` (inputs) or `rN-digest8` (versions
-    named by parameters). Raises ManifestFormatError if the lock is damaged."""
+    """What each readable version, and the lock, needs: by name, the set of `kind/variant@digest` of its inputs, and of
+    `rN-digest8` of versions that its parameters name. Raises ManifestFormatError if the lock is damaged."""
     found: dict[str, set[str]] = {}
     for table in warehouse.versions():
         try:
@@ -57,7 +58,7 @@ def _all_needs(warehouse: Versions) -> dict[str, set[str]]:
 
 
 def _identities(table: Table) -> set[str]:
-    """The names by which other versions refer to a version; a damaged version is known only by its folder."""
+    """The names by which other versions may refer to a version. A damaged version has only the name of its folder."""
     kind, variant, version = table.folder.parts[-3:]
     try:
         return {version, f"{kind}/{variant}@{table.manifest.digest}"}
@@ -66,9 +67,9 @@ def _identities(table: Table) -> set[str]:
 
 
 def remove(warehouse: Versions, table: Table) -> Table | None:
-    """Delete a version. If it was the current one, the newest remaining version becomes current. Returns the current
-    version, or None if none is left. Raises VersionInUseError if another version or the lock needs it, if a running
-    build may need it, or if the version is behind a link that was made by hand."""
+    """Delete a version. If it was the current one of its variant, the newest of the other versions becomes current.
+    Returns the variant's current version, or None if no version is left. Raises VersionInUseError if another version or
+    the lock needs it, if a running build may need it, or if it lies behind a link that this warehouse did not make."""
     with no_builds(warehouse):
         check_removable(warehouse, table)
         delete_version(warehouse, table)
@@ -77,7 +78,7 @@ def remove(warehouse: Versions, table: Table) -> Table | None:
 
 
 def check_removable(warehouse: Versions, table: Table) -> None:
-    """Raise VersionInUseError if other versions need a version, or if this warehouse does not own it."""
+    """Raise VersionInUseError if another version or the lock needs a version, or if it belongs to another warehouse."""
     if not is_removable(warehouse, table):
         raise VersionInUseError(
             f"expected a version that this warehouse put where it is, got {table.name}, to which a link leads; "
@@ -89,7 +90,8 @@ def check_removable(warehouse: Versions, table: Table) -> None:
 
 
 def delete_version(warehouse: Versions, table: Table) -> None:
-    """Move a version away as a whole, then delete it, so that readers never see a part of it."""
+    """Delete a version without checks. Its folder is first moved away as a whole, so that readers never see half of
+    it."""
     kind, variant, version = table.folder.parts[-3:]
     rest = [other for other in warehouse.versions(kind, variant) if other.folder != table.folder]
     with storage_errors("delete", table.folder):
@@ -103,8 +105,8 @@ def delete_version(warehouse: Versions, table: Table) -> None:
 
 
 def is_current(warehouse: Versions, table: Table) -> bool:
-    """Whether a version is the current one of its variant. If `current` is damaged, every version counts, because any
-    may be meant."""
+    """Whether a version is the current one of its variant. If the file `current` is damaged, the answer is yes for
+    every version of the variant, because it may have named any of them."""
     try:
         return warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
     except BgdataError:
@@ -112,9 +114,10 @@ def is_current(warehouse: Versions, table: Table) -> bool:
 
 
 def rubbish(warehouse: Versions, *, damaged: bool = False) -> list[Rubbish]:
-    """The entries that `sweep` would delete: staging folders that no process holds, and undamaged versions that are
-    neither current nor locked, nor needed by such a version. Behind links, only versions that this warehouse made. If
-    `damaged` is true, also versions that a repair moved aside. Raises ManifestFormatError if the lock is damaged."""
+    """The entries that `sweep` may delete: staging folders that no process holds, and undamaged versions that are
+    neither current nor in the lock, nor needed by a version that is. Behind links, only versions that this warehouse
+    put there. If `damaged` is true, damaged versions that a repair moved aside are included. Raises ManifestFormatError
+    if the lock is damaged."""
     unheld = [path for path in _staged_paths(warehouse) if path.suffix != ".lock" and not _is_held(path)]
     aside = [path for path in unheld if path.name.startswith(DAMAGED)]
     found = [Rubbish(path, "no process holds it", size(path)) for path in unheld if path not in aside]
@@ -125,12 +128,12 @@ def rubbish(warehouse: Versions, *, damaged: bool = False) -> list[Rubbish]:
 
 
 def _staged_paths(warehouse: Versions) -> list[Path]:
-    """The entries of the staging folder, sorted; empty if it is a link, which may lead anywhere."""
+    """The entries of the staging folder, sorted. Empty if that folder is a link, because it might lead anywhere."""
     return [] if warehouse.staging.is_symlink() else sorted(warehouse.staging.glob("*"))
 
 
 def _kept_versions(warehouse: Versions) -> set[str]:
-    """Names of the versions that are current, locked or damaged, and of their inputs."""
+    """The names of the versions that are current, in the lock, or damaged, and of all their inputs."""
     needs = _all_needs(warehouse)
     kept: set[str] = set()
     names: dict[str, set[str]] = {}  # by what others name them by: equal values give equal names
@@ -152,8 +155,8 @@ def _kept_versions(warehouse: Versions) -> set[str]:
 
 
 def sweep(warehouse: Versions, what: list[Rubbish]) -> list[Rubbish]:
-    """Delete the entries that are still rubbish, and return them. Raises VersionInUseError if a running build may need
-    one of them, and StorageError if one cannot be deleted."""
+    """Delete those entries of `what` that `rubbish` still lists, and return them. Raises VersionInUseError if a running
+    build may need one of them, and StorageError if one cannot be deleted."""
     with no_builds(warehouse):
         still = {entry.path for entry in rubbish(warehouse, damaged=True)}
         swept = [entry for entry in what if entry.path in still]
@@ -171,8 +174,9 @@ def sweep(warehouse: Versions, what: list[Rubbish]) -> list[Rubbish]:
 
 @contextmanager
 def no_builds(warehouse: Versions) -> Iterator[None]:
-    """A context for deletions in which no build begins: builds wait, and then look for their inputs again. Raises
-    VersionInUseError if a build is running, because it may need what is deleted."""
+    """Inside the `with` block, in which versions are deleted, no build begins: builds wait, and look for their inputs
+    afterwards. Raises VersionInUseError if a build is already running, because it may need what is about to be
+    deleted."""
     with deleting(warehouse):
         locks = [path for path in _staged_paths(warehouse) if path.suffix == ".lock"]
         held = [lock.stem for lock in locks if lock.stem not in ("catalog", DELETING) and _is_held(lock)]
@@ -184,12 +188,12 @@ def no_builds(warehouse: Versions) -> Iterator[None]:
 
 
 def _is_held(path: Path) -> bool:
-    """Whether a process holds the lock of an entry in the staging folder."""
+    """Whether a running process holds the lock that belongs to an entry of the staging folder."""
     match = STAGED.fullmatch(path.name)
     return is_locked(path.with_name(f"{match[1] if match else path.name}.lock"))
 
 
 def size(path: Path) -> int:
-    """Bytes of a file, or of all files below a folder."""
+    """The number of bytes of a file, or of all files below a folder."""
     files = path.rglob("*") if path.is_dir() else [path]
     return sum(file.lstat().st_size for file in files if not file.is_dir())

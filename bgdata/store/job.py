@@ -40,7 +40,8 @@ _SEAL = "sha256"  # hash of all other fields of the state
 
 
 class Job:
-    """Saves the arrays and checkpoints of `Computation.compute` in the staging folder."""
+    """Saves the arrays and checkpoints of a running build in its staging folder, and reports its progress.
+    `Computation.compute` works with it."""
 
     keeps = True  # whether a killed build can resume from the folder
 
@@ -64,31 +65,32 @@ class Job:
         self.executor = executor or chosen_executor()  # computes shards; values do not depend on it
 
     def save(self, name: str, values: Array) -> None:
-        """Save a finished array under its declared name."""
+        """Save a finished array, whose `name` the kind declares."""
         save_array(self.folder / f"{name}.npy", values)
 
     def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> ArrayWriter:
-        """Start an array that is written row by row, or continue it if `keep` is true. Use it as a context manager."""
+        """Open a declared array for writing it row by row, inside a `with` block. If `keep` is true, the rows that a
+        killed build has written are kept."""
         return ArrayWriter(self.folder / f"{name}.npy", dtype, shape, keep=keep)
 
     def grow(self, name: str, values: Array) -> GrowingWriter:
-        """Start an array of rows that are like those of `values`, as many as will be appended. Use it as a context
-        manager."""
+        """Open a declared array for appending rows, inside a `with` block. Its dtype and the shape of its rows are
+        those of `values`."""
         return GrowingWriter(self.folder / f"{name}.npy", values.dtype, values.shape[1:])
 
     def map_saved(self, names: Iterable[str]) -> dict[str, Array]:
-        """The finished arrays of these names, mapped."""
+        """The saved arrays of these names, memory-mapped."""
         return {name: map_array(self.folder / f"{name}.npy") for name in names}
 
     def steps(
         self, unit: str, steps: Sequence[Step], sizes: Sequence[int], state: Mapping[str, Array]
     ) -> Iterator[Step]:
-        """Yield the remaining steps in order, and report `sizes[n]` units of progress for each.
+        """Yield the steps that are not yet done, in order. Each finished step counts `sizes[n]` units of progress,
+        which are called `unit`.
 
-        The caller changes the arrays of `state` in place while it handles a step. They are saved every
-        CHECKPOINT_SECONDS, or less often if that would exceed CHECKPOINT_SHARE of the time, so that a killed build
-        resumes from them. Saved arrays are loaded into `state` before the first step.
-        """
+        While the caller works on a step, it changes the arrays of `state` in place. They are saved every
+        CHECKPOINT_SECONDS, or less often if saving would take more than CHECKPOINT_SHARE of the time, so that a killed
+        build resumes from them. Before the first step, the arrays that were last saved are loaded into `state`."""
         self.progress.start(self.title, sum(sizes), unit)
         done = self._restore(state)
         if done:
@@ -106,8 +108,8 @@ class Job:
                     pause = max(CHECKPOINT_SECONDS, (saved - begin) * (1 / CHECKPOINT_SHARE - 1))
 
     def _checkpoint(self, done: int, state: Mapping[str, Array]) -> None:
-        """Save the state with its hashes aside, then rename it, so that there is always one complete checkpoint on
-        disk."""
+        """Save `state`, as it is after `done` steps, as the newest checkpoint. It is renamed into place when complete,
+        and the older one deleted after that, so that a complete checkpoint is always on disk."""
         partial = self.folder / "checkpoint.partial"
         target = self.folder / f"checkpoint-{done:09d}"
         with storage_errors("write a checkpoint to", partial):
@@ -128,8 +130,8 @@ class Job:
                     remove_folder(old)
 
     def _restore(self, state: Mapping[str, Array]) -> int:
-        """Load the newest usable checkpoint into `state`; returns the number of its steps. A damaged checkpoint is
-        reported and deleted; a checkpoint of another recipe is reported and skipped."""
+        """Load the newest usable checkpoint into `state`, and return the number of steps that it covers, 0 if there is
+        none. A damaged checkpoint is reported and deleted; a checkpoint of another recipe is reported and skipped."""
         for folder in sorted(self.folder.glob("checkpoint-*"), reverse=True):
             try:
                 record = read_sealed(folder / _STATE)
@@ -154,14 +156,14 @@ class Job:
         return 0
 
     def clear_checkpoints(self) -> None:
-        """Delete checkpoints and shards once the arrays are saved."""
+        """Delete all checkpoints and shards, which are not needed once the arrays are saved."""
         for folder in (*self.folder.glob("checkpoint*"), self.folder / SHARDS):
             remove_folder(folder)
 
 
 def tidy(folder: Path) -> None:
-    """Delete entries that builds never write into their staging folder: links, which would be written through, pipes,
-    which would block, folders in place of files, and files in place of folders."""
+    """Delete from a staging folder what no build writes there: links, which would be followed when writing; pipes,
+    which would block; folders in place of files, and files in place of folders."""
     for path in folder.iterdir():
         is_folder = path.is_dir() and not path.is_symlink()
         if path.name == PART and is_folder:
@@ -178,13 +180,13 @@ def tidy(folder: Path) -> None:
 
 
 def seal_record(record: Mapping[str, object]) -> bytes:
-    """A record as JSON with a hash of its fields."""
+    """The bytes of a JSON object with the fields of `record` and their hash."""
     return canonical_json({**record, _SEAL: hashlib.sha256(canonical_json(record)).hexdigest()})
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """A record from `seal_record`. Raises CorruptFileError if its bytes have changed, and OSError if it cannot be
-    read."""
+    """The record in a file whose bytes `seal_record` made. Raises CorruptFileError if the bytes have changed, and
+    OSError if the file cannot be read."""
     data = path.read_bytes()
     try:
         record = json.loads(data)
@@ -197,7 +199,8 @@ def read_sealed(path: Path) -> dict[str, Any]:
 
 
 def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
-    """The arrays `<name>.npy` of a folder, mapped. Raises DigestMismatchError if one has another SHA-256."""
+    """The arrays `<name>.npy` in a folder, memory-mapped, for each name in `hashes`. Raises DigestMismatchError if a
+    file's SHA-256 differs from the one in `hashes`."""
     for name, expected in hashes.items():
         found = sha256_file(folder / f"{name}.npy")
         if found != expected:
@@ -207,7 +210,8 @@ def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
 
 
 def finished_part(folder: Path) -> str:
-    """A description of the progress of a killed build, from its folder: `up to step 12`, `in 7 parts`, or empty."""
+    """How far a killed build has come, from its staging folder, in words: `up to step 12` or `in 7 parts`. Empty if
+    nothing is finished."""
     if parts := len(list((folder / PART).glob("part_*.json"))):
         return f"in {parts} part{'s' * (parts > 1)}"
     for checkpoint in sorted(folder.glob("checkpoint-*"), reverse=True):
@@ -217,15 +221,16 @@ def finished_part(folder: Path) -> str:
 
 
 def kernels_here() -> str:
-    """The fingerprint of the kernels of this process."""
+    """The fingerprint of the source of all kernels in this process."""
     from bgdata.kernel_cache import kernel_fingerprint  # imports Numba, which most commands do not need
 
     return kernel_fingerprint()
 
 
 def sources_here(kind: Dataset[Any]) -> str:
-    """Twelve hex digits of the sources that compute a kind: the module of its computation and all modules of the
-    package that it imports at its top, directly or indirectly. Manifests record it as `sources` among the software."""
+    """Twelve hex digits that identify the source code that computes a kind: the module of its computation, and every
+    module of the package that this one imports at its top, directly or indirectly. Manifests record them as `sources`
+    among the software."""
     from bgdata.kernel_cache import closure_fingerprint
 
     return closure_fingerprint(Path(inspect.getfile(type(kind.computation))))

@@ -36,8 +36,9 @@ def _visible(folder: Path) -> list[str]:
 
 
 def place_of(warehouse: Versions, title: str, staged: Iterable[Path]) -> Path:
-    """The folder of a variant's versions: on another disk if they are there, or if an unfinished build in `staged` is;
-    else in the warehouse. Raises StorageError if that disk is missing."""
+    """The folder in which the versions of the variant `title` are: on another disk if its folder in the warehouse, or
+    an unfinished build in `staged`, is a link there; else in the warehouse. Raises StorageError if the link leads to a
+    missing folder."""
     folder = warehouse.root / title
     for path in (folder, *staged):
         if path.is_symlink():
@@ -51,8 +52,9 @@ def place_of(warehouse: Versions, title: str, staged: Iterable[Path]) -> Path:
 
 
 def chosen_place(warehouse: Versions, title: str, directory: Path) -> Path:
-    """The folder of a variant in `directory`. Raises UsageError unless `directory` is a folder outside the warehouse,
-    no version of the variant is anywhere else, and no other warehouse has versions there."""
+    """The folder below `directory` in which the versions of the variant `title` are to be stored. Raises UsageError if
+    `directory` is not an existing folder outside the warehouse, if the variant already has versions in another folder,
+    or if another warehouse has versions there."""
     with storage_errors("read", directory):
         if not directory.is_dir():
             found = "a file" if directory.exists() else "no such folder"
@@ -79,9 +81,9 @@ def _versions_in(place: Path) -> list[str]:
 
 
 def link_again(warehouse: Versions, title: str, place: Path) -> None:
-    """Link the versions in a folder on another disk, if there are any. A build may have been killed before it linked
-    them, and the disk or this warehouse, which then owns them, may have moved. Raises StorageError if it cannot be
-    written."""
+    """Link the warehouse to the versions of the variant `title` in the folder `place` on another disk, if there are
+    any. A build may have been killed before it linked them, or the disk or the warehouse may have moved; this warehouse
+    then owns them. Raises StorageError if the link cannot be written."""
     if _versions_in(place):
         link(warehouse, title, place)
         if _is_left(place):
@@ -89,8 +91,8 @@ def link_again(warehouse: Versions, title: str, place: Path) -> None:
 
 
 def prepare(warehouse: Versions, title: str, place: Path) -> None:
-    """Prepare a folder on another disk for versions of a variant. The caller holds its lock. Raises StorageError if it
-    cannot be written."""
+    """Create the folder `place` on another disk, for versions of the variant `title`, and record that this warehouse
+    owns it. The caller holds the lock of the variant. Raises StorageError if the folder cannot be written."""
     with storage_errors("create", place):
         make_folder(place)
     link_again(warehouse, title, place)
@@ -99,13 +101,13 @@ def prepare(warehouse: Versions, title: str, place: Path) -> None:
 
 
 def _own(warehouse: Versions, place: Path) -> None:
-    """Record this warehouse as the owner of a folder on another disk."""
+    """Record in a folder on another disk that this warehouse owns it."""
     write_file(place / OWNER, str(warehouse.root.resolve()).encode())
 
 
 def stage(warehouse: Versions, staged: Path, hidden: Path) -> bool:
-    """Link `staged` in the staging folder to `hidden` on another disk; returns whether something of that name was
-    deleted. Raises StorageError if it cannot be linked."""
+    """Make the entry `staged` of the staging folder a link to the folder `hidden` on another disk. Returns whether
+    another entry of that name had to be deleted. Raises StorageError if the link cannot be made."""
     with storage_errors("create", staged):
         if staged.is_symlink() and _target(staged) == hidden:
             return False
@@ -116,8 +118,8 @@ def stage(warehouse: Versions, staged: Path, hidden: Path) -> bool:
 
 
 def link(warehouse: Versions, title: str, place: Path) -> None:
-    """Make the versions in a folder on another disk part of the warehouse. Raises StorageError if it cannot be
-    linked."""
+    """Make the folder of the variant `title` in the warehouse a link to the folder `place`, on another disk, that
+    contains its versions. Raises StorageError if the link cannot be made."""
     folder = warehouse.root / title
     if folder.is_dir() and folder.samefile(place):
         return
@@ -132,7 +134,8 @@ def link(warehouse: Versions, title: str, place: Path) -> None:
 
 
 def is_removable(warehouse: Versions, table: Table) -> bool:
-    """Whether this warehouse may delete a version, because it is inside, or this warehouse put it on another disk."""
+    """Whether this warehouse may delete a version: it lies inside the warehouse, or in a folder on another disk that
+    this warehouse owns."""
     variant = table.folder.parent
     if variant.parent.is_symlink():
         return False
@@ -140,8 +143,9 @@ def is_removable(warehouse: Versions, table: Table) -> bool:
 
 
 def move_aside(warehouse: Versions, folder: Path, name: str) -> Path:
-    """Move the folder of a version, as a whole, away from all readers. Returns its replacement in the staging folder:
-    the folder, or a link to it on another disk. Raises OSError if it cannot be moved."""
+    """Move the folder of a version, as a whole, to where no reader finds it. Returns its new path in the staging
+    folder, called `name`: the folder itself, or a link to it if the versions are on another disk. Raises OSError if it
+    cannot be moved."""
     aside, variant = warehouse.staging / name, folder.parent
     warehouse.staging.mkdir(exist_ok=True)
     discard(warehouse, aside)
@@ -156,8 +160,8 @@ def move_aside(warehouse: Versions, folder: Path, name: str) -> Path:
 
 
 def put_back(warehouse: Versions, aside: Path, folder: Path) -> None:
-    """Undo `move_aside`, unless a version is now in its place. If it is a link that this warehouse did not make, the
-    link is moved. Raises StorageError if it cannot be moved."""
+    """Move what `move_aside` moved to `aside` back to `folder`, unless another version is there now. A link that this
+    warehouse did not make is moved itself, not its target. Raises StorageError if it cannot be moved."""
     if os.path.lexists(folder):
         return
     with storage_errors("move", aside):
@@ -171,8 +175,8 @@ def put_back(warehouse: Versions, aside: Path, folder: Path) -> None:
 
 
 def discard(warehouse: Versions, path: Path) -> None:
-    """Delete an entry of the staging folder, if it exists: a file, a folder, or a link, and its target if this
-    warehouse made it. Raises OSError if it cannot be deleted."""
+    """Delete an entry of the staging folder if it exists: a file, a folder, or a link. If this warehouse made the link,
+    its target is deleted too. Raises OSError if it cannot be deleted."""
     if path.is_symlink():
         hidden = _target(path)
         if hidden.name == f".{path.name}" and _is_own(warehouse.root, hidden.parent):
@@ -186,8 +190,8 @@ def discard(warehouse: Versions, path: Path) -> None:
 
 
 def drop_variant(warehouse: Versions, variant: Path) -> None:
-    """Delete the folder of a variant that has no versions, if nothing else is in it. Raises OSError if it cannot be
-    deleted."""
+    """Delete the folder of a variant that has no versions left, unless it contains other files. Raises OSError if it
+    cannot be deleted."""
     (variant / CURRENT).unlink(missing_ok=True)
     if variant.is_symlink():
         place = _target(variant)
@@ -198,7 +202,8 @@ def drop_variant(warehouse: Versions, variant: Path) -> None:
 
 
 def _drop_empty(warehouse: Versions, place: Path) -> None:
-    """Delete a folder of this warehouse on another disk if it contains nothing but unfinished writes."""
+    """Delete a folder on another disk if this warehouse owns it and it contains nothing but the record of the owner and
+    unfinished writes."""
     if _is_own(warehouse.root, place) and all(
         path.name == OWNER or path.suffix == ".partial" for path in place.iterdir()
     ):
@@ -208,7 +213,8 @@ def _drop_empty(warehouse: Versions, place: Path) -> None:
 
 
 def _owner_of(place: Path) -> Path | None:
-    """The warehouse that owns a folder on another disk, or None if no file names it."""
+    """The folder of the warehouse that is recorded as the owner of a folder on another disk; None if no owner is
+    recorded."""
     try:
         with open_regular(place / OWNER) as file:
             found = Path(file.read(MAX_PATH_BYTES).decode())
@@ -218,7 +224,7 @@ def _owner_of(place: Path) -> Path | None:
 
 
 def _is_own(root: Path, place: Path) -> bool:
-    """Whether the warehouse in the folder `root` owns a folder on another disk."""
+    """Whether the warehouse at `root` is recorded as the owner of the folder `place` on another disk."""
     owner = _owner_of(place)
     try:
         return owner is not None and owner.samefile(root)
@@ -227,7 +233,8 @@ def _is_own(root: Path, place: Path) -> bool:
 
 
 def _is_left(place: Path) -> bool:
-    """Whether the warehouse that owns this folder was moved or deleted."""
+    """Whether the warehouse that is recorded as the owner of the folder `place` no longer exists at its path, because
+    it was moved or deleted."""
     owner = _owner_of(place)
     try:
         return owner is not None and not owner.stat()
@@ -242,7 +249,7 @@ def _target(link: Path) -> Path:
 
 
 def check_link(path: Path) -> None:
-    """Raise StorageError if a path is a link to a missing folder."""
+    """Raise StorageError if `path` is a link to a folder that does not exist."""
     if path.is_symlink() and not path.is_dir():
         raise StorageError(_gone(path, _target(path)))
 
@@ -255,8 +262,8 @@ def _gone(link: Path, place: Path) -> str:
 
 
 def require_own(root: Path, kind: str, variant: str) -> None:
-    """Raise StorageError if writing into the folder of a variant would write into another warehouse, by a link at the
-    variant or its kind, or if the disk of the link is missing."""
+    """Raise StorageError if the folder of a variant, or of its kind, is a link into another warehouse, because writing
+    would change that warehouse; or if the target of the link is missing."""
     for path in (root / kind, root / kind / variant):
         check_link(path)
         if path.is_symlink():

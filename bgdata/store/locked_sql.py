@@ -30,8 +30,8 @@ EXPLAIN = re.compile(r"\s*(explain(\s+analyze|\s*\([\w\s,]*\))?)\s", re.IGNORECA
 
 @dataclass(frozen=True)
 class QueryLimits:
-    """Limits of a query: seconds, bytes of memory (0: half of this machine's memory), and bytes of temporary files (0:
-    the free disk space)."""
+    """Limits of a query: seconds; bytes of memory (0: half of this machine's memory); and bytes of temporary files (0:
+    as much as the disk has free)."""
 
     seconds: float = 600.0
     memory_bytes: int = 0
@@ -39,8 +39,9 @@ class QueryLimits:
 
 
 def open_memory(*, allow_files: bool = True, is_relative: bool = False) -> duckdb.DuckDBPyConnection:
-    """A connection to an empty database in memory, without extensions. Data beyond memory go to a temporary folder
-    while it is open: below the folder of this process, if paths are relative to that (`is_relative`)."""
+    """Open a DuckDB connection to an empty database in memory, without extensions. If `allow_files` is false, it can
+    open no file. Data that do not fit into memory go to a temporary folder while the connection is open: below the
+    working directory if `is_relative` is true, else in the temporary folder of the system."""
     place = Path() if is_relative else Path(tempfile.gettempdir())
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
@@ -54,7 +55,7 @@ def open_memory(*, allow_files: bool = True, is_relative: bool = False) -> duckd
 
 
 def keep_to(connection: duckdb.DuckDBPyConnection, files: Iterable[Path], *, folders: Iterable[Path] = ()) -> None:
-    """Permanently restrict a connection to these files and folders."""
+    """Restrict a connection, for good, to these files and to the files in these folders."""
     connection.execute("set allowed_paths = $1", [list(map(str, files))])
     if within := list(map(str, folders)):
         connection.execute("set allowed_directories = $1", [within])
@@ -62,7 +63,7 @@ def keep_to(connection: duckdb.DuckDBPyConnection, files: Iterable[Path], *, fol
 
 
 def lock(connection: duckdb.DuckDBPyConnection, limits: QueryLimits) -> None:
-    """Set limits for each statement, and lock the configuration."""
+    """Set the limits of a connection's queries, then lock its configuration, so that no query can change it."""
     memory = limits.memory_bytes or psutil.virtual_memory().total // 2
     connection.execute("set python_enable_replacements = false")  # Python variables must not become tables
     connection.execute(f"set memory_limit = '{memory // 1000} kB'")
@@ -75,8 +76,8 @@ def lock(connection: duckdb.DuckDBPyConnection, limits: QueryLimits) -> None:
 def run_query(
     connection: duckdb.DuckDBPyConnection, query: str, given: Mapping[str, Any] | None = None
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """The names of columns and the rows of a query with the parameters `given`. Raises QueryError, with the first lines
-    of DuckDB's message, if it fails."""
+    """Run an SQL query, with the values `given` of its parameters; returns the column names and the rows. Raises
+    QueryError, with the first lines of DuckDB's message, if the query fails."""
     try:
         found = connection.execute(query, dict(given) if given else None)
         return [column[0] for column in found.description or ()], found.fetchall()
@@ -85,8 +86,8 @@ def run_query(
 
 
 def read_only_query(sql: str) -> str:
-    """A query as a subquery, which can only read; empty if `sql` contains no statement. Raises QueryError if there are
-    several statements, if the statement is not a query, or if it is invalid SQL."""
+    """An SQL query wrapped as a subquery, so that it can only read. Empty if `sql` contains no statement. Raises
+    QueryError if it contains several statements, a statement that is not a query, or invalid SQL."""
     try:
         statements = duckdb.extract_statements(sql)
     except duckdb.Error as error:
@@ -120,7 +121,8 @@ def _without_semicolons(statement: str) -> str:
 
 
 def first_lines(error: Exception) -> str:
-    """DuckDB's message in one line, without the excerpt of the query; for a damaged table, the message of its view."""
+    """DuckDB's error message in one line, without the excerpt of the query. If the error comes from the view of a
+    damaged table, only the message of that view."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     kept = [line for line in lines if not line.startswith(("LINE ", "^"))]
     text = " ".join(kept[:3])
@@ -130,8 +132,8 @@ def first_lines(error: Exception) -> str:
 
 @contextmanager
 def query_errors() -> Iterator[None]:
-    """Inside the `with` block, raise QueryError with DuckDB's first line if one of our own queries fails because a
-    table cannot be read."""
+    """Inside the `with` block, a query of bgdata that fails because a table cannot be read raises QueryError with the
+    first line of DuckDB's message."""
     try:
         yield
     except duckdb.Error as error:

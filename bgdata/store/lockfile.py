@@ -22,7 +22,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class LockEntry:
-    """A variant and the digest of its values under this recipe."""
+    """A line of warehouse.lock: a variant, its recipe, and the digest that its values must have."""
 
     dataset: str
     variant: str
@@ -31,8 +31,8 @@ class LockEntry:
 
 
 def load_lock(path: Path) -> list[LockEntry]:
-    """The locked variants. Raises MissingTableError if there are none, and ManifestFormatError if the file is
-    damaged."""
+    """The entries of the lock file at `path`. Raises MissingTableError if the file does not exist or has no entries,
+    and ManifestFormatError if it is damaged."""
     entries = read_lock(path)
     if not entries:
         raise MissingTableError(f"expected locked variants in {path}, found none; try: bgdata lock")
@@ -40,7 +40,8 @@ def load_lock(path: Path) -> list[LockEntry]:
 
 
 def read_lock(path: Path) -> list[LockEntry]:
-    """The locked variants, of which there may be none; see `load_lock`."""
+    """The entries of the lock file at `path`, which may have none. Raises MissingTableError if the file does not exist,
+    and ManifestFormatError if it is damaged."""
     try:
         written = read_whole(path)
     except FileNotFoundError as error:
@@ -63,12 +64,12 @@ def read_lock(path: Path) -> list[LockEntry]:
 
 
 def save_lock(path: Path, manifests: list[Manifest]) -> None:
-    """Write a lock of these versions."""
+    """Write a lock file that lists the versions with these manifests."""
     write_lock(path, [LockEntry(m.dataset, m.variant, m.recipe_key, m.digest) for m in manifests])
 
 
 def write_lock(path: Path, entries: list[LockEntry]) -> None:
-    """Write the locked variants, sorted for small diffs."""
+    """Write a lock file with these entries, sorted so that changes give small diffs."""
     entries = sorted(entries, key=lambda entry: (entry.dataset, entry.variant))
     with hold_lock(path.with_name(f".{path.name}.lock")):
         write_file(path, canonical_json({"format": FORMAT, "entries": [asdict(each) for each in entries]}, indent=2))
@@ -78,7 +79,7 @@ SAME = "same"
 
 
 class Verdict(NamedTuple):
-    """A locked variant, and a sentence that compares its current version with the lock."""
+    """An entry of the lock, and a sentence that says how the current version of its variant compares with it."""
 
     entry: LockEntry
     text: str
@@ -86,7 +87,7 @@ class Verdict(NamedTuple):
 
     @property
     def is_same(self) -> bool:
-        """Whether the current version has the locked digest."""
+        """Whether the variant's current version has the digest in the lock."""
         return self.text == SAME
 
     def __str__(self) -> str:
@@ -94,8 +95,9 @@ class Verdict(NamedTuple):
 
 
 def lock_verdicts(versions: Versions) -> list[Verdict]:
-    """Verdicts on the locked variants, in the order of the lock. Raises MissingWarehouseError if the folder does not
-    exist, ManifestFormatError if a manifest is damaged, and the errors of `load_lock`."""
+    """Compare the current version of every variant in the lock with its entry, in the order of the lock. Raises
+    MissingWarehouseError if the folder does not exist, ManifestFormatError if a manifest is damaged, and the errors of
+    `load_lock`."""
     versions.require()
     return [_verdict_on(versions, entry) for entry in load_lock(versions.lock)]
 
@@ -115,19 +117,19 @@ def _verdict_on(versions: Versions, entry: LockEntry) -> Verdict:
 
 
 def is_more(versions: Versions, entry: LockEntry) -> bool:
-    """Whether only `bgdata build --all` builds a locked variant."""
+    """Whether the variant of a lock entry is built only by `bgdata build --all`."""
     kind = versions.kind(entry.dataset)
     return entry.variant in map(kind.slug, kind.more)
 
 
 def missing_extra_variants(versions: Versions, kind: str | None = None) -> list[str]:
-    """KIND/VARIANT of all missing variants that `bgdata build --all` would build and `bgdata build` does not, of one
-    kind or all."""
+    """KIND/VARIANT of each variant that is missing and that `bgdata build` builds only with `--all`; of one kind, or of
+    all kinds if `kind` is None."""
     kinds = versions.kinds.values() if kind is None else [versions.kind(kind)]
     slugs = [(each.name, each.slug(parameters)) for each in kinds for parameters in each.more]
     return ["/".join(title) for title in slugs if next(versions.versions(*title), None) is None]
 
 
 def advice(missing: Sequence[str]) -> str:
-    """A line of text with the variants in `missing`, and the command that builds them."""
+    """A line for the user that names the `missing` variants and the command that builds them."""
     return f"not built: {', '.join(missing)}; try: bgdata build --all"

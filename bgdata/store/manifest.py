@@ -28,7 +28,7 @@ Check: TypeAlias = Callable[[Any], bool]
 
 @dataclass(frozen=True)
 class FileEntry:
-    """A file of a version: name, size and hash."""
+    """A file of a version, as its manifest lists it: name, size and SHA-256."""
 
     name: str
     bytes: int
@@ -37,8 +37,8 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Part:
-    """A range of the items of a version, such as games, from `begin` to before `end`: its rows in the main table, and
-    the digest of its values."""
+    """A part of a version, computed from the items (such as games) `begin` to before `end`, with its number of rows in
+    the main table and the digest of its values."""
 
     begin: int
     end: int
@@ -47,13 +47,13 @@ class Part:
 
     @property
     def items(self) -> range:
-        """The numbers of the part's items."""
+        """The numbers of the items that the part is computed from."""
         return range(self.begin, self.end)
 
 
 @dataclass(frozen=True)
 class RawFile:
-    """A file that a version was imported from, with its origin."""
+    """A file that a version was imported from, and where it came from."""
 
     name: str
     bytes: int
@@ -65,13 +65,14 @@ class RawFile:
 
     @property
     def recipe(self) -> str:
-        """The identity of the file in a recipe: the hash of its content, and the name that rows refer to."""
+        """What the recipe of a version records of the file: the hash of its content, and the name by which rows refer
+        to it."""
         return f"{self.content_sha256} {unpacked_name(self.name)}"
 
 
 class Source(NamedTuple):
-    """A file to import, read once: its description, its unpacked content (bytes, or an object from which its kind reads
-    them), and its number of items, such as lines, if its kind has parts."""
+    """A file to import: its description, its unpacked content (bytes, or an object from which the kind reads them), and
+    its number of items, such as lines, if the kind stores versions in parts."""
 
     file: RawFile
     content: Any
@@ -79,13 +80,13 @@ class Source(NamedTuple):
 
 
 def unpacked_name(name: str) -> str:
-    """The name of a file without the ending of a compressed file."""
+    """The file name without an ending that says how the file is compressed, such as `.gz`."""
     return name.removesuffix(".gz").removesuffix(".bz2")
 
 
 def file_names(paths: Sequence[Path]) -> list[str]:
-    """The names of files in a version: the file name, with as many folders before it, separated by `:`, as distinguish
-    equal names. Only equal paths get equal names."""
+    """The names by which a version refers to the files at these paths: the file name, preceded by as many folders,
+    separated by `:`, as are needed to tell files of equal names apart. Only equal paths get equal names."""
     names = [path.name for path in paths]
     for count in range(2, max((len(path.parts) for path in paths), default=0) + 1):
         uses = Counter(map(unpacked_name, names))
@@ -98,7 +99,8 @@ def file_names(paths: Sequence[Path]) -> list[str]:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Everything about one version. Time, machine and software are recorded but are not part of any digest."""
+    """All that is recorded about a version. Time, machine and software are recorded too, but no digest depends on
+    them."""
 
     dataset: str
     variant: str
@@ -126,43 +128,43 @@ class Manifest:
 
     @property
     def version(self) -> str:
-        """Name of the version's folder."""
+        """The name of the version, which is the name of its folder."""
         return version_name(self.revision, self.digest)
 
     def to_bytes(self) -> bytes:
-        """The bytes of the manifest file: JSON with a hash of its fields, which reveals any change."""
+        """The content of manifest.json: the fields as JSON, with their hash, which reveals later changes."""
         return _seal(self.values())
 
     def values(self) -> dict[str, Any]:
-        """The fields as JSON values; a NaN figure, such as the mean of no rows, is null."""
+        """The fields as JSON values. A statistic that is NaN, such as the mean of no rows, becomes null."""
         listed = {name: [vars(entry) for entry in getattr(self, name)] for name in ("files", "raw_files")}
         figures = {name: value if math.isfinite(value) else None for name, value in self.statistics.items()}
         found = vars(self) | listed | {"statistics": figures, "parts": [vars(entry) for entry in self.parts]}
         return found if self.parts else {name: value for name, value in found.items() if name != "parts"}
 
     def save(self, folder: Path) -> None:
-        """Write manifest.json into a folder."""
+        """Write manifest.json to a folder."""
         write_file(folder / FILE_NAME, self.to_bytes())
 
 
 def parts_digest(parts: Sequence[Part], shared: str) -> str:
-    """The digest of a version in parts: SHA-256 over the ranges and digests of the parts, in order, and the digest of
-    shared arrays."""
+    """The digest of a version in parts: SHA-256 over the range and digest of each part, in order, and over `shared`,
+    the digest of the arrays that all parts share."""
     return hashlib.sha256(canonical_json([shared, [[part.begin, part.end, part.digest] for part in parts]])).hexdigest()
 
 
 def part_file(name: str, number: int) -> str:
-    """The name of a file of a part: `part_00007_table.parquet` for `table.parquet`."""
+    """The name that a file has in part `number` of a version: `part_00007_table.parquet` for `table.parquet`."""
     return f"part_{number:05d}_{name}"
 
 
 def is_part_file(name: str) -> bool:
-    """Whether a file of a version belongs to one of its parts."""
+    """Whether a file name is one that `part_file` gives."""
     return re.match(r"part_\d{5}_", name) is not None
 
 
 def version_name(revision: int, digest: str) -> str:
-    """Name of a version's folder, r<revision>-<first 8 hex digits of the digest>."""
+    """The name of a version with this revision and digest: `r<revision>-<first 8 hex digits of the digest>`."""
     return f"r{revision}-{digest[:8]}"
 
 
@@ -171,7 +173,8 @@ def _seal(values: dict[str, Any]) -> bytes:
 
 
 def canonical_json(value: object, indent: int | None = None) -> bytes:
-    """JSON with sorted keys: equal values give equal bytes. Raises ValueError for NaN and infinity."""
+    """A value as JSON with sorted keys, so that equal values give equal bytes. Raises ValueError for NaN and
+    infinity."""
     separators = (",", ":") if indent is None else None
     return (json.dumps(value, sort_keys=True, indent=indent, separators=separators, allow_nan=False) + "\n").encode()
 
@@ -179,8 +182,8 @@ def canonical_json(value: object, indent: int | None = None) -> bytes:
 def recipe_key(
     dataset: str, revision: int, parameters: dict[str, Any], inputs: dict[str, str], raw_files: Sequence[RawFile] = ()
 ) -> str:
-    """SHA-256 of everything that determines the values: kind, revision, parameters, digests of inputs, and raw
-    files."""
+    """The key of a recipe: SHA-256 over all that determines the values of a version, which are its kind, revision,
+    parameters, the digests of its inputs, and the raw files."""
     recipe: dict[str, Any] = {"dataset": dataset, "revision": revision, "parameters": parameters, "inputs": inputs}
     if raw_files:
         recipe["raw_files"] = [file.recipe for file in raw_files]
@@ -188,8 +191,8 @@ def recipe_key(
 
 
 def load_manifest(folder: Path) -> Manifest:
-    """Read and check the manifest of a version. Raises MissingTableError if there is none, and ManifestFormatError if
-    it is damaged or of a newer format."""
+    """Read and check the manifest in the folder of a version. Raises MissingTableError if there is none, and
+    ManifestFormatError if it is damaged, or written in a newer format."""
     path = folder / FILE_NAME
     try:
         written = read_whole(path)
@@ -199,8 +202,8 @@ def load_manifest(folder: Path) -> Manifest:
 
 
 def parse_manifest(written: bytes, path: Path | str) -> Manifest:
-    """The manifest in these bytes, which come from `path`. Raises ManifestFormatError if they are not a valid
-    manifest."""
+    """Parse and check the content of a manifest file; `path` is named in errors. Raises ManifestFormatError if it is
+    not a valid manifest."""
     try:
         data = parse_json(written)
     except ValueError as error:
@@ -238,15 +241,16 @@ def parse_manifest(written: bytes, path: Path | str) -> Manifest:
 
 @lru_cache(128)  # programs often open the same few tables again
 def _is_as_written(written: bytes) -> bool:
-    """Whether the fields of a manifest match the hash in it."""
+    """Whether the fields of a manifest match the hash that it contains."""
     data = parse_json(written)
     del data[SEAL]
     return _seal(data) == written
 
 
 def read_whole(path: Path) -> bytes:
-    """The bytes of a manifest or a lock. Raises FileNotFoundError if it does not exist, CorruptFileError if it is not a
-    regular file, ManifestFormatError if it is far larger than valid ones, and StorageError if it cannot be read."""
+    """The content of a manifest or lock file. Raises FileNotFoundError if it does not exist, CorruptFileError if it is
+    not a regular file, ManifestFormatError if it is far larger than any valid one, and StorageError if it cannot be
+    read."""
     with storage_errors("read", path):
         try:
             with open_regular(path) as file:
@@ -261,7 +265,7 @@ def read_whole(path: Path) -> bytes:
 
 
 def parse_json(written: bytes) -> Any:
-    """A value from strict JSON, without NaN and infinity. Raises ValueError if the bytes are invalid."""
+    """Parse JSON strictly, without NaN and infinity. Raises ValueError if the bytes are not valid."""
 
     def refuse(word: str) -> None:
         raise ValueError(f"{word}, which is not a number in JSON")
@@ -275,7 +279,7 @@ def parse_json(written: bytes) -> Any:
 
 
 def is_count(value: object) -> bool:
-    """Whether a value is a nonnegative integer of at most 64 bits; booleans are not."""
+    """Whether a value is an integer from 0 to 2^63 - 1, and not a boolean."""
     return type(value) is int and 0 <= value < 1 << 63
 
 
@@ -289,8 +293,8 @@ def is_text(value: object) -> bool:
 
 
 def _is_parameter(value: object) -> bool:
-    """Whether a value can be a parameter: a number, a string, true, false or null, or a list or an object of
-    parameters."""
+    """Whether a JSON value can be a parameter: a number, a string, a boolean, null, or a list or object of such
+    values."""
     if isinstance(value, list):
         return all(map(_is_parameter, value))
     is_plain = value is None or isinstance(value, bool | str) or _is_number(value)
@@ -298,7 +302,7 @@ def _is_parameter(value: object) -> bool:
 
 
 def _is_input(value: object) -> bool:
-    """Whether a value names an input, as `kind/variant@digest`."""
+    """Whether a value is a string of the form `kind/variant@digest`, which names an input."""
     try:
         return bool(parse_input(value))
     except InvalidNameError:
@@ -306,7 +310,8 @@ def _is_input(value: object) -> bool:
 
 
 def _is_mapping(value: object, is_right: Check, names: str = "") -> bool:
-    """Whether a value maps `names` (see `names.is_name`; any strings if empty) to valid values."""
+    """Whether a value is a mapping in which every value passes the check `is_right`, and every key is a name of the
+    sort `names` (see `names.is_name`), or any string if `names` is empty."""
     return isinstance(value, dict) and all(
         (not names or is_name(names, name)) and is_right(entry) for name, entry in value.items()
     )
@@ -317,7 +322,7 @@ def _is_list(value: object, is_right: Check) -> bool:
 
 
 def _is_record_list(value: Any, checks: Mapping[str, Check]) -> bool:
-    """Whether a value is a list of objects with exactly these valid fields."""
+    """Whether a value is a list of objects that have exactly the fields in `checks`, each of which passes its check."""
     return _is_list(value, lambda entry: isinstance(entry, dict) and set(entry) == set(checks)) and all(
         is_right(entry[name]) for entry in value for name, is_right in checks.items()
     )

@@ -32,21 +32,21 @@ _RULES = {
 
 
 def is_name(what: str, text: object) -> bool:
-    """Whether a value is the name of a `kind` (or table, or array), `variant`, `version` or `file`, the `role` of an
-    input, or a `digest`."""
+    """Whether a value is a valid name of the sort `what`: `kind` (also for tables and arrays), `variant`, `version`,
+    `file`, `role` (of an input), or `digest`."""
     return isinstance(text, str) and len(text) <= LONGEST and _RULES[what][0].fullmatch(text) is not None
 
 
 def check_name(what: str, text: object) -> str:
-    """The name itself. Raises InvalidNameError if it is invalid; `what` is as for `is_name`."""
+    """Return `text` if it is a valid name of the sort `what` (see `is_name`). Raises InvalidNameError if it is not."""
     if not (is_name(what, text) and isinstance(text, str)):
         raise InvalidNameError(f"expected a {what} named by {_RULES[what][1]}, got {cite(text)}")
     return text
 
 
 def parse_reference(text: str) -> tuple[str, str, str | None]:
-    """The kind, the variant, and the version or None, of KIND/VARIANT or KIND/VARIANT/VERSION. Raises InvalidNameError
-    for any other string."""
+    """Split KIND/VARIANT or KIND/VARIANT/VERSION into kind, variant, and version or None. Raises InvalidNameError for
+    any other string."""
     parts = text.split("/")
     if len(parts) not in (2, 3):
         raise InvalidNameError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {cite(text)}")
@@ -55,16 +55,16 @@ def parse_reference(text: str) -> tuple[str, str, str | None]:
 
 
 def parse_scope(text: str | None) -> tuple[str | None, str | None, str | None]:
-    """The kind, variant and version of an empty string, KIND, KIND/VARIANT or KIND/VARIANT/VERSION; None for missing
-    parts. Raises InvalidNameError for any other string."""
+    """Split KIND, KIND/VARIANT or KIND/VARIANT/VERSION into kind, variant and version, with None for what is missing;
+    an empty string gives None three times. Raises InvalidNameError for any other string."""
     if text is None or "/" not in text:
         return text, None, None
     return parse_reference(text)
 
 
 def parse_input(text: object) -> tuple[str, str, str]:
-    """The kind, variant and digest of `kind/variant@digest`, an input of a version. Raises InvalidNameError for any
-    other string."""
+    """Split `kind/variant@digest`, which names an input of a version, into kind, variant and digest. Raises
+    InvalidNameError for any other string."""
     title, sign, digest = text.partition("@") if isinstance(text, str) else ("", "", "")
     if not sign:
         raise InvalidNameError(f"expected kind/variant@digest, got {cite(text)}")
@@ -75,22 +75,23 @@ def parse_input(text: object) -> tuple[str, str, str]:
 
 
 def sql_text(text: str) -> str:
-    """A string as an SQL string literal."""
+    """Quote a string as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def parquet_source(*paths: str | Path) -> str:
-    """The rows of Parquet files, one after the other, as an SQL source. Unlike DuckDB's default, folders named
-    `column=value` add no columns."""
+    """SQL that reads the rows of these Parquet files, one file after the other. Folders named `column=value` add no
+    columns, unlike in DuckDB by default."""
     return read_parquet(*(sql_text(str(path)) for path in paths))
 
 
 def read_parquet(*expressions: str, options: str = "") -> str:
-    """Like `parquet_source`, for paths given by SQL expressions; a single expression may be a list."""
+    """SQL that reads the rows of Parquet files, as `parquet_source` does, where SQL expressions give the paths. A
+    single expression may also give a list of paths."""
     paths = expressions[0] if len(expressions) == 1 else f"[{', '.join(expressions)}]"
     return f"read_parquet({paths}, hive_partitioning = false{options})"
 
 
 def identifier(name: str) -> str:
-    """A name as a quoted SQL identifier."""
+    """Quote a name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

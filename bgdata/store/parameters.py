@@ -23,7 +23,8 @@ WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no":
 
 @dataclass(frozen=True, order=True)
 class VersionRef:
-    """A reference to a version by name; if `version` is empty, to the version of the variant's recipe."""
+    """A version that is referred to by kind, variant and version. If `version` is empty, it is the one with the recipe
+    that the variant's name implies."""
 
     kind: str
     variant: str
@@ -34,13 +35,12 @@ class VersionRef:
 
     @property
     def title(self) -> str:
-        """KIND/VARIANT of the reference."""
+        """KIND/VARIANT, without the version."""
         return f"{self.kind}/{self.variant}"
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The reference that KIND/VARIANT or KIND/VARIANT/VERSION means. Raises InvalidParameterError for any other
-        string."""
+        """Parse KIND/VARIANT or KIND/VARIANT/VERSION. Raises InvalidParameterError for any other string."""
         try:
             kind, variant, version = parse_reference(text)
         except InvalidNameError:
@@ -50,18 +50,19 @@ class VersionRef:
 
 @dataclass(frozen=True)
 class Given:
-    """Parameters of a variant of another kind, by name; empty if the variant's name determines them."""
+    """The parameters of a variant of another kind, as names with values, where they are a parameter themselves. Empty
+    if the name of the variant implies them."""
 
     values: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """The parameters of a variant as `Given`, from JSON values."""
+        """Make a `Given` from parameters as JSON values, by name."""
         return cls(tuple((name, frozen(each)) for name, each in sorted(values.items())))
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The parameters of a JSON object. Raises InvalidParameterError for any other string."""
+        """Parse a JSON object of parameters. Raises InvalidParameterError for any other string."""
         try:
             found = json.loads(text or "{}")
         except ValueError:
@@ -75,7 +76,7 @@ NONE_GIVEN = Given()
 
 
 def frozen(value: Any) -> Any:
-    """A JSON value made hashable: tuples for lists, `Given` for objects."""
+    """Make a JSON value hashable: lists become tuples, and objects become `Given`."""
     if isinstance(value, dict):
         return Given.of(value)
     return tuple(map(frozen, value)) if isinstance(value, list) else value
@@ -91,7 +92,8 @@ _HINTS: dict[type, Mapping[str, Any]] = {}
 
 
 def _hints_of(declared: type) -> Mapping[str, Any]:
-    """The types of the fields of a class, cached because loading kinds creates many recipes."""
+    """The types of the fields of a class. They are cached, because importing the kinds creates many parameter
+    objects."""
     if declared not in _HINTS:
         _HINTS[declared] = MappingProxyType(get_type_hints(declared))
     return _HINTS[declared]
@@ -99,9 +101,9 @@ def _hints_of(declared: type) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Base class of every kind's parameters; each has a default. An integer given for a float is converted, so that 1
-    and 1.0 are the same recipe. Parameters in `later` were added after versions had been published: recipes omit them
-    when they equal their default, so that older recipes keep their key."""
+    """Base of the dataclasses with the parameters of a kind; every parameter has a default. An integer that is given
+    for a float is converted, so that 1 and 1.0 give the same recipe. Parameters in `later` were added after versions
+    had been published: a recipe omits them where they equal their default, so that older recipes keep their key."""
 
     later: ClassVar[tuple[str, ...]] = ()
     size_names: ClassVar[tuple[str, ...]] = ()  # parameters to reduce if a build is too large
@@ -112,25 +114,26 @@ class Parameters:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Names of the parameters, in order."""
+        """The names of the parameters, in the order of their declaration."""
         return tuple(field.name for field in fields(cls))
 
     @classmethod
     def types(cls) -> dict[str, Any]:
-        """The declared types of the parameters, by name."""
+        """The declared type of each parameter, by name."""
         hints = _hints_of(cls)
         return {name: hints[name] for name in cls.names()}
 
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
-        """A copy with some parameters changed. Raises InvalidParameterError for a name that is not a parameter."""
+        """A copy in which the parameters named in `changes` have new values. Raises InvalidParameterError for a name
+        that is not a parameter."""
         for name in changes:
             if name not in self.names():
                 raise InvalidParameterError(f"expected a parameter among {', '.join(self.names())}, got {name}")
         return replace(self, **changes)
 
     def check_types(self) -> None:
-        """Raise InvalidParameterError if a value is not of the declared type, or is a number that is not finite, which
-        JSON cannot represent."""
+        """Raise InvalidParameterError if the value of a parameter does not have the declared type, or is NaN or
+        infinite, which JSON cannot express."""
         for name, declared in self.types().items():
             value = getattr(self, name)
             try:
@@ -143,11 +146,11 @@ class Parameters:
                 raise InvalidParameterError(f"expected finite numbers as {name}, got {cite(value)}")
 
     def check_determined(self) -> None:
-        """Raise InvalidParameterError if a name may later refer to something else, so that the same recipe would give
-        different values. The manifest of an existing version records what it was made from."""
+        """Raise InvalidParameterError if a parameter is a name that may later refer to something else, because the same
+        recipe would then give other values. (The manifest of an existing version records what the name referred to.)"""
 
     def to_json(self) -> dict[str, Any]:
-        """The parameters as JSON values, as in manifests and recipes."""
+        """The parameters by name as JSON values, in the form that manifests and recipes record."""
         defaults = {field.name: field.default for field in fields(self) if field.name in self.later}
         return {
             name: to_json(value)
@@ -157,8 +160,8 @@ class Parameters:
 
     @classmethod
     def from_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """The parameters that a manifest records. Raises ManifestFormatError if their names or types are not the
-        declared ones."""
+        """Make parameters from the JSON values in a manifest. Raises ManifestFormatError if their names or types are
+        not the declared ones."""
         if not set(cls.names()) - set(cls.later) <= set(values) <= set(cls.names()):
             raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {cite(dict(values))}")
         found = {}
@@ -174,14 +177,14 @@ class Parameters:
         return cls(**found)
 
     def with_texts(self, changes: Mapping[str, str]) -> Self:
-        """A copy with some parameters changed to values that a user wrote as strings. Raises InvalidParameterError if a
-        name or value is invalid."""
+        """A copy in which the parameters named in `changes` have the values that a user wrote as strings. Raises
+        InvalidParameterError if a name or a value is invalid."""
         return self.with_changes({name: self.parse(name, text) for name, text in changes.items()})
 
     @classmethod
     def parse(cls, name: str, text: str) -> Any:
-        """The value of a parameter that a user wrote as a string; the items of a tuple are separated by spaces. Raises
-        InvalidParameterError if it is invalid."""
+        """Parse the value of the parameter `name`, which a user wrote as the string `text`. The items of a tuple are
+        separated by spaces. Raises InvalidParameterError if the string is invalid."""
         declared = cls.types().get(name, str)
         try:
             return _from_text(declared, text)
@@ -192,7 +195,7 @@ class Parameters:
 
 
 def _with_floats(declared: Any, value: Any) -> Any:
-    """A parameter with floats in place of whole numbers where the declaration has a float."""
+    """The value with integers converted to floats wherever the declared type has a float."""
     choices = get_args(declared)
     if _is_whole_float(declared, value):
         return float(value)
@@ -207,12 +210,12 @@ def _with_floats(declared: Any, value: Any) -> Any:
 
 
 def _is_whole_float(declared: Any, value: Any) -> bool:
-    """Whether a whole number is given for a float that can hold it."""
+    """Whether the value is an integer, the declared type is float, and a float can hold it exactly."""
     return declared is float and type(value) is int and abs(value) <= sys.float_info.max
 
 
 def to_json(value: Any) -> Any:
-    """A parameter as a JSON value."""
+    """Convert the value of a parameter to a JSON value."""
     if isinstance(value, Given):
         return {name: to_json(each) for name, each in value.values}
     if is_dataclass(value) and not isinstance(value, type):
@@ -221,7 +224,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(declared: Any, value: Any) -> Any:
-    """A parameter of a declared type from JSON. Raises TypeError if the value is of another type."""
+    """Convert a JSON value to a parameter of the declared type. Raises TypeError if it does not fit that type."""
     choices = get_args(declared)
     if declared is Given and isinstance(value, dict):
         return frozen(value)
@@ -239,8 +242,8 @@ def from_json(declared: Any, value: Any) -> Any:
 
 
 def _from_text(declared: Any, text: str) -> Any:
-    """A parameter of a declared type from a string. Raises ValueError, or InvalidParameterError, which is one, if it is
-    invalid."""
+    """Parse a string as a parameter of the declared type. Raises ValueError if it is invalid; InvalidParameterError is
+    a ValueError."""
     choices = get_args(declared)
     if get_origin(declared) is tuple:
         return tuple(_from_text(choices[0], word) for word in text.split())
@@ -256,7 +259,7 @@ def _from_text(declared: Any, text: str) -> Any:
 
 
 def type_text(declared: Any) -> str:
-    """The name of a type in words: `float`, `tuple of VersionRef`, `float or none`."""
+    """The name of a declared type in words: `float`, `tuple of VersionRef`, `float or none`."""
     choices = get_args(declared)
     if get_origin(declared) is tuple:
         return f"tuple of {type_text(choices[0])}"
@@ -266,12 +269,12 @@ def type_text(declared: Any) -> str:
 
 
 def number_text(number: float) -> str:
-    """A number as the shortest string that means it: `6`, `0.16`."""
+    """The shortest string that gives the same number when parsed: `6`, `0.16`."""
     return repr(float(number)).removesuffix(".0")
 
 
 def value_text(value: Any) -> str:
-    """A parameter as a string that `Parameters.parse` reads."""
+    """The value of a parameter as a string that `Parameters.parse` turns into the same value."""
     if isinstance(value, tuple):
         return " ".join(map(value_text, value))
     if isinstance(value, Given):

@@ -19,9 +19,10 @@ from bgdata.store.storage import is_shortage, storage_errors
 
 
 def encodings(schema: pa.Schema) -> dict[str, Any]:
-    """Writer options by column type. A dictionary would double the size of 16-bit columns with distinct values. So wide
-    integers are stored as packed differences, lists of small integers too (twice as fast to write), and floats as byte
-    streams. Other small integers and strings keep the default dictionary, as do numbers given as dictionaries."""
+    """The options with which PyArrow writes each column, by its type. Integers of more than 8 bits and lists of
+    integers are stored as packed differences, since a dictionary would double the size of 16-bit columns with many
+    distinct values, and floats as byte streams. Small integers, strings, and columns that are given as dictionaries are
+    stored with a dictionary."""
     dictionary, encoding = [], {}
     for column in schema:
         nested = pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type)
@@ -39,8 +40,9 @@ def encodings(schema: pa.Schema) -> dict[str, Any]:
 
 
 def described_schema(schema: pa.Schema, shape: TableShape, about: Mapping[str, str]) -> pa.Schema:
-    """The schema of a file, with `unit` and `meaning` for each column and `about` for the file, under names with the
-    prefix `bgdata.`. Numbers given as dictionaries are plain numbers in it."""
+    """The schema of a Parquet file with metadata: the unit and meaning of each column, and the entries of `about` for
+    the file, whose names get the prefix `bgdata.`. Numbers that are given as dictionaries have plain number types in
+    it."""
     fields = []
     for column in shape.columns:
         field = schema.field(column.name)
@@ -50,7 +52,8 @@ def described_schema(schema: pa.Schema, shape: TableShape, about: Mapping[str, s
 
 
 def stored_type(type_: pa.DataType) -> pa.DataType:
-    """The type that readers get: strings stay dictionaries, which readers treat as categories."""
+    """The type of a column in the file: a dictionary of numbers becomes the number type; a dictionary of strings stays,
+    because readers treat it as categories."""
     is_number = pa.types.is_dictionary(type_) and not pa.types.is_string(type_.value_type)
     return type_.value_type if is_number else type_
 
@@ -58,8 +61,8 @@ def stored_type(type_: pa.DataType) -> pa.DataType:
 def write_parquet(
     path: Path, batches: Iterator[pa.RecordBatch], shape: TableShape, about: Mapping[str, str], progress: Progress
 ) -> int:
-    """Write one row group for each batch and return the number of rows. The metadata contain `about`, and the meaning
-    of each column."""
+    """Write a Parquet file with one row group for each batch, and return the number of rows. The metadata contain the
+    entries of `about`, and the unit and meaning of each column."""
     rows = 0
     first = next(batches)
     schema = described_schema(first.schema, shape, about)
@@ -82,8 +85,8 @@ def write_parquet(
 
 
 class RowReader:
-    """Reads columns for a range of rows at a time, and only the row groups that contain it, from one file or from
-    consecutive files. The last row group stays in memory."""
+    """Reads ranges of rows from one Parquet file, or from several files whose rows follow each other. A range reads
+    only the row groups that contain it, and the last row group that was read stays in memory."""
 
     def __init__(self, *paths: Path) -> None:
         """Open the files. Raises CorruptFileError if one is not a Parquet file."""
@@ -100,7 +103,7 @@ class RowReader:
         self._group = pa.table({})
 
     def read(self, columns: Sequence[str], begin: int, end: int) -> pa.Table:
-        """The columns of the rows from `begin` to before `end`, at least one row."""
+        """Read these columns of the rows `begin` to before `end`, which must be at least one row."""
         first, last = bisect_right(self._ends, begin), bisect_left(self._ends, end)
         found = pa.concat_tables([self._read_group(number, columns) for number in range(first, last + 1)])
         return found.slice(begin - (self._ends[first - 1] if first else 0), end - begin)
@@ -115,8 +118,8 @@ class RowReader:
 
 
 def first_difference(path: Path, batches: Iterator[pa.RecordBatch], derived: Container[str] = ()) -> int | None:
-    """The number of the first row that differs from the arrays, or None if the file equals them. It may lack `derived`
-    columns."""
+    """The number of the first row of a Parquet file that differs from the rows of `batches`, or None if all are equal.
+    The file may lack the `derived` columns."""
     row = 0
     with parquet_errors(path):
         file = pq.ParquetFile(path)
@@ -155,14 +158,15 @@ def parquet_errors(path: Path) -> Iterator[None]:
 
 
 def plain(table: pa.Table) -> pa.Table:
-    """A table in which dictionary columns are plain, so that equal strings compare equal."""
+    """The table with each dictionary column converted to a plain one, so that tables compare equal if their values
+    do."""
     types = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in table.schema]
     return table.cast(pa.schema(list(zip(table.column_names, types, strict=True))))
 
 
 def middle_rows(path: Path, count: int) -> list[dict[str, Any]]:
-    """Up to `count` rows from the middle of a Parquet file, from one row group, because rows at the ends are less
-    typical. Raises CorruptFileError if the file is damaged, and StorageError if it cannot be read."""
+    """Up to `count` rows from the middle of a Parquet file, where rows are more typical than at the ends. They come
+    from a single row group. Raises CorruptFileError if the file is damaged, and StorageError if it cannot be read."""
     with parquet_errors(path), pq.ParquetFile(path) as file:
         groups = file.num_row_groups
         if not groups:

@@ -48,14 +48,14 @@ Advance = Callable[[int], None]  # called with the number of new bytes
 
 
 class Entry(NamedTuple):
-    """A file of a place: its size, and a tag that changes with the file."""
+    """A file in a place: its size in bytes, and a tag that changes when the file does."""
 
     size: int
     tag: str
 
 
 class Part(NamedTuple):
-    """A part of a file, as read from a place."""
+    """Bytes that were read from a file in a place, with the size and tag of the file."""
 
     data: bytes
     size: int | None  # size of the whole file, if known
@@ -63,13 +63,13 @@ class Part(NamedTuple):
 
 
 def is_address(text: object) -> bool:
-    """Whether a string is an address, not the path of a folder."""
+    """Whether a value is a string with a scheme, such as s3://BUCKET/PATH, and not the path of a folder."""
     return isinstance(text, str) and "://" in text
 
 
 def folder_of(address: str) -> Path | None:
-    """The folder of an address `file:///...` or a path; None for any other address. Raises UsageError if it is on
-    another machine."""
+    """The folder that a path or an address `file:///...` names; None for an address with another scheme. Raises
+    UsageError if the address names another machine."""
     if not is_address(address):
         return Path(address)
     parts = urlsplit(address)
@@ -81,8 +81,8 @@ def folder_of(address: str) -> Path | None:
 
 
 class Place(ABC):
-    """Files by name at an address. Every method raises DownloadError or StorageError if the place does not respond, and
-    MissingFileError if the file does not exist."""
+    """A source of files by name, at an address. Every method raises DownloadError or StorageError if the place does not
+    respond, and MissingFileError if the file does not exist."""
 
     address: str  # for messages
 
@@ -90,20 +90,22 @@ class Place(ABC):
         return f"{type(self).__name__}({self.address!r})"
 
     def where(self, name: str) -> str:
-        """The address of a file, for messages."""
+        """The full address of a file, for messages."""
         return f"{self.address}/{name}"
 
     @abstractmethod
     def part(self, name: str, begin: int, length: int | None) -> Part:
-        """`length` bytes of a file from `begin` on, or fewer at its end; all of them if `length` is None."""
+        """Read `length` bytes of a file from byte `begin` on, or fewer at its end; if `length` is None, all bytes from
+        there."""
 
     def read(self, name: str) -> bytes:
-        """All bytes of a small file."""
+        """Read all bytes of a small file."""
         return self.part(name, 0, None).data
 
     def fetch(self, name: str, path: Path, size: int, advance: Advance) -> None:
-        """Append the rest of the `size` bytes of a file of this place to a file. Raises CorruptFileError if the file in
-        the place is shorter."""
+        """Download the file `name`, of `size` bytes, to `path`. Bytes that are already at `path` are kept, and the rest
+        is appended. `advance` is called with the number of new bytes. Raises CorruptFileError if the file in the place
+        is shorter than `size`."""
         with path.open("ab") as file:
             while (begin := file.tell()) < size:
                 data = self.part(name, begin, min(CHUNK, size - begin)).data
@@ -114,27 +116,27 @@ class Place(ABC):
 
 
 class OpenPlace(Place):
-    """A place that lists its files, and can be written to."""
+    """A place that can list its files and be written to."""
 
     @abstractmethod
     def entries(self, below: str = "") -> dict[str, Entry]:
-        """All files, or those in a folder, by their full names."""
+        """All files in the place, or those below the folder `below`, by their full names."""
 
     @abstractmethod
     def send(self, path: Path, name: str) -> None:
-        """Write a file to the place."""
+        """Upload the file at `path` to the place, as `name`."""
 
     @abstractmethod
     def write(self, name: str, data: bytes, *, is_new: bool = False) -> bool:
-        """Write a small file; if `is_new` is true, only if it does not exist. Returns whether it was written."""
+        """Write a small file; if `is_new` is true, only if no such file exists. Returns whether it was written."""
 
     @abstractmethod
     def remove(self, name: str) -> None:
-        """Delete a file, if it exists."""
+        """Delete a file if it exists."""
 
 
 class Folder(OpenPlace):
-    """A folder of this machine."""
+    """A folder on this machine."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.address = root, str(root)
@@ -150,7 +152,8 @@ class Folder(OpenPlace):
         return found
 
     def _files(self, folder: Path, depth: int) -> Iterator[Path]:
-        """The regular files below a folder, in folders with valid names of a warehouse."""
+        """The regular files below a folder. Only folders whose names are valid in a warehouse are entered: the name of
+        a kind, a variant or a version, by level. `depth` is the level of `folder`, 0 for the root."""
         for path in folder.iterdir() if folder.is_dir() else ():
             if path.is_file() and not path.is_symlink():
                 yield path
@@ -196,7 +199,8 @@ class Folder(OpenPlace):
 
 
 class Web(Place):
-    """A web server with the files of a warehouse, for reading only; its list of versions is `index.json`."""
+    """A web server from which the files of a warehouse can be read. It cannot list files, so `index.json` lists its
+    versions."""
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
@@ -249,7 +253,7 @@ class Web(Place):
 
 
 class Store(OpenPlace):
-    """A place of fsspec: an object store such as S3, or any other store that fsspec supports."""
+    """An object store such as S3, or any other store that fsspec supports."""
 
     def __init__(self, address: str) -> None:
         self.address = without_secrets(address).rstrip("/")
@@ -321,7 +325,8 @@ class Store(OpenPlace):
 
     @contextmanager
     def _errors(self, action: str, where: str, kind: type[BgdataError] = DownloadError) -> Iterator[None]:
-        """Turn any error of a library into a one-line error, without names and passwords."""
+        """Inside the `with` block, an error of a library becomes a one-line error of `kind`, without user names and
+        passwords."""
         try:
             yield
         except (BgdataError, ImportError):
@@ -336,7 +341,7 @@ class Store(OpenPlace):
             raise kind(f"cannot {action} {where}: {self._error_text(error) or type(error).__name__}") from error
 
     def _error_text(self, error: Exception) -> str:
-        """The message of a library, in one line, without secrets of the address."""
+        """The message of a library's error in one line, without the secrets that the address may contain."""
         message = without_secrets(" ".join(str(error).split()))
         for word in self._secrets:
             message = message.replace(word, "...")
@@ -344,12 +349,12 @@ class Store(OpenPlace):
 
 
 def _tag(info: Mapping[str, Any]) -> str:
-    """A tag of the state of a file, from the facts that stores give."""
+    """A tag that changes when a file does, from what the store tells about the file."""
     return next((str(info[name]) for name in ("ETag", "etag", "mtime", "LastModified", "created") if name in info), "")
 
 
 def open_place(address: str) -> Place:
-    """The place at an address: a path or file:///..., http or https, or any scheme that fsspec has a package for.
+    """Open the place at an address: a path or file:///..., http or https, or a scheme for which fsspec has a package.
     Raises UsageError if the scheme is unknown, MissingExtraError if its package is not installed, and DownloadError if
     the place cannot be opened."""
     folder = folder_of(address)
@@ -366,15 +371,16 @@ def open_place(address: str) -> Place:
 
 
 def absolute_address(address: str) -> str:
-    """The address for use on other machines: paths are made absolute. Raises UsageError if the place is read-only, and
-    the errors of `open_place`."""
+    """The address in a form that other machines can use: a path becomes absolute. Raises UsageError if the place is
+    read-only, and the errors of `open_place`."""
     address = address if is_address(address) else str(Path(address).absolute())
     open_writable(address)
     return address
 
 
 def open_writable(address: str) -> OpenPlace:
-    """The place at an address, for writing. Raises UsageError if it is read-only, and the errors of `open_place`."""
+    """Open the place at an address for writing. Raises UsageError if it is read-only, and the errors of
+    `open_place`."""
     place = open_place(address)
     if not isinstance(place, OpenPlace):
         raise UsageError(f"expected a folder or a store to write to, got {place.address}, which is only read from")

@@ -27,7 +27,7 @@ from bgdata.system import used_bytes
 
 @dataclass(frozen=True)
 class Plan:
-    """One version to build: everything in its recipe, and the settings of the build."""
+    """A version to build: everything that its recipe contains, and the settings of the build."""
 
     warehouse: Versions
     kind: Dataset[Any]
@@ -43,97 +43,101 @@ class Plan:
 
     @property
     def raw_files(self) -> tuple[RawFile, ...]:
-        """Descriptions of the files to import."""
+        """The descriptions of the files to import."""
         return tuple(source.file for source in self.files)
 
     @property
     def key(self) -> str:
-        """The recipe key of the version."""
+        """The recipe key of the version: see `manifest.recipe_key`."""
         recipe = (self.kind.name, self.kind.revision, self.parameters.to_json(), input_digests(self.inputs))
         return recipe_key(*recipe, self.raw_files)
 
     @property
     def seal(self) -> str:
-        """The key of checkpoints and finished arrays: the recipe key, and the range of a part."""
+        """The key under which checkpoints and finished arrays are saved: the recipe key, followed by the items of the
+        part if the plan is for a part."""
         return self.key if self.part is None else f"{self.key} {self.part.start}-{self.part.stop}"
 
     @property
     def title(self) -> str:
-        """`dataset/variant`, for messages."""
+        """KIND/VARIANT, for messages."""
         return f"{self.kind.name}/{self.kind.slug(self.parameters)}"
 
     @property
     def lock(self) -> Path:
-        """The lock that is held while a version of this variant is built."""
+        """The path of the lock file that a build holds while it builds a version of this variant."""
         return self.warehouse.staging / f"{self.title.replace('/', '-')}.lock"
 
     @property
     def staging_link(self) -> Path:
-        """The folder of the unfinished build, or the link to it. Its name contains recipe and kernels, so other builds
-        do not resume from it."""
+        """The entry of the warehouse's staging folder for this build: the folder of unfinished files, or a link to it
+        on another disk. Its name contains the recipe key and the fingerprint of the kernels, so that no other build
+        resumes from it."""
         return self.lock.with_name(f"{self.lock.stem}-{self.key[:12]}-{kernels_here()}")
 
     @property
     def place(self) -> Path:
-        """The folder of the variant's versions."""
+        """The folder of the variant, which contains its versions."""
         return self.elsewhere or self.warehouse.root / self.title
 
     @property
     def staging(self) -> Path:
-        """The folder of the unfinished build, on the disk of the versions so that it can be renamed into place. The
-        folder of a part is inside it."""
+        """The folder of unfinished files. It is on the same disk as the versions, so that it can be renamed to its
+        final path. If the plan is for a part, the folder of that part, inside it."""
         folder = self.beside(self.staging_link)
         return folder if self.part is None else folder / PART
 
     def beside(self, staged: Path) -> Path:
-        """The path, on the disk of the versions, of an entry of the staging folder."""
+        """The path on the disk of the versions for an entry of the warehouse's staging folder."""
         return self.elsewhere / f".{staged.name}" if self.elsewhere else staged
 
     @property
     def parts(self) -> list[range]:
-        """The items of each part of a version in several parts; empty for a version in one part."""
+        """The items of each part, if the version is built in several parts; else empty."""
         of_files = sum(source.items for source in self.files)
         found = ranges(of_files or self.kind.item_count(self.parameters, self.inputs), self.kind.part_items or 1)
         return found if self.kind.part_items and len(found) > 1 else []
 
     def staged_builds(self) -> list[Path]:
-        """Killed builds of this variant in the staging folder: folders, and links to other disks."""
+        """The entries of the staging folder that killed builds of this variant have left, with any recipe: folders, and
+        links to other disks."""
         return sorted(self.warehouse.staging.glob(f"{self.lock.stem}-{'?' * 12}-{'?' * 12}"))
 
     def in_variant_folder(self) -> Plan:
-        """The plan with the folder of the variant as the place of the version, unless another folder was chosen. Raises
-        StorageError if the disk of the variant is missing."""
+        """A copy of the plan that builds where the variant's versions are, unless the user chose another folder. Raises
+        StorageError if they are on a disk that is missing."""
         if self.elsewhere:
             return self
         place = place_of(self.warehouse, self.title, self.staged_builds())
         return replace(self, elsewhere=place if place != self.place else None)
 
     def find(self) -> Table | None:
-        """The finished version of this recipe, unless the build is forced."""
+        """The existing version with this recipe; None if there is none, or if the user wants to build it again
+        (`force`)."""
         return None if self.force else self.warehouse.find(self.kind, self.parameters, self.raw_files, self.inputs)
 
     def open_published(self, version: str) -> Table:
-        """A version that was just published, opened in the warehouse."""
+        """Open a version that this build has just renamed to its final path."""
         if self.elsewhere:
             link(self.warehouse, self.title, self.elsewhere)
         return Table(self.warehouse.root / self.title / version)
 
     def part_arrays(self, number: int) -> dict[str, Array]:
-        """The finished arrays of a finished part, under the names that the whole version uses."""
+        """The saved arrays of part `number`, memory-mapped, by the names that they have in the whole version."""
         arrays = self.kind.arrays_of(self.parameters)
         names = {array.name: f"{array.name}.npy" for array in arrays}
         own = {array.name: part_file(names[array.name], number) for array in arrays if not array.is_shared}
         return {name: map_array(self.staging / file) for name, file in (names | own).items()}
 
     def arrays(self) -> dict[str, Array]:
-        """The finished arrays in the staging folder."""
+        """The saved arrays in the staging folder, memory-mapped, by name."""
         names = [entry.name for entry in self.kind.arrays_of(self.parameters)]
         return {name: map_array(self.staging / f"{name}.npy") for name in names}
 
 
 def check_estimate(plan: Plan) -> None:
-    """Raise TooLargeError if the build would not fit into memory or onto the disk. Files of a killed build of the
-    recipe count as free, because they are used or replaced."""
+    """Raise TooLargeError if the build needs more memory or disk space than there is. Files that a killed build with
+    the same recipe has left count as free space, because they are reused or replaced."""
     estimate = plan.kind.estimate(plan.parameters)
     folder = next(path for path in (plan.place, *plan.place.absolute().parents) if path.exists())
     disk = shutil.disk_usage(folder).free + folder_bytes(plan.staging)
@@ -151,7 +155,8 @@ def check_estimate(plan: Plan) -> None:
 
 
 def estimate_text(estimate: Estimate) -> str:
-    """An estimate in words: `25,050,025 rows, about 426 MB on disk, 828 MB while it is built, and 600 MB of memory`."""
+    """An estimate in words, for the user: `25,050,025 rows, about 426 MB on disk, 828 MB while it is built, and 600 MB
+    of memory`."""
     disk, memory = readable_bytes(estimate.disk_bytes), readable_bytes(estimate.memory_bytes)
     if not estimate.checkpoint_bytes:
         return f"{estimate.rows:,} rows, about {disk} on disk and {memory} of memory"
@@ -160,6 +165,7 @@ def estimate_text(estimate: Estimate) -> str:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Disk space of all files below a folder, without holes; 0 if the folder does not exist."""
+    """The disk space, in bytes, that all files below a folder occupy; 0 if the folder does not exist. Holes in sparse
+    files do not count."""
     found = (path.stat() for path in folder.rglob("*") if path.is_file())
     return sum(map(used_bytes, found))

@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """Receives the progress of each stage of work: its label, its number of units, and each step done. This class
-    ignores it."""
+    """Receives reports about long work, which is done in stages: the label of each stage, its number of units, and
+    every step. This class ignores them."""
 
     def start(self, label: str, total: int, unit: str) -> None:
-        """Begin a stage with a label, a number of units, and the name of a unit."""
+        """Begin a stage that has `total` units; `unit` is what one unit is called, such as `games`."""
 
     def advance(self, count: int) -> None:
         """Count `count` more units of the current stage as done."""
 
     def tell(self, text: str) -> None:
-        """Receive an interim result of the current stage, such as an estimate with its error."""
+        """Receive an interim result of the current stage, such as an estimate with its standard error."""
 
     def note(self, text: str) -> None:
-        """Receive a message, such as that a build waits, resumes or has finished before."""
+        """Receive a message, for example that a build waits, resumes, or had already finished."""
 
 
 class Silence(Progress):
-    """Progress that ignores all reports."""
+    """Ignores all reports: for callers that want no progress."""
 
 
 class TerminalBars(Progress):
-    """Progress as bars with a rate and the time left."""
+    """Shows each stage as a bar in the terminal, with its rate and the time left."""
 
     def __init__(self, bars: Bars, *, notes: bool = True) -> None:
         self._bars, self._has_notes = bars, notes
@@ -45,13 +45,13 @@ class TerminalBars(Progress):
         self._notes: set[str] = set()
 
     def start(self, label: str, total: int, unit: str) -> None:
-        """Replace the bar by one for the next stage."""
+        """Replace the bar with a bar for the next stage."""
         if self._task is not None:
             self._bars.remove_task(self._task)
         self._task = self._bars.add_task(label, total=total, unit=unit, known="")
 
     def advance(self, count: int) -> None:
-        """Move the bar by this many units."""
+        """Move the bar by `count` units."""
         if self._task is not None:
             self._bars.advance(self._task, count)
 
@@ -61,7 +61,8 @@ class TerminalBars(Progress):
             self._bars.update(self._task, known=text)
 
     def note(self, text: str) -> None:
-        """Print a line above the bar, each line only once: a table may be the input of many versions."""
+        """Print a message above the bar. Each message is printed only once, since one table may be the input of many
+        versions."""
         if text in self._notes or not self._has_notes:
             return
         self._notes.add(text)
@@ -70,15 +71,15 @@ class TerminalBars(Progress):
 
 @contextmanager
 def progress_bars(*, notes: bool = True) -> Iterator[Progress]:
-    """Bars, and optionally `notes`, on standard error while the `with` block runs; if standard error is not a terminal,
-    only the notes."""
+    """Show progress on standard error while the `with` block runs: bars, and messages above them unless `notes` is
+    false. If standard error is not a terminal, only the messages."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """The column with the number of units per second."""
+        """The column of a bar that shows the number of units per second."""
 
         def render(self, task: Any) -> Text:
             speed = task.finished_speed or task.speed

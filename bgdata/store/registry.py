@@ -32,13 +32,13 @@ def _no_views(_: Iterable[Dataset[Any]]) -> Iterator[str]:
 
 
 class Kinds(Mapping[str, "Dataset[Any]"]):
-    """Kinds in order of name, each a declaration or the full name of the module that declares it as `DATASET`.
+    """The kinds of dataset by name, in alphabetical order. Each is given as a declaration, or as the full name of the
+    module that declares it as `DATASET`.
 
-    sql: folders of SQL, see `SqlFolders`.
-    views: SQL of views that are generated from the declarations; one string per view, with its comments.
-    group: entry points of installed packages that add kinds. The name of an entry point is the name of the kind, and
-        its value is a module. SQL is in the folder `sql` of the module's top package.
-    """
+    sql: folders with SQL scripts, see `SqlFolders`.
+    views: a function from declarations to the SQL of views; one string for each view, with its comments.
+    group: the group of entry points through which installed packages add kinds. The name of an entry point is the name
+        of the kind, and its value is a module. SQL scripts are in the folder `sql` of that module's top package."""
 
     def __init__(
         self,
@@ -58,7 +58,8 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
 
     @cached_property
     def _other_modules(self) -> dict[str, Place]:
-        """The modules of kinds that other packages add, without names of our own kinds."""
+        """The modules of the kinds that installed packages add, by name of the kind. A package cannot replace a kind of
+        ours."""
         if not self._group:
             return {}
         from importlib.metadata import entry_points  # slow to import
@@ -68,12 +69,12 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
 
     @cached_property
     def modules(self) -> dict[str, Dataset[Any] | Place]:
-        """The given declaration or module of each kind, in order of name."""
+        """The declaration or the module of each kind, as it was given, in alphabetical order."""
         return dict(sorted({**self._own, **self._other_modules}.items()))
 
     @cached_property
     def sql(self) -> SqlFolders:
-        """All folders of SQL: the given ones, and the folders of other packages."""
+        """The folders with SQL scripts: ours, then those of installed packages."""
         added: list[Path] = []
         for package in sorted({module.partition(".")[0] for module in self._other_modules.values()}):
             spec = find_spec(package)  # imports nothing
@@ -100,11 +101,12 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
 
     @property
     def has_modules_alone(self) -> bool:
-        """Whether every kind is given by its module, so that `files` declare all of them."""
+        """Whether every kind was given by its module, so that the source files in `files` declare all kinds."""
         return all(isinstance(place, str) for place in self.modules.values())
 
     def files(self) -> set[Path]:
-        """The source files of the kinds, and all other modules of their packages, since kinds may share code."""
+        """The source files that declare the kinds, and every other module of their packages, because kinds may share
+        code."""
         given = self.modules.values()
         names = {each for each in given if isinstance(each, str)}
         names |= {base.__module__ for each in given if not isinstance(each, str) for base in type(each).__mro__}
@@ -128,7 +130,7 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
 
 
 def _load_added(name: str, module: Place) -> Dataset[Any]:
-    """The kind that another package declares. Raises PluginError if it cannot be loaded."""
+    """Import the kind `name` from a module of another package. Raises PluginError if that fails."""
     from bgdata.store.dataset import Dataset
 
     try:
@@ -149,7 +151,7 @@ COMMENTS_AND_TEXTS = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 
 
 class Script(NamedTuple):
-    """An SQL script: its text, the views and macros that it creates, the tables that it reads, and all words in it."""
+    """An SQL script, with the views and macros that it creates, the tables that it reads, and all words in it."""
 
     text: str
     creates: frozenset[str]
@@ -158,7 +160,7 @@ class Script(NamedTuple):
 
 
 def parse_script(text: str) -> Script:
-    """The script of an SQL text: what it creates, reads and names, as far as its keywords tell."""
+    """Find out what an SQL script creates, reads and names, by its keywords alone."""
     created = re.findall(r"(?im)^create\s+(?:or\s+replace\s+)?(?:view|macro|table)\s+(\w+)", text)
     code = COMMENTS_AND_TEXTS.sub("''", text.lower())
     sources = re.findall(r"(?<!distinct )\b(?:from|join)\s+([a-z_]\w*)\b(?!\s*[(.])", code)
@@ -172,31 +174,32 @@ def _read_script(path: Path, _modified: int) -> Script:
 
 
 def _words_of(sql: str) -> frozenset[str]:
-    """All words of an SQL text, in small letters; names are among them."""
+    """All words of an SQL text in lower case, which include all names."""
     return frozenset(re.findall(r"\w+", sql.lower()))
 
 
 @dataclass(frozen=True)
 class SqlFolders:
-    """The SQL folders of a warehouse and its kinds; later folders may use what earlier ones create."""
+    """The folders with SQL scripts of a warehouse. Scripts of a later folder may use what an earlier one creates."""
 
     folders: tuple[Path, ...] = ()
 
     def files(self, part: str, pattern: str = "*.sql") -> list[Path]:
-        """The .sql files of a part, in order of folder and name."""
+        """The .sql files in the subfolder `part` of each folder, in the order of the folders, then by name."""
         return [path for folder in self.folders for path in sorted((folder / part).glob(pattern))]
 
     def scripts(self, *parts: str) -> list[Script]:
-        """The scripts of these parts, in this order."""
+        """The scripts in these subfolders, such as `macros` and `views`, in this order."""
         return [_read_script(path, path.stat().st_mtime_ns) for part in parts for path in self.files(part)]
 
     def checks(self, table: str) -> Iterator[tuple[str, str]]:
-        """The claim and the query of every check of a table; the query reads the view of that table."""
+        """Yield the claim and the SQL query of each check of a table. The query reads the view of that table."""
         for path in self.files("checks", f"{table}__*.sql"):
             yield path.stem.partition("__")[2], path.read_text()
 
     def needed_by(self, sql: str, others: Iterable[Script] = ()) -> frozenset[str]:
-        """The words of an SQL text, and of all views and macros of the scripts and of `others` that it uses."""
+        """The words of an SQL text, with the words of all views and macros that it uses, directly or indirectly.
+        `others` are scripts in addition to those in the folders."""
         scripts = [*others, *self.scripts(*PARTS)]
         wanted = _words_of(sql)
         while more := {word for script in scripts if script.creates & wanted for word in script.words} - wanted:
@@ -204,8 +207,8 @@ class SqlFolders:
         return wanted
 
     def run(self, connection: duckdb.DuckDBPyConnection, *parts: str, wanted: frozenset[str] | None = None) -> None:
-        """Run the scripts of these parts, or only those that create something `wanted`. Scripts that read tables of
-        missing kinds are left out, as are scripts that need them."""
+        """Run the scripts in these subfolders, or, if `wanted` is given, those that create one of these names. A script
+        is left out if it reads a table that does not exist, or uses what such a script would have created."""
         found = connection.execute("select table_name from duckdb_tables() union select view_name from duckdb_views()")
         tables, missing = {name for (name,) in found.fetchall()}, set[str]()
         for script in self.scripts(*parts):

@@ -36,31 +36,14 @@ from bgdata.errors import (
     cite,
 )
 from bgdata.process import cache_folder
+from bgdata.store import storage, transfer
 from bgdata.store.arrays import LARGE, ROW_HASHES, Array, read_header, values_digest
 from bgdata.store.dataset import PARQUET
 from bgdata.store.manifest import FILE_NAME as MANIFEST
 from bgdata.store.manifest import FileEntry, canonical_json
 from bgdata.store.names import CURRENT, check_name, is_name
 from bgdata.store.places import open_place
-from bgdata.store.storage import (
-    check_room,
-    hold_lock,
-    make_folder,
-    remove_folder,
-    sha256_file,
-    storage_errors,
-    write_file,
-)
 from bgdata.store.table import Table
-from bgdata.store.transfer import (
-    JOBS,
-    Listed,
-    Listing,
-    fetch_file,
-    fetched_manifest,
-    listing,
-    manifest_of,
-)
 
 SEEN = "listing.json"  # in the folder of a mirror: tags of the fetched manifests
 HEADER_BYTES = 4096  # more than any header of an array
@@ -69,10 +52,11 @@ TOLD_BYTES = 10_000_000  # size of a file whose download is reported
 
 
 class Mirror:
-    """The fetched part of a warehouse at an address: manifests, and the files that were opened."""
+    """A local copy of a part of the warehouse at an address: its manifests, and those of its files that were opened."""
 
     def __init__(self, address: str, folder: Path | None = None) -> None:
-        """Nothing is fetched yet. Raises the same exceptions as `open_place`."""
+        """Open the place without downloading anything. `folder` is where files are kept, by default in the user's
+        cache. Raises the same exceptions as `open_place`."""
         self._given = address
         self.place = open_place(address)
         self.address = self.place.address
@@ -84,17 +68,17 @@ class Mirror:
         return type(self), (self._given, self.folder)
 
     @cached_property
-    def contents(self) -> Listing:
-        """The listing of the place, read once, with its manifests in the folder. Raises the errors of `listing` and
-        `fetched_manifest`."""
-        found = listing(self.place)
+    def contents(self) -> transfer.Listing:
+        """The listing of the place. First use reads it, and downloads the manifests of all versions into the folder.
+        Raises the errors of `listing` and `fetched_manifest`."""
+        found = transfer.listing(self.place)
         seen = self._seen()
         wanted = [
             name
             for name, listed in found.versions.items()
             if seen.get(name) != listed.tag or not (self.folder / name / MANIFEST).is_file()
         ]
-        with ThreadPoolExecutor(JOBS) as pool:
+        with ThreadPoolExecutor(transfer.JOBS) as pool:
             manifests = list(pool.map(lambda name: self._manifest(name, found.versions[name]), wanted))
         with self._writing():
             for name, data in zip(wanted, manifests, strict=True):
@@ -103,18 +87,20 @@ class Mirror:
             for pattern, there in (("*/*", titles), ("*/*/*", found.versions)):
                 for path in self.folder.glob(pattern):
                     if path.is_dir() and path.relative_to(self.folder).as_posix() not in there:
-                        remove_folder(path)
+                        storage.remove_folder(path)
             for title in titles:
                 self._point(title, found.current.get(title))
-            write_file(self.folder / SEEN, canonical_json({name: each.tag for name, each in found.versions.items()}))
+            storage.write_file(
+                self.folder / SEEN, canonical_json({name: each.tag for name, each in found.versions.items()})
+            )
         return found
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """A lock on the folder of this mirror."""
-        with storage_errors("write", self.folder):
-            make_folder(self.folder)
-            with hold_lock(self.folder / ".lock"):
+        """Hold a lock on the mirror's folder during the `with` block."""
+        with storage.storage_errors("write", self.folder):
+            storage.make_folder(self.folder)
+            with storage.hold_lock(self.folder / ".lock"):
                 yield
 
     def _seen(self) -> dict[str, str]:
@@ -123,36 +109,38 @@ class Mirror:
         except (OSError, ValueError, TypeError):
             return {}
 
-    def _manifest(self, name: str, listed: Listed) -> bytes:
-        """The bytes of a manifest. A damaged manifest is kept, because readers find the damage."""
+    def _manifest(self, name: str, listed: transfer.Listed) -> bytes:
+        """Download the manifest of the version `name`; returns its bytes. A damaged manifest is returned too, because
+        whoever opens the version reports it; a deleted one is empty."""
         try:
-            return fetched_manifest(self.place, name, listed)[0]
+            return transfer.fetched_manifest(self.place, name, listed)[0]
         except MissingFileError:  # deleted meanwhile
             return b""
         except BgdataError:
             return self.place.read(f"{name}/{MANIFEST}")
 
     def _keep(self, name: str, data: bytes) -> None:
-        """Keep a manifest. If it differs from the old one, all other fetched files of the version are deleted."""
+        """Write the manifest `data` of the version `name` to the folder. If it replaces a different one, all files of
+        that version are deleted first."""
         path = self.folder / name / MANIFEST
         before = path.read_bytes() if path.is_file() else b""
         if data and before != data:
             if before:
-                remove_folder(path.parent)
-            make_folder(path.parent)
-            write_file(path, data)
+                storage.remove_folder(path.parent)
+            storage.make_folder(path.parent)
+            storage.write_file(path, data)
 
     def _point(self, title: str, version: str | None) -> None:
         path = self.folder / title / CURRENT
         if version is None:
             path.unlink(missing_ok=True)
         elif not path.is_file() or path.read_text(errors="replace").strip() != version:
-            make_folder(path.parent)
-            write_file(path, f"{version}\n".encode())
+            storage.make_folder(path.parent)
+            storage.write_file(path, f"{version}\n".encode())
 
     def open(self, kind: str, variant: str, version: str | None = None) -> MirroredTable:
-        """A version, the current one unless named, without listing the place. Raises MissingTableError if there is
-        none, and the errors of `fetched_manifest`."""
+        """Open a version of the place, the current one if `version` is None, without reading the whole listing. Raises
+        MissingTableError if there is none, and the errors of `fetched_manifest`."""
         title = f"{check_name('kind', kind)}/{check_name('variant', variant)}"
         if version is None:
             try:
@@ -164,7 +152,7 @@ class Mirror:
                 raise CorruptFileError(f"expected the name of a version in {where}, got {cite(version)}")
         name = f"{title}/{check_name('version', version)}"
         try:
-            data, _ = manifest_of(self.place, name)
+            data, _ = transfer.manifest_of(self.place, name)
         except MissingFileError as error:
             raise MissingTableError(f"no {name} in {self.address}: {error}") from error
         with self._writing():
@@ -172,8 +160,9 @@ class Mirror:
         return MirroredTable(self.folder / name, kind, self)
 
     def file(self, name: str, entry: FileEntry) -> Path:
-        """A file of a version with the right hash, fetched if missing. Raises NotFetchedError inside
-        `fetching_nothing`, TooLargeError if the disk is full, and the errors of `fetch_file`."""
+        """The local path of a file of the version `name`. It is downloaded if it is missing, and its hash is checked.
+        Raises NotFetchedError inside `fetching_nothing` if it is missing, TooLargeError if the disk is full, and the
+        errors of `fetch_file`."""
         folder = self.folder / name
         path, mark = folder / entry.name, _mark(entry)
         if _is_marked(path, entry, mark):
@@ -183,25 +172,25 @@ class Mirror:
                 f"{name} is not there: of {self.address} those tables are fetched that a query names; name it, or try: "
                 f"bgdata pull {self.address} {name}"
             )
-        with hold_lock(folder / f".{entry.name}.lock"):
+        with storage.hold_lock(folder / f".{entry.name}.lock"):
             if not _is_marked(path, entry, mark):
-                with storage_errors("read", path):
-                    is_damaged = path.exists() and sha256_file(path) != entry.sha256
+                with storage.storage_errors("read", path):
+                    is_damaged = path.exists() and storage.sha256_file(path) != entry.sha256
                     if is_damaged or path.is_symlink():
                         path.unlink()
                 if not path.exists():
-                    check_room(self.folder, entry.bytes)
+                    storage.check_room(self.folder, entry.bytes)
                     if entry.bytes >= TOLD_BYTES:
                         self.tell(f"fetching {name}/{entry.name}, {entry.bytes / 1e6:,.0f} MB")
-                fetch_file(self.place, name, entry, folder, lambda _: None)
-                with storage_errors("write", path):
+                transfer.fetch_file(self.place, name, entry, folder, lambda _: None)
+                with storage.storage_errors("write", path):
                     path.chmod(0o444)
                     os.utime(path, (mark, mark))
         return path
 
     @contextmanager
     def fetching_nothing(self) -> Iterator[None]:
-        """A context in which missing files are not fetched."""
+        """Inside the `with` block, missing files are not downloaded: `file` raises NotFetchedError."""
         before, self.may_fetch = self.may_fetch, False
         try:
             yield
@@ -210,8 +199,8 @@ class Mirror:
 
 
 def _mark(entry: FileEntry) -> int:
-    """The modification time of a checked file, in seconds, which is in this century and derived from the file's
-    hash."""
+    """The modification time, in seconds, that a file gets when its hash has been checked. It is made from the hash, and
+    lies between 2001 and 2010."""
     return 1_000_000_000 + int(entry.sha256[:7], 16)
 
 
@@ -223,7 +212,7 @@ def _is_marked(path: Path, entry: FileEntry, mark: int) -> bool:
 
 
 class MirroredTable(Table):
-    """A version of a warehouse at an address. Its files are fetched when they are opened."""
+    """A version of the warehouse at an address. Each of its files is downloaded when it is opened."""
 
     def __init__(self, folder: Path, kind: str, mirror: Mirror) -> None:
         super().__init__(folder, kind)
@@ -240,12 +229,13 @@ class MirroredTable(Table):
 
     @property
     def parquet(self) -> Path:
-        """The path of the Parquet file of the main table, fetched if the version has one."""
+        """The path of the Parquet file of the main table. If the version has that file, it is downloaded."""
         return self.check_files(PARQUET)[0] if self.has_file(PARQUET) else super().parquet
 
     @property
     def parts(self) -> Sequence[Table]:
-        """The version itself, or each of its parts, all fetched. Raises the errors of `Mirror.file`."""
+        """The parts of the version, or the version itself if it has none. If it has parts, all of its files are
+        downloaded. Raises the errors of `Mirror.file`."""
         if self.manifest.parts:
             self.fetch_all()
         return super().parts
@@ -254,8 +244,8 @@ class MirroredTable(Table):
         return self.has_file(f"{name}.npy")
 
     def _map(self, file: str, *, scattered: bool) -> Array:
-        """An array, fetched first. Raises TooLargeError if it is large and its rows can be fetched singly, and the
-        errors of `Mirror.file`."""
+        """Download the file of an array, and map it. Raises TooLargeError if the array is large and its rows can be
+        downloaded one by one, and the errors of `Mirror.file`."""
         size = sum(entry.bytes for entry in self.manifest.files if entry.name == file)
         hashed = f"{file.removesuffix('.npy')}{ROW_HASHES}.npy"
         if size >= LARGE and self.has_file(hashed) and not self._is_here(file):
@@ -272,7 +262,8 @@ class MirroredTable(Table):
         )
 
     def check_sizes(self) -> None:
-        """Compare the sizes in the place, where known, with the manifest. Raises the errors of `Table.check_sizes`."""
+        """Compare the sizes of the files in the place with the manifest, if the place lists its files. Nothing is
+        downloaded. Raises the errors of `Table.check_sizes`."""
         listed = self.mirror.contents.versions.get(self.name)
         for entry in self.manifest.files if listed and listed.files is not None else ():
             assert listed is not None
@@ -284,11 +275,13 @@ class MirroredTable(Table):
                 raise CorruptFileError(f"expected {entry.bytes} bytes in {where}, found {size}")
 
     def check_file(self, name: str) -> Path:
-        """The path of a file in the manifest, fetched and checked. Raises the errors of `Mirror.file`."""
+        """The local path of a file that the manifest lists, downloaded and checked. Raises the errors of
+        `Mirror.file`."""
         return self._fetch_file(name)
 
     def fetch_rows(self, file: str) -> None:
-        """Fetch a Parquet file, or for a version without it the hashes of rows. Raises the errors of `Mirror.file`."""
+        """Download a Parquet file, such as `table.parquet`. If the version has none, download the hashes of its rows
+        instead, for `rows`. Raises the errors of `Mirror.file`."""
         if self.has_file(file):
             self.check_files(file)
         else:
@@ -297,23 +290,27 @@ class MirroredTable(Table):
                     self._fetch_file(entry.name)
 
     def rows(self, name: str) -> RemoteRows:
-        """The rows of an array, each fetched and verified singly. Raises the errors of `RemoteRows`."""
+        """The rows of the array `name`, which are downloaded and checked one by one. Raises the errors of
+        `RemoteRows`."""
         return RemoteRows(self, name)
 
     def fetch_all(self) -> Table:
-        """The version as a table of a folder, with all of its files. Raises the errors of `Mirror.file`."""
-        with ThreadPoolExecutor(JOBS) as pool:
+        """Download all files of the version; returns it as an ordinary table in a folder. Raises the errors of
+        `Mirror.file`."""
+        with ThreadPoolExecutor(transfer.JOBS) as pool:
             list(pool.map(lambda entry: self._fetch_file(entry.name), self.manifest.files))
         return Table(self.folder, self._kind)
 
 
 class RemoteRows:
-    """Rows of an array `X` of a version, verified by `X_row_sha256`, which the digest in the manifest, and so the name
-    of the version, verifies. Recent rows are kept in memory, all rows in the user's cache."""
+    """The rows of an array `X` at an address, downloaded one by one. Each row is checked against `X_row_sha256`, and
+    this array against the digest in the manifest, whose beginning is in the version's name. The rows read last stay in
+    memory; all stay in the user's cache."""
 
     def __init__(self, table: MirroredTable, name: str) -> None:
-        """Fetch the hashes of all rows. Raises UsageError if the array has no hashes, DigestMismatchError if the hashes
-        are of another version, and CorruptFileError if the array is invalid."""
+        """Download the hashes of all rows of the array `name`, but no rows. Raises UsageError if the array has no such
+        hashes, DigestMismatchError if they do not give the digest of the version, and CorruptFileError if the array's
+        header is invalid."""
         self.place, self.path = table.mirror.place, f"{table.name}/{name}.npy"
         self.where = self.place.where(self.path)
         hashed = name + ROW_HASHES
@@ -339,8 +336,8 @@ class RemoteRows:
         self._kept: OrderedDict[int, bytes] = OrderedDict()
 
     def read(self, begin: int, length: int) -> bytes:
-        """Bytes `begin` to before `begin + length` of the values, not checked. Raises DownloadError if the download
-        fails or the file changed after it was opened."""
+        """Download `length` bytes of the values from byte `begin` on, without checking them. Raises DownloadError if
+        that fails, or if the file has changed since it was opened."""
         found = self.place.part(self.path, self._start + begin, length)
         if (found.size, found.tag) != (self._first.size, self._first.tag) or len(found.data) != length:
             raise DownloadError(
@@ -349,8 +346,8 @@ class RemoteRows:
         return found.data
 
     def row(self, index: int) -> bytes:
-        """The bytes of a row with the right hash. Raises DownloadError if the download fails, and DigestMismatchError
-        if the row has another hash."""
+        """The bytes of row `index`, whose hash was checked. Raises DownloadError if the download fails, and
+        DigestMismatchError if the row has another hash."""
         if index not in self._kept:
             self._kept[index] = self._row(index)
         self._kept.move_to_end(index)
@@ -382,5 +379,5 @@ class RemoteRows:
 
 
 def reopen_mirrored(mirror: Mirror, name: str) -> MirroredTable:
-    """The version of this name, for unpickling."""
+    """Open the version `name` when a `MirroredTable` is unpickled."""
     return mirror.open(*name.split("/"))

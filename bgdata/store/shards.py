@@ -49,9 +49,9 @@ R = TypeVar("R", bound=Parameters)
 
 @dataclass(frozen=True)
 class Work:
-    """The work for each range: `module:function`, called with (settings, begin, end), returns named arrays that depend
-    only on these arguments and on the kernels. The settings contain the folder of each version that the work needs, by
-    role."""
+    """What workers do with each range of items: they call the function `module:function` with the settings, the begin
+    and the end of the range. It returns arrays by name, which must depend on nothing but these arguments and the
+    kernels. The settings contain, by role, the folder of each version that the function reads."""
 
     function: str
     settings: Settings
@@ -59,7 +59,8 @@ class Work:
     inputs: WorkerInputs = field(default_factory=WorkerInputs)
 
     def compute(self, begin: int, end: int) -> Mapping[str, Array]:
-        """The arrays of one range. Raises WorkerError if the kernels here differ, or a version is missing."""
+        """Call the function for the items `begin` to before `end`. Raises WorkerError if the kernels of this process
+        differ from those that requested the work, or if a version is missing."""
         if kernels_here() != self.kernels:
             raise WorkerError(
                 f"expected a worker with the kernels {self.kernels}, found {kernels_here()} on {worker_name()}; "
@@ -76,13 +77,13 @@ class Work:
 
 
 class _Opened:
-    """Objects that the present work of this process has opened, shared by all of its ranges."""
+    """What this process has opened for the work that it does now, shared by all ranges of that work."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Forget all opened objects, before other work begins."""
+        """Forget all opened objects, because other work begins."""
         self.work: Work | None = None
         self.settings: Settings = {}
         self.found: dict[Any, Any] = {}
@@ -92,8 +93,8 @@ _opened = _Opened()
 
 
 def opened_once(function: Callable[[Settings], T], settings: Settings) -> T:
-    """The result of a function that opens something by the settings, such as a player: once for all ranges of a
-    worker."""
+    """Call a function that opens something, such as a player, as the settings say; returns its result. A worker calls
+    it only once, and uses the result for all ranges."""
     if settings is not _opened.settings:
         return function(settings)
     if function not in _opened.found:
@@ -105,16 +106,17 @@ def opened_once(function: Callable[[Settings], T], settings: Settings) -> T:
 def work_of(
     build: Build[Any], function: str, tables: Mapping[str, Table], players: Iterable[Table] = (), **settings: str | int
 ) -> Work:
-    """The work of a build for a function that gets its inputs from `context_of`: `tables` are the versions by role, and
-    `players` the player versions that it opens by name."""
+    """Describe the work of a build for workers, on which the function `module:function` gets its inputs by
+    `context_of`. `tables` are the versions that it reads, by role, and `players` the versions of players that it opens
+    by name."""
     part = {"begin": build.part.start, "end": build.part.stop} if build.part else {}
     own = {"parameters": json.dumps(build.parameters.to_json()), **part, **settings}
     return Work(function, own, inputs=worker_inputs(tables, players, build.warehouse.root))
 
 
 def context_of(settings: Settings, recipe: type[R], kinds: Mapping[str, Dataset[Any]] = NO_KINDS) -> Context[R]:
-    """The context of a version on a worker, with the versions of `work_of` as inputs. A function that opens players by
-    name passes all kinds of dataset."""
+    """The parameters and inputs of a version, on a worker, from the settings that `work_of` made. `recipe` is the class
+    of the parameters. `kinds` is only needed by a function that opens players by name: all kinds of dataset."""
     parameters = recipe.from_manifest(json.loads(str(settings["parameters"])))
     tables = {role: Table(Path(str(settings[role]))) for role in str(settings[ROLES]).split()}
     part = range(int(settings["begin"]), int(settings["end"])) if "begin" in settings else None
@@ -122,14 +124,15 @@ def context_of(settings: Settings, recipe: type[R], kinds: Mapping[str, Dataset[
 
 
 def ranges(items: range | int, size: int) -> list[range]:
-    """The items, or 0 to count - 1, in ranges of `size`; the last one may be shorter."""
+    """Divide a range of items, or `range(items)`, into ranges of `size` items; the last may be shorter."""
     whole = range(items) if isinstance(items, int) else items
     return [range(begin, min(whole.stop, begin + size)) for begin in range(whole.start, whole.stop, size)]
 
 
 def runs(items: Iterable[int], size: int) -> list[range]:
-    """Ascending items in ranges of consecutive ones, each of at most `size`. The same items are in the same ranges,
-    whatever is left to compute, so that an interrupted build can go on with fewer or more items."""
+    """Divide ascending numbers of items into ranges of consecutive numbers, which begin anew at every multiple of
+    `size`. An item is always in the same block, whichever other items are left to compute, so that an interrupted build
+    can resume with fewer or more items."""
     found: list[range] = []
     for item in items:
         if found and found[-1].stop == item and item % size:
@@ -140,8 +143,9 @@ def runs(items: Iterable[int], size: int) -> list[range]:
 
 
 def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:
-    """The arrays of each range, in order. Ranges that a killed build finished are read; `job.executor` computes the
-    rest. Raises WorkerError if workers are lost, and the errors of the function; finished shards are kept."""
+    """Yield the arrays of each range, in order. `job.executor` computes them, except those that a killed build has
+    finished, which are read from their files. Raises WorkerError if workers are lost, and the errors of the function;
+    finished shards are kept."""
     folder, store = job.folder / SHARDS, job.executor.store if isinstance(job.executor, Cluster) else ""
     with storage_errors("create", folder):
         folder.mkdir(exist_ok=True)
@@ -165,7 +169,8 @@ def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> I
 
 
 def fill_shards(job: Job, unit: str, state: Mapping[str, Array], size: int, work: Work) -> None:
-    """Fill the arrays of `state`, all of one length, with the results of work for `size` rows at a time."""
+    """Fill the arrays of `state`, which have the same number of rows, with computed values. Each range has `size` rows.
+    Raises the errors of `compute_shards`."""
     parts = ranges(len(next(iter(state.values()))), size)
     for part, found in zip(parts, compute_shards(job, unit, work, parts), strict=True):
         for name, values in found.items():
@@ -173,8 +178,8 @@ def fill_shards(job: Job, unit: str, state: Mapping[str, Array], size: int, work
 
 
 def intact_shards(progress: Progress, folder: Path, key: str) -> dict[tuple[int, int], Path]:
-    """The undamaged shards of a folder by (begin, end); damaged shards, and shards of other keys, are reported and
-    deleted."""
+    """The paths of the undamaged shards in a folder, by the begin and end of their ranges. Damaged shards, and shards
+    with another key, are reported and deleted."""
     found = {}
     for path in sorted(folder.iterdir()):
         match = _NAME.fullmatch(path.name)
@@ -192,12 +197,13 @@ def intact_shards(progress: Progress, folder: Path, key: str) -> dict[tuple[int,
 
 
 def _store_folder(key: str) -> str:
-    """The folder of the shards of a key in a store."""
+    """The folder in a store that contains the shards with this key."""
     return f"shards/{hashlib.sha256(key.encode()).hexdigest()[:32]}"
 
 
 def _fetch_left(progress: Progress, folder: Path, key: str, store: str) -> None:
-    """Fetch shards that workers wrote into a store after their build was killed."""
+    """Fetch into `folder` the shards that workers have written to a store after their build was killed, and delete them
+    there."""
     from bgdata.store.exchange import names_in, read_and_delete
 
     for name in names_in(store, _store_folder(key)):
@@ -209,8 +215,9 @@ def _fetch_left(progress: Progress, folder: Path, key: str, store: str) -> None:
 
 
 class ShardReturn(NamedTuple):
-    """The way in which a shard of a cluster returns: through its folder, if the worker sees the mark file in it; else
-    through a store; else as the result of its task."""
+    """How a shard returns from a worker of a cluster. The worker writes it to `folder` if it sees the mark file there,
+    because then both machines share that folder; else to the store; else it returns the bytes as the result of its
+    task."""
 
     folder: str
     key: str
@@ -219,15 +226,15 @@ class ShardReturn(NamedTuple):
 
     @classmethod
     def into(cls, folder: Path, key: str, store: str) -> ShardReturn:
-        """The return of shards into a folder, into which a mark file is written, or through the store at the address
-        `store`. Raises StorageError if the mark cannot be written."""
+        """Write a mark file to `folder`, and describe how shards return there, or through the store at the address
+        `store`. Raises StorageError if the mark file cannot be written."""
         mark = f".{secrets.token_hex(8)}"
         write_file(folder / mark, b"", is_durable=False)
         return cls(str(folder.absolute()), key, mark, store)
 
     def send(self, name: str, data: bytes) -> bytes | None:
-        """Write a shard into its folder or into the store, or return its bytes. Raises StorageError if it cannot be
-        written, and WorkerError if it is too large."""
+        """On a worker, write the file of a shard to the folder or the store, and return None; or return its bytes.
+        Raises StorageError if it cannot be written, and WorkerError if it is too large to be returned."""
         if self._is_seen():
             write_file(Path(self.folder) / name, data, is_durable=False)
             return None
@@ -251,7 +258,8 @@ class ShardReturn(NamedTuple):
             return False
 
     def receive(self, name: str, data: bytes | None) -> Path:
-        """The path of a shard that was sent. Raises CorruptFileError if its bytes do not match its name."""
+        """The path of a shard that a worker has sent; `data` are its bytes if the worker returned them. Raises
+        CorruptFileError if the bytes do not match the hash in its name."""
         path = Path(self.folder) / name
         where = f"the shard {name} from a worker"
         if data is None and self.store and not path.exists():
@@ -268,8 +276,8 @@ class ShardReturn(NamedTuple):
 def _written_shards(
     executor: Executor, work: Work, parts: Iterable[range], folder: Path, key: str
 ) -> Iterator[tuple[range, Path]]:
-    """Compute shards, and yield each with its path when it is finished. At most MAX_ASKED are requested at a time.
-    Raises WorkerError if workers are lost."""
+    """Have shards computed and written, and yield the range and path of each as soon as it is finished. At most
+    MAX_ASKED ranges are requested at a time. Raises WorkerError if workers are lost."""
     asked: dict[Future[Any], range] = {}
     done: SimpleQueue[Future[Any]] = SimpleQueue()  # waiting for all of them each time would be quadratic
     back = ShardReturn.into(folder, key, executor.store) if isinstance(executor, Cluster) else None
@@ -311,16 +319,17 @@ def _written_shards(
 
 
 def write_shard(work: Work, begin: int, end: int, folder: str, key: str) -> str:
-    """Compute and write one shard; returns the name of its file. Raises StorageError if it cannot be written, and the
-    errors of the work."""
+    """Compute the shard of the items `begin` to before `end`, and write it to a folder; returns the file name. Raises
+    StorageError if it cannot be written, and the errors of the work."""
     with _ONE_AT_A_TIME:
         arrays = work.compute(begin, end)
     return save_shard(arrays, begin, end, Path(folder), key)
 
 
 def send_shard(work: Work, begin: int, end: int, back: ShardReturn) -> tuple[str, bytes | None]:
-    """Compute one shard on a worker of a cluster, and send it; returns its name, and its bytes unless it was written.
-    Raises WorkerError if it cannot be sent, and the errors of the work."""
+    """Compute the shard of the items `begin` to before `end` on a worker of a cluster, and send it back. Returns its
+    file name, and its bytes unless they were written. Raises WorkerError if it cannot be sent, and the errors of the
+    work."""
     with _ONE_AT_A_TIME:
         arrays = work.compute(begin, end)
     name, data = packed_shard(arrays, begin, end, back.key)
@@ -343,12 +352,12 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _seal(key: str, begin: str, end: str, data: bytes) -> str:
-    """The hash in the name of a shard: of its key, its range and its bytes."""
+    """The hash in the file name of a shard, over its key, its range and its bytes."""
     return hashlib.sha256(f"{key} {begin} {end}\n".encode() + data).hexdigest()
 
 
 def packed_shard(arrays: Mapping[str, Array], begin: int, end: int, key: str) -> tuple[str, bytes]:
-    """The name and the bytes of the file of a shard."""
+    """The file name and the bytes of the shard that contains these arrays."""
     packed = io.BytesIO()
     np.savez(packed, **{name: np.ascontiguousarray(values) for name, values in arrays.items()})  # type: ignore[arg-type]
     data = packed.getvalue()
@@ -358,22 +367,24 @@ def packed_shard(arrays: Mapping[str, Array], begin: int, end: int, key: str) ->
 
 
 def save_shard(arrays: Mapping[str, Array], begin: int, end: int, folder: Path, key: str) -> str:
-    """Write one shard; returns the name of its file. Raises StorageError if it cannot be written."""
+    """Write a shard with these arrays to a folder; returns the file name. Raises StorageError if it cannot be
+    written."""
     name, data = packed_shard(arrays, begin, end, key)
     write_file(folder / name, data, is_durable=False)
     return name
 
 
 def check_seal(name: str, key: str, data: bytes, what: str) -> None:
-    """Raise CorruptFileError unless these are the bytes of the shard of this name."""
+    """Raise CorruptFileError unless the bytes of a shard match the hash in its file name. The message calls the shard
+    `what`."""
     match = _NAME.fullmatch(name)
     if not match or _seal(key, match[1], match[2], data) != match[3]:
         raise CorruptFileError(f"expected {what} as it was written, found it changed; try the same command again")
 
 
 def read_shard(path: Path, key: str) -> dict[str, Array]:
-    """The arrays of a shard. Raises StorageError if it cannot be read, and CorruptFileError if it has changed since it
-    was written."""
+    """Read the arrays of a shard by name. Raises StorageError if the file cannot be read, and CorruptFileError if it
+    has changed since it was written."""
     data = _read_bytes(path)
     check_seal(path.name, key, data, str(path))
     with np.load(io.BytesIO(data), allow_pickle=False) as packed:

@@ -35,8 +35,8 @@ _ELSEWHERE = (errno.EROFS, errno.EACCES, errno.EPERM)  # another place may work
 
 @contextmanager
 def storage_errors(action: str, path: Path, hint: str = "choose another place with --warehouse") -> Iterator[None]:
-    """Turn any OSError inside the `with` block into a one-line StorageError: `cannot <action> <path>: <reason>`, with
-    the hint if another place may work."""
+    """Inside the `with` block, an OSError becomes a StorageError with the message `cannot <action> <path>: <reason>`.
+    The hint is added if another place would help."""
     try:
         yield
     except BgdataError:
@@ -50,8 +50,8 @@ def storage_errors(action: str, path: Path, hint: str = "choose another place wi
 
 
 def is_shortage(error: BaseException | None) -> bool:
-    """Whether an error, or its cause, means that something cannot be read at present, because memory or rights are
-    missing or a disk fails, and not that it is damaged."""
+    """Whether an error, or one of its causes, means that something cannot be read now because memory or rights are
+    missing or a disk fails. A damaged file is not a shortage."""
     while error is not None:
         if is_shortage_of_memory(error) or (isinstance(error, OSError) and error.errno in _SHORTAGES):
             return True
@@ -60,7 +60,7 @@ def is_shortage(error: BaseException | None) -> bool:
 
 
 def is_shortage_of_memory(error: BaseException) -> bool:
-    """Whether an error means that this process cannot get more memory, or start another thread."""
+    """Whether an error means that this process cannot get more memory, or cannot start another thread."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     if isinstance(error, RuntimeError | ImportError | SystemError):  # libraries raise these if memory is short
@@ -69,8 +69,8 @@ def is_shortage_of_memory(error: BaseException) -> bool:
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Open a file of a warehouse for reading, without waiting for a pipe and without following a link. Raises
-    FileNotFoundError if it does not exist, CorruptFileError if it is not a regular file, or another OSError."""
+    """Open a file of a warehouse for reading. It does not follow a link or wait for a pipe. Raises FileNotFoundError if
+    it does not exist, CorruptFileError if it is not a regular file, and OSError if it cannot be read."""
     try:
         handle = open_unfollowed(path)
     except OSError as error:
@@ -84,7 +84,7 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def not_regular(path: Path) -> str:
-    """The message for a path that is not a regular file."""
+    """The error message for a path that is a link, a folder, a pipe or another thing in place of a regular file."""
     kinds = {stat.S_ISLNK: "link", stat.S_ISDIR: "folder", stat.S_ISFIFO: "pipe", stat.S_ISSOCK: "socket"}
     mode = path.lstat().st_mode
     found = next((name for is_kind, name in kinds.items() if is_kind(mode)), "device")
@@ -92,8 +92,9 @@ def not_regular(path: Path) -> str:
 
 
 def write_file(path: Path, data: bytes, *, is_durable: bool = True) -> None:
-    """Write a whole file beside its place, sync it, and rename it into place: readers see the old or the new file. If
-    `is_durable` is false, it is not synced: after a power cut it may be missing or damaged."""
+    """Replace the content of a file: write a new file beside it, sync it, and rename it, so that readers see either the
+    old or the new content. If `is_durable` is false, it is not synced, and may be missing or damaged after a power
+    cut."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with storage_errors("write", path), when_cut_off(lambda: partial.unlink(missing_ok=True)):
         try:
@@ -111,8 +112,9 @@ def write_file(path: Path, data: bytes, *, is_durable: bool = True) -> None:
 
 
 def publish(staging: Path, target: Path) -> None:
-    """Rename a finished folder into place, with its files read-only and durable. An existing folder gets the new files
-    one by one, in the order of writing, so that readers find a whole version at any time."""
+    """Rename the folder `staging` of a finished version to `target`, after making its files read-only and durable. If
+    `target` exists, it gets the new files one by one, in the order in which they were written, so that readers find a
+    complete version at any time."""
     with storage_errors("publish", target):
         files = sorted(staging.iterdir(), key=lambda path: path.stat().st_mtime_ns)
         for path in files:
@@ -133,7 +135,7 @@ def publish(staging: Path, target: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its missing parents, each durable before the next."""
+    """Create a folder and its missing parents. Each is synced before the next is created."""
     if not path.is_dir():
         make_folder(path.parent)
         path.mkdir(exist_ok=True)
@@ -141,26 +143,26 @@ def make_folder(path: Path) -> None:
 
 
 def remove_folder(path: Path) -> None:
-    """Delete a folder and everything in it, read-only files included, if it exists."""
+    """Delete a folder with everything in it, if it exists. Read-only files are deleted too."""
     if path.exists():
         shutil.rmtree(path)
 
 
 def sha256_file(path: Path, *, inside: bool = False) -> str:
-    """SHA-256 of a file's bytes, in hex. Raises CorruptFileError if it is `inside` a warehouse and not a regular
-    file."""
+    """SHA-256 of the content of a file, as 64 hex digits. If `inside` is true, the file belongs to a warehouse, and
+    CorruptFileError is raised if it is not a regular file."""
     with storage_errors("read", path), open_regular(path) if inside else path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def checksum_bytes(sums: Mapping[str, str]) -> bytes:
-    """The bytes of a file that `sha256sum -c` reads, from SHA-256 hashes in hex by name."""
+    """The content of a file that `sha256sum -c` can check. `sums` are SHA-256 hashes in hex by file name."""
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())).encode()
 
 
 def parse_checksums(written: bytes) -> list[tuple[str, str]]:
-    """The name and SHA-256 in hex of each line of such a file. Raises ValueError with the first line of another
-    form."""
+    """Parse the content of a file that `sha256sum -c` can check; returns the name and the SHA-256, in hex, of each
+    line. Raises ValueError with the first line that has another form."""
     found = []
     for line in written.decode(errors="replace").splitlines():
         parts = re.fullmatch(r"([0-9a-f]{64})  (.+)", line)
@@ -171,7 +173,7 @@ def parse_checksums(written: bytes) -> list[tuple[str, str]]:
 
 
 def readable_bytes(count: float) -> str:
-    """A size in decimal units with three figures."""
+    """A number of bytes as a string with three figures and a decimal unit."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.3g} {unit}"
@@ -182,7 +184,8 @@ def readable_bytes(count: float) -> str:
 def check_room(
     root: Path, needed: int, advice: str = "name the kinds that you need, or choose another place with --warehouse"
 ) -> None:
-    """Raise TooLargeError, with the next step, if the disk of a folder has less space than needed, in bytes."""
+    """Raise TooLargeError, whose message ends with `advice`, if the disk of the folder `root` has less than `needed`
+    free bytes."""
     folder = next(path for path in (root.absolute(), *root.absolute().parents) if path.is_dir())
     with storage_errors("read", folder):
         free = shutil.disk_usage(folder).free
@@ -194,8 +197,9 @@ def check_room(
 
 @contextmanager
 def hold_lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold an exclusive lock on a file, which is deleted afterwards; calls `waiting` if another process holds it. The
-    system drops the lock when its holder dies, so a killed build never blocks the next one."""
+    """Hold an exclusive lock on the file `path` during the `with` block, and delete the file afterwards. If another
+    process holds the lock, `waiting` is called once, and then the lock is waited for. The system releases the lock of a
+    process that dies, so a killed build never blocks the next one."""
     handle = _open_locked(path, waiting)
     try:
         with when_cut_off(lambda: path.unlink(missing_ok=True)):
@@ -205,8 +209,8 @@ def hold_lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterato
 
 
 def is_locked(path: Path, *, remove: bool = False) -> bool:
-    """Whether a process holds the lock of a file; false if there is no file. If `remove` is true, an unused lock is
-    deleted while it is held, so that waiting processes see that it is gone."""
+    """Whether a process holds the lock of a file; false if the file does not exist. If `remove` is true, a file that no
+    process has locked is deleted, and processes that wait for its lock notice that it is gone."""
     with storage_errors("remove" if remove else "look at the lock of", path):
         try:
             handle = os.open(path, os.O_RDWR)
@@ -224,8 +228,8 @@ def is_locked(path: Path, *, remove: bool = False) -> bool:
 
 
 def _open_locked(path: Path, waiting: Callable[[], None]) -> int:
-    """Open and lock a file. If its last holder has deleted it, try again, because other processes lock a new file
-    then."""
+    """Open and lock a file; returns its descriptor. If the last holder of the lock has deleted the file meanwhile, it
+    starts again with a new file, because other processes lock that one."""
     while True:
         with storage_errors("lock", path):
             path.parent.mkdir(parents=True, exist_ok=True)

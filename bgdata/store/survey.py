@@ -35,7 +35,7 @@ _MAX_POINTER_BYTES = 1000
 
 
 class Version(NamedTuple):
-    """The facts of an undamaged version that `bgdata list` shows."""
+    """What `bgdata list` shows of an undamaged version."""
 
     sizes: str  # digest of names, types and sizes of all its files; empty to read the version again
     rows: int = 0
@@ -43,7 +43,7 @@ class Version(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """The content of the folder of a variant."""
+    """What is known of a variant from its folder: its versions, the current one, and the tables of that one."""
 
     state: str  # digest of `current`, and of names, types, sizes and times of manifests and Parquet files
     times: tuple[int, ...]  # when its folder and the folders of its versions were changed [ns]
@@ -61,13 +61,14 @@ class Variant(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the variant has no errors. Messages of errors depend on the reader."""
+        """Whether no version and no table of the variant has an error. The text of an error may depend on who reads
+        it."""
         return not any(self.tables.values()) and all(each.sizes for each in self.versions.values())
 
 
 class Index(NamedTuple):
-    """The sources of a catalog: a digest of declarations, the names of the tables of each kind and whether several
-    kinds share them, generated SQL of views, and the variants by KIND/VARIANT."""
+    """Everything that a catalog is made from: a digest of the declarations; for each kind, the names of its tables and
+    whether other kinds share them; the SQL of generated views; and the variants, by KIND/VARIANT."""
 
     declared: str
     tables: dict[str, list[tuple[str, bool]]]
@@ -76,12 +77,13 @@ class Index(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The digest of the sources of a catalog with these variants."""
+        """A digest of everything that a catalog with these variants is made from."""
         return state_of(self.declared, {key: variant.state for key, variant in self.variants.items()})
 
 
 class Seen(NamedTuple):
-    """The facts of a variant's files; `sizes` are the sizes of files of each version by name."""
+    """What the file system tells about a variant, without reading its files. `sizes` has, for each version by name, a
+    digest of the sizes of its files."""
 
     state: str
     times: tuple[int, ...]
@@ -90,7 +92,7 @@ class Seen(NamedTuple):
 
 
 def state_of(declared: str, states: Mapping[str, str]) -> str:
-    """The digest of declarations, and of the states of all variants by KIND/VARIANT."""
+    """A digest of the declarations, and of the state of each variant by KIND/VARIANT."""
     return _digest(declared, sorted(states.items()))
 
 
@@ -99,8 +101,8 @@ def _digest(*what: object) -> str:
 
 
 def variant_names(warehouse: Versions, kind: str) -> list[tuple[str, bool]]:
-    """The name of each folder of a variant, sorted, and whether it is a link. Raises StorageError if the folder of the
-    kind is a broken link."""
+    """The name of each variant's folder in the folder of a kind, sorted, and whether it is a link. Raises StorageError
+    if the folder of the kind is a link to a missing folder."""
     folder = warehouse.root / kind
     check_link(folder)
     with suppress(OSError), os.scandir(folder) as entries:
@@ -113,7 +115,8 @@ def variant_names(warehouse: Versions, kind: str) -> list[tuple[str, bool]]:
 
 
 def see(folder: str, *, is_link: bool) -> Seen | None:
-    """The facts of a variant's files; None if the folder contains no version and no `current`, and is not a link."""
+    """What the file system tells about the folder of a variant. None if it contains neither a version nor the file
+    `current`; a link always counts."""
     read_at = time.time_ns()
     facts: list[object] = [is_link]
     sizes: dict[str, str] = {}
@@ -140,7 +143,8 @@ def _names_in(folder: str) -> list[str]:
 
 
 def _files_in(folder: str) -> list[tuple[str, int, int, int]]:
-    """The mode, size and time of the entries of a folder, by name. Raises OSError if it is not a folder."""
+    """The name, mode, size [bytes] and modification time [ns] of each entry of a folder, sorted by name. Raises OSError
+    if it is not a folder."""
     found = []
     with os.scandir(folder) as entries:
         for each in entries:
@@ -151,7 +155,8 @@ def _files_in(folder: str) -> list[tuple[str, int, int, int]]:
 
 
 def _pointer(path: str) -> object:
-    """The content of the file `current`."""
+    """The content of the file `current` at `path`. If it is not a regular file, the kind of file; None if it is
+    missing."""
     with suppress(CorruptFileError, OSError), open_regular(Path(path)) as file:
         return file.read(_MAX_POINTER_BYTES)
     with suppress(OSError):
@@ -160,7 +165,8 @@ def _pointer(path: str) -> object:
 
 
 def _times(folder: str, versions: Iterator[str] | tuple[str, ...]) -> tuple[int, ...]:
-    """The modification times of the folders of a variant and of its versions; 0 if a folder is missing."""
+    """The modification times [ns] of a variant's folder and of the folders of these versions; 0 for a missing
+    folder."""
     found = []
     for path in (folder, *(f"{folder}/{name}" for name in versions)):
         try:
@@ -171,7 +177,8 @@ def _times(folder: str, versions: Iterator[str] | tuple[str, ...]) -> tuple[int,
 
 
 def is_as_before(folder: str, known: Variant) -> bool:
-    """Whether no folder of a variant has changed since it was read."""
+    """Whether neither a variant's folder nor the folders of its versions have changed since `known` was read from
+    them."""
     return max(known.times) < known.read_at - RECENT_NS and _times(folder, tuple(sorted(known.versions))) == known.times
 
 
@@ -183,9 +190,10 @@ def survey(
     kinds: set[str] | None = None,
     exact: set[str] | None = None,
 ) -> dict[str, Variant]:
-    """The existing variants by KIND/VARIANT, in order: unchanged ones from `known`, all others from `read`. For kinds
-    in `exact` (None: all kinds) files are compared, for other kinds only folders. `kinds` limits the result. Raises
-    StorageError if a folder cannot be read."""
+    """All variants of the warehouse by KIND/VARIANT, in alphabetical order. A variant that has not changed is taken
+    from `known`; any other is read by `read(kind, name, seen)`. For the kinds in `exact` (None: all kinds) a change is
+    found by comparing files, for other kinds by the times of folders alone. If `kinds` is given, only variants of these
+    kinds are returned. Raises StorageError if a folder cannot be read."""
     found = {}
     for kind in sorted(warehouse.kinds if kinds is None else kinds):
         for name, is_link in variant_names(warehouse, kind):
@@ -204,14 +212,15 @@ def survey(
 
 
 def states(warehouse: Versions, known: Mapping[str, Variant], exact: set[str] | None = None) -> dict[str, str]:
-    """The states of all variants by KIND/VARIANT, as in `survey`, without reading files."""
+    """The state of each variant by KIND/VARIANT, a digest of its files' names, sizes and times. No file is read.
+    `known` and `exact` are as for `survey`."""
     found = survey(warehouse, known, lambda _kind, _name, seen: Variant(*seen[:3], "", {}, {}, {}, {}), exact=exact)
     return {key: variant.state for key, variant in found.items()}
 
 
 def current_of(warehouse: Versions, kind: str, variant: str) -> tuple[Table, BgdataError | None]:
-    """The current version of a variant, and the error if `current` is invalid or names a missing version: then it is
-    the last version by name, or `current` itself if there are no versions."""
+    """The current version of a variant, and None. If the file `current` is invalid or names a missing version, another
+    table with the error: the last version by name, or one for the path `current` if there are no versions."""
     folder = warehouse.root / kind / variant
     try:
         return warehouse.open(kind, variant), None
@@ -221,8 +230,8 @@ def current_of(warehouse: Versions, kind: str, variant: str) -> tuple[Table, Bgd
 
 
 def read_versions(warehouse: Versions, kind: str, name: str, seen: Seen) -> dict[str, Version]:
-    """The facts of each version of a variant, after reading manifests and comparing file sizes. Damaged or
-    unreadable versions are left for later reads."""
+    """Read the manifest of each version of the variant `name`, and compare the sizes of its files; returns the facts by
+    version. A damaged version is marked to be read again next time."""
     found = {}
     for version, sizes in seen.sizes.items():
         table = warehouse.table_in(warehouse.root / kind / name / version, kind)
@@ -235,7 +244,8 @@ def read_versions(warehouse: Versions, kind: str, name: str, seen: Seen) -> dict
 
 
 def read_variant(warehouse: Versions, kind: str, name: str, seen: Seen) -> Variant:
-    """A variant for `list`: its versions, and the current one, without its tables."""
+    """Read the folder of the variant `name` for `bgdata list`: its versions and which is current, but not its
+    tables."""
     table, flaw = current_of(warehouse, kind, name)
     if is_shortage(flaw) or flaw:
         table = warehouse.table_in(table.folder.with_name(CURRENT), kind)
@@ -243,13 +253,15 @@ def read_variant(warehouse: Versions, kind: str, name: str, seen: Seen) -> Varia
 
 
 def write_index(warehouse: Versions, index: Index) -> None:
-    """Write the index of a catalog, with the code of this user. Raises StorageError if it cannot be written."""
+    """Write the index of the catalog to its file, with a keyed hash that proves which user wrote it. Raises
+    StorageError if it cannot be written."""
     body = json.dumps(index, separators=(",", ":")).encode()
     write_file(warehouse.root / INDEX_NAME, _code_of(warehouse, body).encode() + b"\n" + body)
 
 
 def read_index(warehouse: Versions) -> Index | None:
-    """The index of a catalog, if this user wrote it for this folder."""
+    """Read the index of the catalog. None if there is none, or if it was written by another user or for another
+    folder."""
     try:
         with open_regular(warehouse.root / INDEX_NAME) as file:
             code, _, body = file.read().partition(b"\n")
@@ -286,7 +298,7 @@ def _code_of(warehouse: Versions, body: bytes) -> str:
 
 
 def own_key() -> bytes:
-    """The key of this user, created when first needed; empty if it cannot be saved."""
+    """The secret key of this user, which is created on first use. Empty if it cannot be saved."""
     path = cache_folder() / "key"
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

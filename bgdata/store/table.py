@@ -28,7 +28,7 @@ BEGINS, ENDS = "first_", "_ends.npy"
 
 
 def reopen(folder: Path, kind: str) -> Table:
-    """The version in a folder, when a table is unpickled. Raises MissingTableError if it is gone."""
+    """Open the version in a folder when a `Table` is unpickled. Raises MissingTableError if it no longer exists."""
     if not folder.is_dir():
         name = "/".join(folder.parts[-3:])
         raise MissingTableError(
@@ -39,9 +39,9 @@ def reopen(folder: Path, kind: str) -> Table:
 
 
 class Table:
-    """A version of a dataset, opened. Opening reads nothing; the manifest and each array are read when they are used.
-    Its folder is <variant>/<version>, below one with the name of its kind if `kind` is given; the manifest must
-    agree."""
+    """An opened version of a dataset. Opening reads nothing: the manifest and each array are read on first use. The
+    path of its folder ends in <variant>/<version>, and in <kind>/<variant>/<version> if `kind` is given; the manifest
+    must agree with it."""
 
     def __init__(self, folder: Path, kind: str = "") -> None:
         self.folder = folder
@@ -60,13 +60,14 @@ class Table:
         return version_html(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the path of the version: unpickling maps the same files, or raises an error if the version is gone."""
+        """Pickle the path of the version, not its values. Unpickling maps the same files, or raises an error if they no
+        longer exist."""
         return reopen, (self.folder.resolve(), self._kind)
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The manifest. Raises MissingTableError if there is none, and ManifestFormatError if it is damaged or belongs
-        to another folder."""
+        """The manifest of the version. Raises MissingTableError if there is none, and ManifestFormatError if it is
+        damaged, or does not agree with the path of the folder."""
         found = load_manifest(self.folder)
         names = (self._kind or found.dataset, *self.folder.parts[-2:])
         if (found.dataset, found.variant, found.version) != names:
@@ -78,7 +79,7 @@ class Table:
 
     @property
     def name(self) -> str:
-        """The name `dataset/variant/version`, for messages."""
+        """`dataset/variant/version`, for messages."""
         return "/".join(self.folder.parts[-3:])
 
     @property
@@ -87,12 +88,13 @@ class Table:
         return self.folder / PARQUET
 
     def has_file(self, file: str) -> bool:
-        """Whether the manifest lists a file, such as `table.parquet`, or one such file for each part."""
+        """Whether the version has a file such as `table.parquet`, once or in each part."""
         return bool({entry.name for entry in self.manifest.files}.intersection(self.files_of(file)))
 
     def array(self, name: str, *, scattered: bool = False) -> Array:
-        """A flat array, mapped read-only by `map_array`; for a version in parts a `PartedArray` of the rows of all
-        parts. Raises MissingTableError if there is none, and CorruptFileError if its file is damaged."""
+        """The array `name`, memory-mapped read-only; `scattered` is as for `map_array`. For a version in parts, a
+        `PartedArray` with the rows of all parts. Raises MissingTableError if there is no such array, and
+        CorruptFileError if its file is damaged."""
         # two maps of one file: reading ahead helps to read all rows, and costs 4 ms for a random row
         arrays = self._scattered if scattered else self._arrays
         if name not in arrays:
@@ -115,12 +117,12 @@ class Table:
         return rows
 
     def arrays(self) -> dict[str, Array]:
-        """Every flat array by name."""
+        """All arrays of the version, by name."""
         return {name: self.array(name) for name in self.array_names}
 
     @property
     def array_names(self) -> list[str]:
-        """The names of the flat arrays."""
+        """The names of the arrays of the version."""
         names = [entry.name for entry in self.manifest.files if entry.name.endswith(".npy")]
         if self.manifest.parts:
             names = [name.removeprefix(part_file("", 0)) for name in names]
@@ -128,33 +130,36 @@ class Table:
         return [name.removesuffix(".npy") for name in names]
 
     def files_of(self, file: str) -> list[str]:
-        """The names of a file, such as `table.parquet`: the name itself, or one name for each part."""
+        """The names under which the version has a file such as `table.parquet`: that name itself, or one name for each
+        part."""
         if file in {entry.name for entry in self.manifest.files}:
             return [file]
         return [part_file(file, number) for number in range(len(self.manifest.parts))] or [file]
 
     def check_files(self, file: str) -> list[Path]:
-        """The checked paths of these files. Raises the errors of `check_file`."""
+        """The paths of a file such as `table.parquet`, one for each part, after checking that each exists in its right
+        size. Raises the errors of `check_file`."""
         return [self.check_file(name) for name in self.files_of(file)]
 
     def has_array(self, name: str) -> bool:
-        """Whether the version has a flat array of this name."""
+        """Whether the version has an array of this name."""
         return any((self.folder / file).exists() for file in (f"{name}.npy", *self.files_of(f"{name}.npy")))
 
     @property
     def parts(self) -> Sequence[Table]:
-        """The version itself, or each of its parts, which reads like a version of its rows."""
+        """The parts of the version, each of which reads like a version with only its rows. The version itself if it has
+        no parts."""
         return [TablePart(self, number) for number in range(len(self.manifest.parts))] or [self]
 
     def check_sizes(self) -> None:
-        """Compare the size of every file with the manifest. Raises MissingTableError if a file is missing, and
-        CorruptFileError if one has another size."""
+        """Check that every file that the manifest lists exists in its right size. Raises MissingTableError if one is
+        missing, and CorruptFileError if one has another size."""
         for entry in self.manifest.files:
             self.check_file(entry.name)
 
     def check_file(self, name: str) -> Path:
-        """The path of a file that the manifest lists. Raises MissingTableError if it does not exist, and
-        CorruptFileError if it is not a regular file of the size in the manifest."""
+        """The path of a file that the manifest lists, after checking that it exists in its right size. Raises
+        MissingTableError if it does not exist, and CorruptFileError if it has another size or is not a regular file."""
         path = self.folder / name
         sizes = {entry.name: entry.bytes for entry in self.manifest.files}
         if name not in sizes:
@@ -173,7 +178,7 @@ class Table:
 
 
 class TablePart(Table):
-    """A part of a version, which reads like a version of these rows alone."""
+    """A part of a version, which reads like a version with only its rows."""
 
     def __init__(self, whole: Table, number: int) -> None:
         super().__init__(whole.folder)
@@ -183,16 +188,16 @@ class TablePart(Table):
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The manifest of the whole version, with the rows and the digest of the part."""
+        """The manifest of the whole version, but with the number of rows and the digest of this part."""
         return replace(self.whole.manifest, rows=self.part.rows, digest=self.part.digest, parts=[])
 
     @property
     def name(self) -> str:
-        """The name `dataset/variant/version, part 7`, for messages."""
+        """`dataset/variant/version, part 7`, for messages."""
         return f"{self.whole.name}, part {self.number}"
 
     def array(self, name: str, *, scattered: bool = False) -> Array:
-        """A flat array of the part, mapped while it is used, so that few of many parts are mapped at a time."""
+        """The array `name` of this part, memory-mapped. It is not kept, so that only the parts in use are mapped."""
         return self._map(f"{name}.npy", scattered=scattered)
 
     def _map(self, file: str, *, scattered: bool) -> Array:
@@ -200,11 +205,11 @@ class TablePart(Table):
         return map_array(self.folder / name, scattered=scattered)
 
     def arrays(self) -> dict[str, Array]:
-        """Every flat array by name."""
+        """All arrays of the part, by name."""
         return {name: self.array(name) for name in self.whole.array_names}
 
     def files_of(self, file: str) -> list[str]:
-        """The file of this part, or the file that all parts share."""
+        """The name of this part's own file, or else of the file that all parts share."""
         own = part_file(file, self.number)
         return [own if own in {entry.name for entry in self.manifest.files} else file]
 
@@ -213,8 +218,8 @@ P = TypeVar("P", bound=Parameters)
 
 
 def published_versions(folder: Path, recipe: type[P]) -> dict[P, Path]:
-    """The folders <variant>/<version> in a folder of the package, by their parameters; damaged versions are left
-    out."""
+    """The paths of the versions, <variant>/<version>, below a folder of the package, by their parameters, which are of
+    the class `recipe`. Damaged versions are left out."""
     found: dict[P, Path] = {}
     for version in sorted(folder.glob("*/r*-*")):
         try:
@@ -225,8 +230,9 @@ def published_versions(folder: Path, recipe: type[P]) -> dict[P, Path]:
 
 
 def published_folder(folder: Path, parameters: Parameters, variant: str) -> Path | None:
-    """The version of a recipe in a folder of the package, or None. Raises ManifestFormatError if a version of this
-    variant is damaged, because it would otherwise be computed for hours."""
+    """The path of the version with these parameters below a folder of the package; None if there is none. Raises
+    ManifestFormatError if a version of this variant is damaged, because it would otherwise be computed again for
+    hours."""
     found = published_versions(folder, type(parameters)).get(parameters)
     if found is None:
         for version in folder.glob(f"{variant}/r*-*"):
@@ -241,8 +247,8 @@ def published_folder(folder: Path, parameters: Parameters, variant: str) -> Path
 
 
 def published_version(kind: Dataset[Any], parameters: Parameters, key: str) -> Table | None:
-    """The version of a recipe in the package with the same recipe key, or None. Raises ManifestFormatError if its
-    manifest is damaged."""
+    """The version in the package that has these parameters and this recipe key; None if there is none. Raises
+    ManifestFormatError if its manifest is damaged."""
     folder = kind.published_folder(parameters)
     if folder is None or load_manifest(folder).recipe_key != key:
         return None
@@ -250,7 +256,7 @@ def published_version(kind: Dataset[Any], parameters: Parameters, key: str) -> T
 
 
 def is_published(kind: Dataset[Any], table: Table) -> bool:
-    """Whether a version of a warehouse is a copy of a version of the package."""
+    """Whether a version in a warehouse is a copy of one that comes with the package."""
     try:
         folder = kind.published_folder(kind.parameters.from_manifest(table.manifest.parameters))
         return folder is not None and load_manifest(folder) == table.manifest
@@ -259,8 +265,9 @@ def is_published(kind: Dataset[Any], table: Table) -> bool:
 
 
 def install(table: Table, staging: Path, target: Path) -> Table:
-    """Copy a version to `target` through the folder `staging`, the manifest last; returns the copy. Raises
-    MissingTableError, CorruptFileError or DigestMismatchError if a file is missing or differs from the manifest."""
+    """Copy a version to the folder `target`, by way of the folder `staging`, and return the copy. The manifest is
+    copied last. Raises MissingTableError, CorruptFileError or DigestMismatchError if a file is missing or does not
+    match the manifest."""
     table.check_sizes()
     names = [entry.name for entry in table.manifest.files]
     with storage_errors("write", staging):

@@ -20,7 +20,7 @@ SAMPLE = 5  # rows in a notebook
 
 
 def cell_text(value: Any) -> str:
-    """A value of a table as a string to show."""
+    """The value of a cell as the text that people see."""
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, bool) or value is None:
@@ -38,8 +38,9 @@ def rows_html(
     word: str = "link",
     titles: Mapping[str, str] | None = None,
 ) -> str:
-    """Rows as a table, with the columns of the first row. `cell` writes the content of a cell. `links` of rows, if the
-    first is not empty, get a column with this `word`. Names are escaped. `titles` are headings in HTML."""
+    """An HTML table of rows, whose columns are those of the first row. `cell` gives the HTML of a cell from its column
+    and value. If `links` are given, one for each row, a last column links to them by the text `word`. `titles` gives
+    the HTML of headings, by column; other names are escaped."""
     titles = titles or {}
     has_links = bool(links and links[0])
     heads = [
@@ -58,15 +59,16 @@ def rows_html(
 
 
 def _class_of(value: Any) -> str:
-    """The CSS class of a cell: numbers are right-aligned, long strings are wide."""
+    """The attribute with the CSS class of a cell: numbers are right-aligned, and long strings get a wide cell."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return ' class="number"'
     return ' class="long"' if isinstance(value, str) and len(value) > LONG else ""
 
 
 def version_html(table: Table, flat_rows: Callable[[int], Sequence[Row]] = lambda _: []) -> str:
-    """A version in a notebook: its name and size, rows from its middle, and its hashes. A damaged version shows its
-    error. `flat_rows` returns this many rows of a version that has no Parquet files."""
+    """How a version is shown in a notebook: its name and size, rows from its middle, and its hashes; a damaged version
+    shows its error. For a version without Parquet files, `flat_rows` is called with a number of rows, and returns
+    them."""
     from bgdata.store.parquet import middle_rows
 
     try:

@@ -16,14 +16,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    CancelledError,
-    Executor,
-    Future,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent import futures
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +34,7 @@ from bgdata.errors import (
     cite,
 )
 from bgdata.process import is_stopping, keep, keeping
+from bgdata.store import storage
 from bgdata.store.job import tidy
 from bgdata.store.linked import discard, place_of, require_own, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST
@@ -56,17 +50,6 @@ from bgdata.store.manifest import (
 from bgdata.store.names import CURRENT, is_name, parse_scope
 from bgdata.store.places import LEVELS, Advance, Entry, Folder, OpenPlace, Place, Store
 from bgdata.store.progress import Progress
-from bgdata.store.storage import (
-    check_room,
-    hold_lock,
-    is_shortage,
-    make_folder,
-    publish,
-    sha256_file,
-    storage_errors,
-    sync,
-    write_file,
-)
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions, deleting, newest
 
@@ -79,22 +62,22 @@ RENEW_SECONDS = 600
 
 
 class Listed(NamedTuple):
-    """A version in the listing of a place: its files, if the place lists them, and a tag or the SHA-256 of its
-    manifest."""
+    """A version in the listing of a place: its files, None if the place cannot list files; and a tag of its manifest,
+    which is the SHA-256 if the version comes from `index.json`."""
 
     files: dict[str, Entry] | None
     tag: str
 
 
 class Listing(NamedTuple):
-    """The versions of a place by name, and the current one of each variant by `kind/variant`."""
+    """The versions in a place, by name, and the current version of each variant, by `kind/variant`."""
 
     versions: dict[str, Listed]
     current: dict[str, str]
 
 
 class Moved(NamedTuple):
-    """A version and the outcome of copying it: `moved`, or `there` if it already existed."""
+    """The outcome of copying a version: whether it was copied, or existed already."""
 
     name: str
     is_moved: bool
@@ -103,8 +86,8 @@ class Moved(NamedTuple):
 
 
 def listing(place: Place) -> Listing:
-    """The versions of a place with a manifest. Raises DownloadError if the place does not respond, and
-    ManifestFormatError if its index is damaged."""
+    """List the versions in a place that have a manifest. Raises DownloadError if the place does not respond, and
+    ManifestFormatError if its `index.json` is damaged."""
     if not isinstance(place, OpenPlace):
         return _read_index(place)
     found: dict[str, dict[str, Entry]] = {}
@@ -126,7 +109,7 @@ def listing(place: Place) -> Listing:
             return place.part(f"{title}/{CURRENT}", 0, 100).data.decode(errors="replace").strip()
         return ""
 
-    with ThreadPoolExecutor(JOBS) as pool:
+    with futures.ThreadPoolExecutor(JOBS) as pool:
         named = dict(zip(pointers, pool.map(pointer, pointers), strict=True))
     return Listing(versions, {title: name for title, name in named.items() if is_name("version", name)})
 
@@ -163,8 +146,9 @@ def _is_version(name: object) -> bool:
 
 
 def write_index(place: OpenPlace, anew: Iterable[str] = ()) -> None:
-    """Write the list of versions of a place; the manifests of `anew` versions are read. If several processes write it,
-    the final list is complete, because each checks again after writing. Raises StorageError if it cannot be written."""
+    """Write `index.json`, the list of the versions in a place. The hashes in the old list are reused, except for the
+    versions in `anew`, whose manifests are read. If several processes write the list at once, the last one is complete,
+    because each looks again after writing. Raises StorageError if it cannot be written."""
     known, written = dict[str, str](), None
     with suppress(BgdataError):
         written = place.read(INDEX)
@@ -182,8 +166,9 @@ def write_index(place: OpenPlace, anew: Iterable[str] = ()) -> None:
 
 
 def in_scopes(names: Collection[str], scopes: Sequence[str], where: str) -> list[str]:
-    """The names of versions in KIND, KIND/VARIANT or KIND/VARIANT/VERSION, or all names if there are no scopes. Raises
-    InvalidNameError if a scope is not a name, and MissingTableError if it contains no version."""
+    """Select from `names`, which are KIND/VARIANT/VERSION, those in the scopes: KIND, KIND/VARIANT or
+    KIND/VARIANT/VERSION; all of them if there are no scopes. Errors call the place `where`. Raises InvalidNameError if
+    a scope has another form, and MissingTableError if no version is in it."""
     chosen = set()
     for scope in scopes:
         wanted = [part for part in parse_scope(scope) if part is not None]
@@ -196,8 +181,8 @@ def in_scopes(names: Collection[str], scopes: Sequence[str], where: str) -> list
 
 
 def manifest_of(place: Place, name: str) -> tuple[bytes, Manifest]:
-    """The bytes of the manifest of a version of a place, and the manifest. Raises ManifestFormatError if it is invalid
-    or belongs to another version."""
+    """Read the manifest of the version `name` in a place; returns its bytes and the parsed manifest. Raises
+    ManifestFormatError if it is invalid or belongs to another version."""
     where = place.where(f"{name}/{MANIFEST}")
     data = place.part(f"{name}/{MANIFEST}", 0, MAX_BYTES).data
     found = parse_manifest(data, where)
@@ -208,8 +193,8 @@ def manifest_of(place: Place, name: str) -> tuple[bytes, Manifest]:
 
 
 def fetched_manifest(place: Place, name: str, listed: Listed) -> tuple[bytes, Manifest]:
-    """The bytes of the manifest of a listed version, and the manifest. Raises the errors of `manifest_of`, and
-    DigestMismatchError if it has another hash than in the index."""
+    """Read the manifest of a version that a listing contains; returns its bytes and the parsed manifest. Raises the
+    errors of `manifest_of`, and DigestMismatchError if its hash is not the one in `index.json`."""
     data, found = manifest_of(place, name)
     if listed.files is None and (has := hashlib.sha256(data).hexdigest()) != listed.tag:
         where = place.where(f"{name}/{MANIFEST}")
@@ -218,19 +203,19 @@ def fetched_manifest(place: Place, name: str, listed: Listed) -> tuple[bytes, Ma
 
 
 def fetch_file(place: Place, name: str, entry: FileEntry, folder: Path, advance: Advance) -> bool:
-    """Get a file of a version, with the hash in its manifest, into a folder: keep an existing one, or resume or begin a
-    download, then rename it. Returns whether anything was fetched. Raises DownloadError if the place does not respond,
+    """Download a file of the version `name` into a folder, unless it is there already, and check its hash. A partial
+    download is resumed. Returns whether anything was downloaded. Raises DownloadError if the place does not respond,
     MissingFileError if it lacks the file, CorruptFileError if the file is too short, DigestMismatchError if it has
     another hash, and StorageError if it cannot be written."""
     target, partial = folder / entry.name, folder / f".{entry.name}.partial"
-    with storage_errors("write", target):
-        if target.is_file() and target.stat().st_size == entry.bytes and sha256_file(target) == entry.sha256:
+    with storage.storage_errors("write", target):
+        if target.is_file() and target.stat().st_size == entry.bytes and storage.sha256_file(target) == entry.sha256:
             return False
         begun = partial.stat().st_size if partial.is_file() and not partial.is_symlink() else -1
         if begun > entry.bytes or begun < 0:
             partial.unlink(missing_ok=True)
         place.fetch(f"{name}/{entry.name}", partial, entry.bytes, advance)
-        found = sha256_file(partial)
+        found = storage.sha256_file(partial)
         if found != entry.sha256:
             partial.unlink()
             if begun > 0:  # it may be of an older file of the place
@@ -238,13 +223,13 @@ def fetch_file(place: Place, name: str, entry: FileEntry, folder: Path, advance:
             raise DigestMismatchError(
                 f"expected SHA-256 {entry.sha256[:16]}... of {place.where(name)}/{entry.name}, found {found[:16]}..."
             )
-        sync(partial)
+        storage.sync(partial)
         partial.replace(target)
     return True
 
 
 class _Fetch:
-    """A version to fetch into a warehouse, and its files in the staging folder."""
+    """A version that is to be copied into a warehouse, with the folder of its unfinished files."""
 
     def __init__(self, warehouse: Versions, place: Place, name: str, data: bytes, manifest: Manifest) -> None:
         self.warehouse, self.place, self.name, self.data, self.manifest = warehouse, place, name, data, manifest
@@ -263,17 +248,18 @@ class _Fetch:
 
     @property
     def bytes(self) -> int:
-        """Bytes of all files that are not finished."""
+        """The number of bytes that are still to be downloaded."""
         return sum(entry.bytes for entry in self.files if not (self.folder / entry.name).is_file())
 
     def prepare(self) -> None:
-        """Prepare the staging folder: delete all files in it that are not of this version."""
-        with storage_errors("create", self.folder):
+        """Create the folder of unfinished files, or delete from an existing one all files that are not of this
+        version."""
+        with storage.storage_errors("create", self.folder):
             if self.folder != self.staged:
                 stage(self.warehouse, self.staged, self.folder)
             elif self.staged.is_symlink():
                 discard(self.warehouse, self.staged)
-            make_folder(self.folder)
+            storage.make_folder(self.folder)
             tidy(self.folder)
             names = {entry.name for entry in self.files}
             for path in self.folder.iterdir():
@@ -281,18 +267,18 @@ class _Fetch:
                     path.unlink()
 
     def finish(self) -> None:
-        """Rename the version into place."""
-        write_file(self.folder / MANIFEST, self.data)
-        publish(self.folder, self.home / self.version)
-        with storage_errors("delete", self.staged):
+        """Write the manifest, and rename the folder to its final path."""
+        storage.write_file(self.folder / MANIFEST, self.data)
+        storage.publish(self.folder, self.home / self.version)
+        with storage.storage_errors("delete", self.staged):
             discard(self.warehouse, self.staged)
 
     def renew(self) -> None:
-        """Do nothing: other processes see the lock."""
+        """Do nothing: unlike a claim in a store, the lock does not expire."""
 
 
 class _Send:
-    """A version to send to a store, and its claim there."""
+    """A version that is to be copied to a store, with the claim that tells other processes about it."""
 
     def __init__(self, place: Store, table: Table) -> None:
         self.place, self.table, self.name = place, table, table.name
@@ -303,8 +289,9 @@ class _Send:
         self.claim_name = f"{self.name}/{PUSHING}"
 
     def claim(self) -> bool:
-        """Claim this version in the store; returns whether it was already claimed with the same manifest. Raises
-        VersionInUseError if another process is sending it with other files."""
+        """Write a claim for this version to the store. Returns whether there already was one for the same manifest, so
+        that files already sent can be kept. Raises VersionInUseError if another process is sending the version with a
+        different manifest."""
         if self.renew(is_new=True):
             return False
         digest, seconds = self.read_claim()
@@ -319,7 +306,8 @@ class _Send:
         return digest == self.digest
 
     def check_claim(self, there: Collection[str]) -> bool:
-        """Whether another process has finished sending it. Raises VersionInUseError if that was with other files."""
+        """Whether another process has finished sending this version; `there` are the names of its files in the store.
+        Raises VersionInUseError if another process has sent, or is sending, different files."""
         name = f"{self.name}/{MANIFEST}"
         is_there = name in there
         claimed = self.read_claim()[0] or self.digest
@@ -331,7 +319,8 @@ class _Send:
         return is_there
 
     def read_claim(self) -> tuple[str, float]:
-        """The SHA-256 of the manifest and the time of the claim in the store; empty if there is none."""
+        """The SHA-256 of the manifest in the store's claim, and the time of the claim in seconds since 1970; an empty
+        string and 0 if there is no claim."""
         try:
             claim = parse_json(self.place.read(self.claim_name))
             return str(claim["manifest_sha256"]), float(claim["time"])
@@ -339,14 +328,15 @@ class _Send:
             return "", 0.0
 
     def renew(self, *, is_new: bool = False) -> bool:
-        """Write the claim, or renew its time."""
+        """Write the claim with the present time; if `is_new` is true, only if there is none. Returns whether it was
+        written."""
         claim = {"manifest_sha256": self.digest, "time": int(time.time())}
         return self.place.write(self.claim_name, canonical_json(claim), is_new=is_new)
 
 
 @dataclass
 class Transfer:
-    """The settings of copying versions: progress, and the number of files at once."""
+    """Copies versions from or to a place, with progress, several files at once."""
 
     progress: Progress
     jobs: int = JOBS
@@ -356,9 +346,10 @@ class Transfer:
     _done: list[Moved] = field(default_factory=list)
 
     def pull(self, warehouse: Versions, place: Place, scopes: Sequence[str] = ()) -> list[Moved]:
-        """Copy versions of a place into a warehouse in a folder. The first version of a variant becomes current. Raises
-        MissingTableError if the place lacks a version, TooLargeError if the disk is full, and the errors of
-        `fetch_file` for the first file that fails; finished versions are kept."""
+        """Copy the versions of a place that are in the scopes into a warehouse in a folder. If a variant had no version
+        in the warehouse, the place's current version becomes current. Raises MissingTableError if no version is in a
+        scope, TooLargeError if the disk is full, and the errors of `fetch_file` for the first file that fails; finished
+        versions are kept."""
         warehouse.check_staging()
         offered = listing(place)
         names = _chosen(warehouse, offered, scopes, place.address)
@@ -369,12 +360,12 @@ class Transfer:
         for title in titles:
             require_own(warehouse.root, *title.split("/"))
         wanted = [name for name in names if name not in there]
-        with ThreadPoolExecutor(self.jobs) as pool:
+        with futures.ThreadPoolExecutor(self.jobs) as pool:
             manifests = list(pool.map(lambda name: fetched_manifest(place, name, offered.versions[name]), wanted))
         plans = [_Fetch(warehouse, place, name, *each) for name, each in zip(wanted, manifests, strict=True)]
         if not self._begin(f"from {place.address}", plans):
             return sorted(self._done)
-        check_room(warehouse.root, sum(plan.bytes for plan in plans))
+        storage.check_room(warehouse.root, sum(plan.bytes for plan in plans))
         self._together(plans, self._fetch_version, len(names))
         for title in sorted(titles):
             self._point(warehouse, title, offered.current.get(title), is_first=is_first[title])
@@ -384,9 +375,10 @@ class Transfer:
         return sorted(self._done)
 
     def push(self, warehouse: Versions, place: Place, scopes: Sequence[str] = ()) -> list[Moved]:
-        """Copy versions of a warehouse in a folder to a place: another folder, or a store. The first version of a
-        variant becomes current there, and the index is rewritten. Raises the errors of `pull`, UsageError if the place
-        is read-only, and VersionInUseError if another process is sending a version with other files."""
+        """Copy the versions of a warehouse in a folder that are in the scopes to a place: another folder, or a store.
+        If a variant had no version there, this warehouse's current version becomes current there. The place's
+        `index.json` is written again. Raises the errors of `pull`, UsageError if the place is read-only, and
+        VersionInUseError if another process is sending a version with different files."""
         warehouse.require()
         if isinstance(place, Folder):
             there = type(warehouse)(place.root, warehouse.kinds)
@@ -412,30 +404,31 @@ class Transfer:
         return sorted(self._done)
 
     def _begin(self, title: str, plans: Sequence[_Fetch] | Sequence[_Send]) -> bool:
-        """Report the work ahead; returns whether to do it."""
+        """Report how much is to be copied. Returns false if nothing is to be copied really (`is_dry`)."""
         if self.is_dry:
             self._done += [Moved(plan.name, True, len(plan.files), plan.bytes) for plan in plans]
         else:
             self.progress.start(title, sum(plan.bytes for plan in plans), "bytes")
         return not self.is_dry
 
-    def _together(self, plans: Sequence[P], move: Callable[[P, Executor], Moved], count: int) -> None:
-        """Copy versions, several at a time; none begins after the first failure, whose error is raised."""
+    def _together(self, plans: Sequence[P], move: Callable[[P, futures.Executor], Moved], count: int) -> None:
+        """Call `move` for each version, several at a time. After the first failure no other version begins, and its
+        error is raised. `count` is the number of all versions, for messages."""
         waiting = list(plans)
         failures: list[BaseException] = []
         busy: list[BaseException] = []
-        running: dict[Future[Moved], P] = {}
+        running: dict[futures.Future[Moved], P] = {}
         with (
             keeping(lambda: f"{len(self._done)} of {count} versions are there"),
-            ThreadPoolExecutor(self.jobs) as files,
-            ThreadPoolExecutor(self.jobs) as versions,
+            futures.ThreadPoolExecutor(self.jobs) as files,
+            futures.ThreadPoolExecutor(self.jobs) as versions,
         ):
             try:
                 while running or (waiting and not failures):
                     while waiting and not failures and len(running) < self.jobs:
                         plan = waiting.pop(0)
                         running[versions.submit(move, plan, files)] = plan
-                    finished, _ = wait(running, RENEW_SECONDS, FIRST_COMPLETED)
+                    finished, _ = futures.wait(running, RENEW_SECONDS, futures.FIRST_COMPLETED)
                     for plan in () if finished else running.values():
                         plan.renew()
                     for each in finished:
@@ -450,13 +443,13 @@ class Transfer:
                             self._stop.set()
             finally:
                 self._stop.set()
-        for error in (*sorted(failures, key=lambda error: isinstance(error, CancelledError)), *busy):
+        for error in (*sorted(failures, key=lambda error: isinstance(error, futures.CancelledError)), *busy):
             raise error
         keep("what is finished is kept")
 
-    def _each_file(self, plan: P, files: Executor, move: Callable[[P, FileEntry], int]) -> list[int]:
-        """The result of `move` for each file of a version. Raises the first error, after all running moves have
-        ended."""
+    def _each_file(self, plan: P, files: futures.Executor, move: Callable[[P, FileEntry], int]) -> list[int]:
+        """Call `move` for each file of a version, several at a time; returns the results. Raises the first error, after
+        all running calls have ended."""
 
         def move_file(entry: FileEntry) -> int:
             try:
@@ -466,17 +459,17 @@ class Transfer:
                 raise
 
         waiting = [files.submit(move_file, entry) for entry in plan.files]
-        wait(waiting)
+        futures.wait(waiting)
         failures = [error for each in waiting if (error := each.exception())]
-        for error in sorted(failures, key=lambda error: isinstance(error, CancelledError)):
+        for error in sorted(failures, key=lambda error: isinstance(error, futures.CancelledError)):
             raise error
         return [each.result() for each in waiting]
 
-    def _fetch_version(self, plan: _Fetch, files: Executor) -> Moved:
+    def _fetch_version(self, plan: _Fetch, files: futures.Executor) -> Moved:
         def say() -> None:
             self.progress.note(f"{plan.name}: another process builds or pulls this variant; waiting")
 
-        with hold_lock(plan.lock, say):
+        with storage.hold_lock(plan.lock, say):
             with deleting(plan.warehouse):  # later deletions see that this is running
                 pass
             if is_whole(plan.warehouse, plan.name):
@@ -490,7 +483,7 @@ class Transfer:
         self._go_on()
         return entry.bytes * fetch_file(plan.place, plan.name, entry, plan.folder, self._advance)
 
-    def _send_version(self, plan: _Send, files: Executor) -> Moved:
+    def _send_version(self, plan: _Send, files: futures.Executor) -> Moved:
         is_resumed = plan.claim()
         there = plan.place.entries(plan.name)
         counts, is_there = [0], f"{plan.name}/{MANIFEST}" in there
@@ -517,7 +510,7 @@ class Transfer:
         path = plan.table.folder / entry.name
         found = 0
         if known.get(entry.name) != entry.bytes:
-            digest = sha256_file(path, inside=True)
+            digest = storage.sha256_file(path, inside=True)
             if digest != entry.sha256:
                 raise DigestMismatchError(
                     f"expected SHA-256 {entry.sha256[:16]}... of {path}, found {digest[:16]}...; "
@@ -534,10 +527,11 @@ class Transfer:
 
     def _go_on(self) -> None:
         if self._stop.is_set():
-            raise CancelledError
+            raise futures.CancelledError
 
     def _point(self, warehouse: Versions, title: str, version: str | None, *, is_first: bool) -> None:
-        """Make a version of a variant the current one, if it is the first, or if `use` is set."""
+        """Make a version of the variant `title` the current one, if its variant is new in the warehouse (`is_first`),
+        or if `use` is set."""
         if not (is_first or self.use):
             return
         tables = {table.folder.name: table for table in warehouse.versions(*title.split("/"))}
@@ -547,8 +541,8 @@ class Transfer:
             warehouse.use(newest(tables.values()))
 
     def _point_there(self, place: Store, names: Sequence[str], current: Mapping[str, str]) -> None:
-        """Make the versions that are current here current in a store, if it has no current version, or if `use` is set;
-        then write the index."""
+        """In a store, make the versions in `current`, by variant, the current ones, where a variant has none or if
+        `use` is set; then write the store's `index.json`."""
         offered = listing(place)
         for title in sorted({name.rpartition("/")[0] for name in names}):
             there = [name.rpartition("/")[2] for name in offered.versions if name.startswith(f"{title}/")]
@@ -564,8 +558,8 @@ P = TypeVar("P", _Fetch, _Send)
 
 
 def _chosen(warehouse: Versions, offered: Listing, scopes: Sequence[str], where: str) -> list[str]:
-    """The offered versions that are in these scopes, or all versions of known kinds. Raises UnknownKindError if a scope
-    names an unknown kind, and the errors of `in_scopes`."""
+    """The names of the offered versions that are in the scopes; without scopes, all those whose kind is known. Errors
+    call the place `where`. Raises UnknownKindError if a scope names an unknown kind, and the errors of `in_scopes`."""
     if not offered.versions:
         raise MissingTableError(f"expected versions in {where}, found none")
     for scope in scopes:
@@ -574,14 +568,14 @@ def _chosen(warehouse: Versions, offered: Listing, scopes: Sequence[str], where:
 
 
 def is_whole(warehouse: Versions, name: str) -> bool:
-    """Whether a warehouse contains a version, with files of the sizes in its manifest."""
+    """Whether a warehouse contains the version `name`, with all files of the sizes in its manifest."""
     table = Table(warehouse.root / name, name.partition("/")[0])
     if not table.folder.is_dir():
         return False
     try:
         table.check_sizes()
     except BgdataError as error:
-        if is_shortage(error):
+        if storage.is_shortage(error):
             raise
         return False
     return True

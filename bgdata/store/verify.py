@@ -45,7 +45,7 @@ MAX_PARTS = 50  # limit of parts of a version in which rows are recomputed
 
 
 class Status(StrEnum):
-    """The outcome of a check."""
+    """How a check ended."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -55,7 +55,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """The outcome of one check of a version, or of a file of the warehouse such as its catalog."""
+    """The result of one check, of a version or of another file of the warehouse, such as its catalog."""
 
     subject: str  # `dataset/variant/version`, or the file
     check: str
@@ -65,17 +65,17 @@ class Finding:
 
     @property
     def problem(self) -> str:
-        """The error; empty unless the check failed."""
+        """The error message if the check failed, else empty."""
         return self.text if self.status is Status.FAILED else ""
 
     @property
     def is_last(self) -> bool:
-        """Whether later checks of the version are left out."""
+        """Whether later checks of the same version are left out because of this result."""
         return self.status in (Status.FAILED, Status.UNCHECKED)
 
 
 class Origin(StrEnum):
-    """The facts about the code that made a version, besides its hashes."""
+    """Which code made a version, as far as a check of the version can tell."""
 
     THIS_CODE = "made by this code"
     RECOMPUTED = "by other code, recomputed here"  # as a whole or in part, see the finding
@@ -83,7 +83,7 @@ class Origin(StrEnum):
 
 
 def origin(warehouse: Versions, finding: Finding) -> Origin:
-    """The origin of a version, from the finding about recomputing its rows."""
+    """Which code made a version: judged by its manifest, and by `finding`, the result of recomputing its rows."""
     assert finding.table
     manifest = finding.table.manifest
     if manifest.software.get("sources") == sources_here(warehouse.kind(manifest.dataset)):
@@ -95,7 +95,8 @@ Check = Callable[[], str | None]  # returns what was checked; raises the error, 
 
 
 def finding_of(subject: str, name: str, check: Check, table: Table | None = None) -> Finding:
-    """The finding of a check; an error of the check becomes part of it."""
+    """Run a check; returns its result. An error that the check raises becomes part of the result. `subject` is the name
+    of what is checked, and `name` that of the check."""
     try:
         return Finding(subject, name, Status.PASSED, check() or "", table)
     except CheckSkippedError as reason:
@@ -119,22 +120,23 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
 def verify(
     warehouse: Versions, tables: list[Table], *, sample_rows: int | None = None, seed: int, progress: Progress
 ) -> Iterator[Finding]:
-    """Run every check on every table, yielding findings in order; a failed check ends the checks of its version. A
-    table is recomputed as a whole if that takes seconds, else as many rows as its kind says, or `sample_rows` of every
-    table, chosen by `seed`. A second thread reads files ahead while rows are recomputed."""
+    """Run every check on every table, and yield the results in order. After a failure, the other checks of that version
+    are left out. A table that takes only seconds is recomputed as a whole; of any other, `sample_rows` rows, by default
+    as many as its kind says, which `seed` chooses. A second thread reads the files of later tables meanwhile."""
     with ThreadPoolExecutor(1) as reader:
         read = {table.name: reader.submit(_findings_of, table, _checks_of_files(warehouse, table)) for table in tables}
 
         @cache
         def state_of(name: str) -> Status:
-            """A description that says whether the files of a version are unchanged; the files of a version outside this
-            run are compared by their hashes."""
+            """Whether the files of the version `name` are undamaged. A version that is not being verified is only
+            checked by its file hashes."""
             table = warehouse.open_reference(name)
             found = read[name].result() if name in read else _findings_of(table, _checks_of_hashes(table))
             return found[-1].status
 
         def recompute(table: Table) -> str:
-            """Recompute a version, unless an input is missing or damaged, because the values would differ."""
+            """Recompute rows of a version; returns a description of them. Raises CheckSkippedError if an input is
+            missing or damaged, because the values would then differ."""
             for made_from in _inputs(warehouse, table) if sample_rows != 0 else ():
                 flaws = {Status.FAILED: "is damaged", Status.UNCHECKED: "could not be checked"}
                 if flaw := flaws.get(state_of(made_from.name)):
@@ -159,8 +161,8 @@ def _read_lock(warehouse: Versions) -> str | None:
 
 
 def verify_files(warehouse: Versions) -> Iterator[Finding]:
-    """Yield findings about the warehouse apart from its versions: the catalog, which other clients open, current
-    versions, and the lock."""
+    """Yield the results of checking what does not belong to a version: the catalog that other clients open, the files
+    `current`, and the lock."""
     yield finding_of(warehouse.catalog.name, "as the manifests say", lambda: check_catalog(warehouse))
     for kind in sorted(warehouse.kinds):
         yield from verify_current(warehouse, kind)
@@ -174,16 +176,15 @@ def verify_files(warehouse: Versions) -> Iterator[Finding]:
 
 
 def verify_current(warehouse: Versions, kind: str, variant: str = "") -> Iterator[Finding]:
-    """Yield a failed check for each variant of a kind, or for one variant, whose current version is missing or
-    unknown."""
+    """Yield a failed check for each variant of a kind whose current version is missing or unknown; for one variant
+    only, if `variant` is given."""
     for name, error in warehouse.lost(kind):
         if variant in ("", name):
             yield Finding(f"{kind}/{name}", CURRENT, Status.FAILED, str(error))
 
 
 def _check_built(warehouse: Versions) -> None:
-    """Check that the defaults in the lock that `bgdata build` builds exist. Raises CheckFailedError if one is
-    missing."""
+    """Raise CheckFailedError if a variant in the lock has no version, unless only `bgdata build --all` builds it."""
     missing = [
         f"{entry.dataset}/{entry.variant}"
         for entry in read_lock(warehouse.lock)
@@ -194,7 +195,7 @@ def _check_built(warehouse: Versions) -> None:
 
 
 def _findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Finding]:
-    """Yield the findings of the checks of a version, up to the first failure."""
+    """Run the checks of a version, by name, until one fails; returns their results."""
     found: list[Finding] = []
     for name, check in checks:
         found.append(finding_of(table.name, name, check, table))
@@ -204,7 +205,7 @@ def _findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Find
 
 
 def _checks_of_files(warehouse: Versions, table: Table) -> Iterator[tuple[str, Check]]:
-    """The checks of stored files, in order, cheap ones first."""
+    """Yield the name and the function of each check of a version's files, quick ones first."""
     yield "manifest", lambda: check_manifest(warehouse, table)
     kind = warehouse.kind(table.manifest.dataset)
     parameters = kind.recipe_of(table.manifest)
@@ -221,14 +222,14 @@ def _checks_of_files(warehouse: Versions, table: Table) -> Iterator[tuple[str, C
 
 
 def _checks_of_hashes(table: Table) -> Iterator[tuple[str, Check]]:
-    """The checks of the files of a version against its manifest."""
+    """Yield the name and the function of each check that compares a version's files with its manifest."""
     yield "file sizes", table.check_sizes
     yield "file hashes", lambda: check_hashes(table)
 
 
 def check_manifest(warehouse: Versions, table: Table) -> None:
-    """Check that the manifest is readable, describes a known kind, records the parameters of the variant, and lists the
-    declared files."""
+    """Check that the manifest of a version can be read, names a known kind, records the parameters of its variant, and
+    lists the files that the kind declares. Raises ManifestFormatError, UnknownKindError or MissingTableError."""
     kind = warehouse.kind(table.manifest.dataset)
     parameters = kind.recipe_of(table.manifest)
     files = [shape.file for shape in kind.tables_of(parameters)]
@@ -243,7 +244,7 @@ def check_manifest(warehouse: Versions, table: Table) -> None:
 
 
 def check_hashes(table: Table) -> None:
-    """Check that the SHA-256 of every file is the one in the manifest."""
+    """Check that every file of a version has the SHA-256 in its manifest. Raises DigestMismatchError."""
     for entry in table.manifest.files:
         found = sha256_file(table.folder / entry.name, inside=True)
         if found != entry.sha256:
@@ -254,7 +255,8 @@ def check_hashes(table: Table) -> None:
 
 
 def check_values(table: Table) -> None:
-    """Check that the digest of the arrays is the one in the name of the version."""
+    """Check that the arrays of a version give the digest in its manifest, and where rows have hashes, that each row
+    matches its own. Raises DigestMismatchError."""
     if parts := table.manifest.parts:
         shared = {name: table.array(name) for name in table.array_names if (table.folder / f"{name}.npy").exists()}
         for part in table.parts:
@@ -283,8 +285,8 @@ def _check_digest(table: Table, arrays: Mapping[str, Array]) -> None:
 
 
 def _require_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
-    """Raise CheckSkippedError if a version is too large for Parquet, or if its Parquet files were written by an older
-    bgdata with other columns."""
+    """Raise CheckSkippedError if a version is too large for Parquet, or if an older bgdata wrote its Parquet files with
+    other columns."""
     if not kind.tables_of(parameters):
         raise CheckSkippedError(f"{table.name} is too large for Parquet: it has flat arrays alone")
     if table.manifest.revision >= kind.revision:
@@ -301,7 +303,8 @@ def _require_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -
 
 
 def _check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
-    """Check that the Parquet files have exactly the rows of the arrays."""
+    """Check that the Parquet files of a version contain exactly the rows that its arrays give. Raises
+    DigestMismatchError."""
     _require_parquet(table, kind, parameters)
     for part in table.parts:
         for shape in kind.tables:
@@ -314,7 +317,8 @@ def _check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> 
 
 
 def _inputs(warehouse: Versions, table: Table) -> list[Table]:
-    """The inputs of a version. Raises CheckSkippedError if one is not in the warehouse, as after a pull of a part."""
+    """The inputs of a version. Raises CheckSkippedError if one is not in the warehouse, for example because only a part
+    of another warehouse was copied."""
     try:
         return list(warehouse.made_from(table).values())
     except MissingTableError as error:
@@ -330,9 +334,9 @@ def _inputs(warehouse: Versions, table: Table) -> list[Table]:
 
 
 def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
-    """Recompute the table, as a whole or in random rows; returns a description of which. Raises CheckFailedError if
-    values differ, and CheckSkippedError if they differ but are of an older revision, in which they may have been
-    right."""
+    """Recompute all rows of a version, or `rows` random ones, and compare them with the stored rows; returns a
+    description of which. Raises CheckFailedError if values differ; but CheckSkippedError if the version is of an older
+    revision of its kind, whose values may have been different."""
     if rows == 0:
         raise CheckSkippedError("no rows were asked for")
     kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)
@@ -361,8 +365,8 @@ def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: 
 
 
 class Comparison(Job):
-    """A job that saves nothing: it compares arrays with the arrays of a version, and keeps no checkpoints. Raises
-    CheckFailedError, which names the first different value."""
+    """A job that compares the arrays of a computation with those of an existing version, and saves nothing. Raises
+    CheckFailedError, which names the first value that differs."""
 
     keeps = False
 
@@ -371,11 +375,11 @@ class Comparison(Job):
         self.table = table
 
     def save(self, name: str, values: Array) -> None:
-        """Compare a whole array."""
+        """Compare a whole array with the stored one."""
         self.compare(name, 0, np.ascontiguousarray(values), self.table.array(name))
 
     def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> ArrayWriter:  # noqa: ARG002
-        """Compare an array row by row."""
+        """Open a stored array, to compare it row by row."""
         found = self.table.array(name)
         if (found.shape, found.dtype) != (shape, np.dtype(dtype)):
             raise CheckFailedError(f"expected {name} of {shape} {dtype} in {self.table.name}, found {found.shape}")
@@ -384,15 +388,15 @@ class Comparison(Job):
     def steps(
         self, unit: str, steps: Sequence[Step], sizes: Sequence[int], _state: Mapping[str, Array]
     ) -> Iterator[Step]:
-        """Yield all steps."""
+        """Yield all steps, without checkpoints."""
         self.progress.start(self.title, sum(sizes), unit)
         for step, size in zip(steps, sizes, strict=True):
             yield step
             self.progress.advance(size)
 
     def compare(self, name: str, row: int, expected: Array, found: Array) -> None:
-        """Raise CheckFailedError unless `expected` and `found` have the same bytes; `row` is the number of their first
-        row in the array."""
+        """Raise CheckFailedError unless the computed values `expected` and the stored values `found` have the same
+        bytes. They are rows of the array `name`, from row number `row` on."""
         if (expected.shape, expected.dtype) != (found.shape, found.dtype):
             raise CheckFailedError(
                 f"expected {name} of {expected.shape} {expected.dtype} in {self.table.name}, found {found.shape} "
@@ -409,25 +413,25 @@ class Comparison(Job):
 
 
 class ComparingWriter(ArrayWriter):
-    """Compares rows instead of writing them."""
+    """Compares rows with the stored array, instead of writing them."""
 
     def __init__(self, comparison: Comparison, name: str) -> None:
         self._comparison, self._name = comparison, name
         self._found = comparison.table.array(name)
 
     def write(self, row: int, values: Array) -> None:
-        """Compare one or more whole rows from `row` on."""
+        """Compare one or more rows with the stored rows from number `row` on."""
         rows = np.ascontiguousarray(values, self._found.dtype).reshape(-1, *self._found.shape[1:])
         self._comparison.compare(self._name, row, rows, self._found[row : row + len(rows)])
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Do nothing."""
+        """Do nothing, since no file is open."""
 
 
 def _check_lock(warehouse: Versions, table: Table) -> None:
-    """Check that a version has the digest in the lock, if the lock contains its recipe."""
+    """Raise CheckFailedError if the lock lists the recipe of a version with another digest."""
     if not warehouse.lock.exists():
         return
     try:

@@ -51,7 +51,7 @@ DELETING = "deleting"  # name of the lock held while versions are deleted
 
 
 class Versions:
-    """The versions in one folder, of the given kinds of dataset."""
+    """The versions of datasets in a folder. `kinds` are the kinds of dataset that it may contain, by name."""
 
     def __init__(self, root: str | os.PathLike[str], kinds: Mapping[str, Dataset[Any]]) -> None:
         self.root = Path(root)
@@ -62,12 +62,14 @@ class Versions:
 
     @property
     def catalog(self) -> Path:
-        """The DuckDB file with a view for every table; it is derived, so it can be deleted."""
+        """The path of catalog.duckdb, which has a view for every table. It is made from the versions, so it can be
+        deleted."""
         return self.root / CATALOG
 
     @property
     def catalog_place(self) -> Path:
-        """The file that names the folder for which catalog.duckdb was written: its views have absolute paths."""
+        """The path of a file that records for which folder catalog.duckdb was written, because its views contain
+        absolute paths."""
         return self.root / CATALOG_PLACE
 
     @property
@@ -77,16 +79,17 @@ class Versions:
 
     @property
     def staging(self) -> Path:
-        """The folder of unfinished builds, on the same disk for renaming."""
+        """The folder of unfinished builds. It is on the same disk as the versions, so that a finished build can be
+        renamed."""
         return self.root / STAGING
 
     def check_staging(self) -> None:
-        """Raise StorageError if the staging folder is a link: its files could be written anywhere."""
+        """Raise StorageError if the staging folder is a link, because builds would then write to its target."""
         if self.staging.is_symlink():
             raise StorageError(f"expected a folder in {self.staging}, found a link; delete it")
 
     def is_moved(self) -> bool:
-        """Whether catalog.duckdb, if it exists, was written in another folder, or in an unknown one."""
+        """Whether catalog.duckdb exists and was not written for this folder, as far as is recorded."""
         if not self.catalog.exists():
             return False
         try:
@@ -97,12 +100,12 @@ class Versions:
             return True
 
     def kind(self, name: str) -> Dataset[Any]:
-        """The declaration of a dataset kind. Raises UnknownKindError if there is none."""
+        """The declaration of the kind with this name. Raises UnknownKindError if there is none."""
         return self.kinds[self.checked_kind(name)]
 
     def checked_kind(self, name: str) -> str:
-        """The name of a kind, unchanged; a valid name is enough to open its versions. Raises UnknownKindError if there
-        is no such kind."""
+        """Return the name if there is a kind of this name, without importing its declaration. Raises UnknownKindError
+        if there is none."""
         if name not in self.kinds:
             near = difflib.get_close_matches(name[:100].lower(), self.kinds, n=3, cutoff=0.5)
             step = f"do you mean {' or '.join(near)}?" if near else "see: bgdata list"
@@ -110,13 +113,13 @@ class Versions:
         return name
 
     def require(self) -> None:
-        """Raise MissingWarehouseError if the folder does not exist."""
+        """Raise MissingWarehouseError if the folder of the warehouse does not exist."""
         if not self.root.is_dir():
             raise MissingWarehouseError(f"expected a warehouse in {self.root}, found no such folder; try: bgdata build")
 
     def variants(self, kind: str) -> list[str]:
-        """The variants of a kind, by slug, sorted: those with a version, with `current` or with a link. Variants whose
-        versions are lost are included, so that opening them raises an error."""
+        """The names of the variants of a kind, sorted. A variant whose versions are lost still counts if its folder has
+        the file `current` or is a link, so that opening it raises an error."""
         return [
             path.name
             for path in self.variant_folders(kind)
@@ -124,8 +127,8 @@ class Versions:
         ]
 
     def variant_folders(self, kind: str) -> list[Path]:
-        """The folders of variants, and links to them, sorted. A killed build or repair may leave one without a version.
-        Raises StorageError if the folder of the kind is a broken link."""
+        """The folders of the variants of a kind, sorted; some may be links. A killed build or repair may have left one
+        without a version. Raises StorageError if the folder of the kind is a link to a missing folder."""
         folder = self.root / kind
         check_link(folder)
         if not folder.is_dir():
@@ -134,7 +137,7 @@ class Versions:
         return sorted(path for path in found if path.is_dir() or path.is_symlink())
 
     def lost(self, kind: str) -> Iterator[tuple[str, BgdataError]]:
-        """The name of each variant whose current version is missing or unknown, and the error."""
+        """Yield the name of each variant of a kind whose current version cannot be opened, with the error."""
         for variant in self.variants(kind):
             try:
                 self.open(kind, variant)
@@ -142,8 +145,8 @@ class Versions:
                 yield variant, error
 
     def versions(self, kind: str | None = None, variant: str | None = None) -> Iterator[Table]:
-        """The versions of all kinds, of one kind, or of one variant. A damaged manifest raises an error only when it is
-        read."""
+        """Yield the versions of all kinds, of one kind, or of one variant of it. A damaged manifest raises an error
+        only when it is read."""
         for name in sorted(self.kinds) if kind is None else [self.checked_kind(kind)]:
             named = [self.root / name / variant] if variant is not None and is_name("variant", variant) else []
             for folder in self.variant_folders(name) if variant is None else named:
@@ -151,13 +154,13 @@ class Versions:
                     yield self.table_in(folder / version, name)
 
     def table_in(self, folder: Path, kind: str) -> Table:
-        """The version in a folder of this warehouse."""
+        """The version whose folder is `folder`, opened as a table."""
         return Table(folder, kind)
 
     def versions_in(self, scope: str | None) -> list[Table]:
-        """All versions, or the versions in KIND, KIND/VARIANT or KIND/VARIANT/VERSION. Raises UnknownKindError if there
-        is no such kind, InvalidNameError if the scope has another form, and MissingTableError if there is no such
-        variant or version."""
+        """The versions in a scope: KIND, KIND/VARIANT or KIND/VARIANT/VERSION; all versions if it is None. Raises
+        UnknownKindError if there is no such kind, InvalidNameError if the scope has another form, and MissingTableError
+        if there is no such variant or version."""
         kind, variant, version = parse_scope(scope)
         if kind is None or variant is None:
             return list(self.versions(kind))
@@ -169,9 +172,9 @@ class Versions:
         return found
 
     def open(self, kind: str, variant: str, version: str | None = None) -> Table:
-        """Open a version; the current one unless `version` names another. Raises UnknownKindError if there is no such
-        kind, MissingTableError if there is no such version, CorruptFileError if `current` is invalid or names a missing
-        version, and StorageError if a link leads to a missing disk."""
+        """Open a version of a variant, by default the current one. Raises UnknownKindError if there is no such kind,
+        MissingTableError if there is no such version, CorruptFileError if the file `current` is invalid or names a
+        missing version, and StorageError if the variant is on a disk that is missing."""
         wanted = version or self.pointer(self.checked_kind(kind), variant)
         if wanted and is_name("variant", variant) and is_name("version", wanted):
             folder = self.root / kind / variant / wanted
@@ -202,22 +205,22 @@ class Versions:
         raise MissingTableError(f"no {name} in {self.root} (have: {have}); try: bgdata {step}")
 
     def open_reference(self, reference: VersionRef | str) -> Table:
-        """Open `kind/variant/version`, or the current version of `kind/variant`. Raises UsageError for any other
-        string, and the errors of `open`."""
+        """Open the version that KIND/VARIANT/VERSION names, or the current version of KIND/VARIANT. Raises UsageError
+        for any other string, and the errors of `open`."""
         parts = str(reference).split("/")
         if len(parts) not in (2, 3) or not all(parts):
             raise UsageError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {cite(reference)}")
         return self.open(*parts)
 
     def current(self, kind: str | None = None) -> Iterator[Table]:
-        """The current version of every variant, or of every variant of one kind. Raises the errors of `open`."""
+        """Yield the current version of every variant, or of every variant of one kind. Raises the errors of `open`."""
         for name in sorted(self.kinds) if kind is None else [self.checked_kind(kind)]:
             for variant in self.variants(name):
                 yield self.open(name, variant)
 
     def pointer(self, kind: str, variant: str) -> str | None:
-        """The version that the file `current` of a variant names, or None if there is no such file. Raises
-        CorruptFileError if it is damaged."""
+        """The name of the version in a variant's file `current`; None if there is no such file. Raises CorruptFileError
+        if it does not contain the name of a version."""
         if not is_name("variant", variant):
             return None
         path = self.root / kind / variant / CURRENT
@@ -235,8 +238,8 @@ class Versions:
         return name
 
     def use(self, table: Table) -> bool:
-        """Make a version the current one of its variant; returns whether that changed. Raises StorageError if it cannot
-        be written, or if the version is behind a link that this warehouse did not make."""
+        """Make a version the current one of its variant; returns false if it already was. Raises StorageError if that
+        cannot be written, or if the variant's folder is a link that this warehouse did not make."""
         kind, variant, version = table.folder.parts[-3:]
         try:
             if self.pointer(kind, variant) == version:
@@ -254,9 +257,10 @@ class Versions:
         raw_files: Sequence[RawFile] = (),
         inputs: Mapping[str, Table] | None = None,
     ) -> Table | None:
-        """A version with this recipe, or None: the current one if it has it, else the newest. Damaged versions are
-        skipped. Its inputs are `inputs`, by default the inputs that a build would use now. If no raw files are given
-        for an imported variant, it is the current version, imported from any files."""
+        """An undamaged version with this recipe; None if there is none. If several have it, the current version is
+        preferred, then the newest. The recipe's inputs are `inputs`, by default those that a build would use now. For
+        an imported kind without `raw_files`, any version of the variant will do, whichever files it was imported
+        from."""
         any_recipe = kind.takes_files and not raw_files
         key = None if any_recipe else self.recipe_key(kind, parameters, raw_files, inputs)
         if key is None and not any_recipe:
@@ -284,21 +288,22 @@ class Versions:
         raw_files: Sequence[RawFile] = (),
         inputs: Mapping[str, Table] | None = None,
     ) -> str | None:
-        """The recipe key of a variant with the inputs `inputs`, by default the inputs that a build would use now; None
-        if one of them is not built."""
+        """The recipe key of a variant. Its inputs are `inputs`, by default those that a build would use now. None if an
+        input is not built."""
         made_from = self.find_inputs(kind, parameters) if inputs is None else inputs
         if made_from is None:
             return None
         return recipe_key(kind.name, kind.revision, parameters.to_json(), input_digests(made_from), raw_files)
 
     def find_inputs(self, kind: Dataset[Any], parameters: Parameters) -> dict[str, Table] | None:
-        """The inputs of a variant, by role, or None if one is missing."""
+        """The versions that a build of the variant with these parameters would use as inputs, by role; None if one is
+        not built."""
         found = {role: self.find_input(wanted) for role, wanted in kind.inputs(parameters).items()}
         tables = {role: table for role, table in found.items() if table is not None}
         return tables if len(tables) == len(found) else None
 
     def find_input(self, wanted: Input) -> Table | None:
-        """The table of an input, or None if it is not built."""
+        """The version that a build would use for an input; None if it is not built."""
         if isinstance(wanted, VersionRef):
             return next(
                 (table for table in self.versions(wanted.kind, wanted.variant) if table.name == str(wanted)), None
@@ -306,7 +311,8 @@ class Versions:
         return self.find(self.kind(wanted[0]), wanted[1])
 
     def made_from(self, table: Table) -> dict[str, Table]:
-        """The inputs of a version, by role, as in its manifest. Raises MissingTableError if one is missing."""
+        """The versions that a version was computed from, by role, as its manifest records them. Raises
+        MissingTableError if one is not in the warehouse."""
         found = {}
         for role, name in table.manifest.inputs.items():
             title, _, digest = name.partition("@")
@@ -318,8 +324,8 @@ class Versions:
 
 
 def version_names(variant: Path) -> list[str]:
-    """The folders of versions in the folder of a variant, sorted; other folders, such as copies made by hand, are
-    ignored."""
+    """The names of the versions in the folder of a variant, sorted. Folders with other names, such as copies made by
+    hand, are left out."""
     try:
         with os.scandir(variant) as found:
             return sorted(each.name for each in found if is_name("version", each.name) and each.is_dir())
@@ -328,14 +334,15 @@ def version_names(variant: Path) -> list[str]:
 
 
 def deleting(warehouse: Versions) -> AbstractContextManager[None]:
-    """A lock that is held while versions are deleted. Builds take it for a moment when they begin: a deletion sees
-    builds that have begun, and later builds wait for its end. Raises StorageError if it cannot be locked."""
+    """Hold the lock for deleting versions during the `with` block. A build takes it for a moment when it begins. So
+    whoever deletes sees all builds that have begun, and later builds wait until the deletion has ended. Raises
+    StorageError if the lock cannot be taken."""
     warehouse.check_staging()
     return hold_lock(warehouse.staging / f"{DELETING}.lock")
 
 
 def input_digests(inputs: Mapping[str, Table]) -> dict[str, str]:
-    """Inputs as recipes and manifests name them: role -> dataset/variant@digest."""
+    """The inputs of a version in the form that recipes and manifests record: `dataset/variant@digest` by role."""
     return {
         role: f"{table.manifest.dataset}/{table.manifest.variant}@{table.manifest.digest}"
         for role, table in inputs.items()
@@ -343,8 +350,8 @@ def input_digests(inputs: Mapping[str, Table]) -> dict[str, str]:
 
 
 def newest(tables: Iterable[Table]) -> Table:
-    """The current version of a variant that has no file `current`: the newest version of the highest revision. Raises
-    ValueError if there are no versions."""
+    """The version that is current if the variant has no file `current`: the newest one of the highest revision.
+    `tables` are the versions of the variant. Raises ValueError if there are none."""
     found = list(tables)
     if len(found) == 1 and (found[0].folder / MANIFEST_NAME).exists():
         return found[0]  # without reading its manifest
@@ -352,7 +359,8 @@ def newest(tables: Iterable[Table]) -> Table:
 
 
 def _age(table: Table) -> tuple[int, str]:
-    """The sort key of the versions of a variant: revision, then date; damaged ones come first."""
+    """The key by which versions are sorted: revision, then date of the build. A damaged version comes before all
+    others."""
     try:
         return table.manifest.revision, table.manifest.created
     except BgdataError:

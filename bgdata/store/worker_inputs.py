@@ -25,7 +25,7 @@ PACKAGE = Path(__file__).parents[1]
 
 
 class NeededVersion(NamedTuple):
-    """A version that work needs, as its description is sent to a worker, which may be on another machine."""
+    """A version that a worker needs, described so that the worker can find it on its own machine."""
 
     name: str  # kind/variant/version
     folder: str  # its folder on the sending machine
@@ -33,15 +33,16 @@ class NeededVersion(NamedTuple):
     manifest_sha256: str
 
     def is_in(self, folder: Path) -> bool:
-        """Whether a folder contains this version."""
+        """Whether a folder contains this version, judged by the hash of its manifest."""
         try:
             return hashlib.sha256(read_whole(folder / MANIFEST)).hexdigest() == self.manifest_sha256
         except (BgdataError, OSError):
             return False
 
     def locate(self, store: str) -> Path:
-        """The folder of the version on this machine; if `store` is the address of a store, the version is fetched
-        from there. Raises MissingTableError if it cannot be found, and the errors of `exchange.fetch_version`."""
+        """The folder of the version on this machine. If it is neither where the sender has it nor in the package, it is
+        fetched from the store at the address `store`. Raises MissingTableError if it cannot be found, and the errors of
+        `exchange.fetch_version`."""
         for folder in (Path(self.folder), PACKAGE / self.packaged):
             if self.is_in(folder):
                 return folder
@@ -55,8 +56,8 @@ class NeededVersion(NamedTuple):
         return fetch_version(store, self.name, self.manifest_sha256)
 
     def send_to(self, store: str) -> None:
-        """Copy the version into the store at the address `store`, for workers. Raises StorageError if it cannot be
-        written."""
+        """Copy the version to the store at the address `store`, from where workers fetch it. Raises StorageError if the
+        store cannot be written to."""
         from bgdata.store.exchange import send_version
 
         if not self.packaged:
@@ -65,7 +66,8 @@ class NeededVersion(NamedTuple):
 
 @dataclass(frozen=True)
 class WorkerInputs:
-    """The versions that work needs, by role, and the player versions that it finds by name in a warehouse."""
+    """The versions that workers need: those that their function reads, by role, and versions of players that it opens
+    by name from a warehouse."""
 
     versions: Mapping[str, NeededVersion] = field(default_factory=dict)
     players: tuple[NeededVersion, ...] = ()
@@ -73,8 +75,8 @@ class WorkerInputs:
     store: str = ""  # address of a store between the machines
 
     def sent_to(self, store: str) -> WorkerInputs:
-        """These versions with the address of a store, into which they are copied. Raises StorageError if they cannot be
-        written."""
+        """Copy all of these versions to the store at the address `store`; returns them with that address. Raises
+        StorageError if the store cannot be written to."""
         for version in (*self.versions.values(), *self.players):
             version.send_to(store)
         return replace(self, store=store)
@@ -83,8 +85,8 @@ class WorkerInputs:
 def worker_inputs(
     tables: Mapping[str, Table], players: Iterable[Table] = (), warehouse: Path | None = None
 ) -> WorkerInputs:
-    """Describe the versions that workers need: `tables` by role, and `players` found in `warehouse`. Raises
-    FileNotFoundError if a version has no manifest."""
+    """Describe the versions that workers need: `tables` by role, and `players`, which are in the warehouse in the
+    folder `warehouse`. Raises FileNotFoundError if a version has no manifest."""
     versions = {role: _needed_version(table) for role, table in tables.items()}
     return WorkerInputs(versions, tuple(map(_needed_version, players)), str(warehouse.resolve()) if warehouse else "")
 
@@ -97,8 +99,8 @@ def _needed_version(table: Table) -> NeededVersion:
 
 
 def locate_inputs(inputs: WorkerInputs, settings: Settings) -> Settings:
-    """Settings with the folder of each version, by role, and of the warehouse of players. Raises MissingTableError if a
-    version cannot be found."""
+    """Find all inputs on this machine; returns the settings with the folder of each version, by role, and the folder of
+    a warehouse with the players. Raises MissingTableError if a version cannot be found."""
     folders = {role: str(version.locate(inputs.store)) for role, version in inputs.versions.items()}
     players = {version: version.locate(inputs.store) for version in inputs.players}
     is_there = all(str(folder) == version.folder for version, folder in players.items())
@@ -107,7 +109,8 @@ def locate_inputs(inputs: WorkerInputs, settings: Settings) -> Settings:
 
 
 def _view(players: Mapping[NeededVersion, Path]) -> Path:
-    """A folder with the layout of a warehouse and these versions only."""
+    """Make a folder that looks like a warehouse with these versions alone, by links to their folders; returns its
+    path."""
     digest = hashlib.sha256(repr(sorted(players.items())).encode()).hexdigest()
     root = cache_folder() / "views" / digest[:16]
     for version, folder in players.items():

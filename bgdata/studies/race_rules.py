@@ -30,8 +30,8 @@ FOUND_RULE = 13  # number of the first found rule
 
 
 class Penalties(NamedTuple):
-    """Pips added to the pip count. They are for each checker beyond the spare ones on the ace, deuce and three point,
-    for each gap on points 4, 5 and 6, for each checker, and for an odd number of checkers; `point` pips are subtracted
+    """Pips that a rule adds to the pip count: for each checker beyond the spare ones on the ace, deuce and three point,
+    for each gap on points 4, 5 and 6, for each checker, and for an odd number of checkers. `point` pips are subtracted
     for each home point held."""
 
     ace: int = 0
@@ -47,7 +47,8 @@ class Penalties(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Answer of a rule: whether to double a centered cube, to redouble, and whether the opponent takes."""
+    """What a rule says about a position: whether to double a centered cube, whether to redouble, and whether the
+    opponent takes."""
 
     doubles: bool
     redoubles: bool
@@ -55,8 +56,8 @@ class Decision(NamedTuple):
 
 
 def side_counts(layouts: NDArray[np.int8], effective_pips: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[n, N_COUNTS]: counts of int8[n, points] layouts with these effective pip counts. Columns of found rules,
-    whose counts are `penalized_pips`, are 0."""
+    """float64[n, N_COUNTS]: everything that rules count in int8[n, points] layouts. `effective_pips` are the effective
+    pip counts of these layouts. Columns of found rules, whose counts are `penalized_pips`, are 0."""
     points = np.arange(layouts.shape[1])
     checkers = np.zeros((len(layouts), max(HOME, layouts.shape[1])), np.int64)
     checkers[:, : layouts.shape[1]] = layouts
@@ -78,7 +79,7 @@ def side_counts(layouts: NDArray[np.int8], effective_pips: NDArray[np.float64]) 
 
 
 def penalized_pips(layouts: NDArray[np.int8], penalties: Penalties) -> NDArray[np.int64]:
-    """int64[n]: pips of int8[n, points] layouts, with penalties."""
+    """int64[n]: the pip counts of int8[n, points] layouts, with penalties added."""
     checkers = np.zeros((len(layouts), max(HOME, layouts.shape[1])), np.int64)
     checkers[:, : layouts.shape[1]] = layouts
     pips: NDArray[np.int64] = checkers @ np.arange(1, checkers.shape[1] + 1)
@@ -93,33 +94,33 @@ def penalized_pips(layouts: NDArray[np.int8], penalties: Penalties) -> NDArray[n
 
 @kernel(inline=True)
 def grade(lead: float, double_from: float, redouble_from: float, take_up_to: float) -> int:
-    """The answer of a rule that compares the lead of the player on roll with three limits."""
+    """The answer, as bits DOUBLE, REDOUBLE and PASS, of a rule that compares the lead of the player on roll with three
+    limits."""
     return (lead >= double_from) * DOUBLE + (lead >= redouble_from) * REDOUBLE + (lead > take_up_to) * PASS
 
 
 @kernel(borrows=True)
 def side_excess(sides: Array, side: int, other: int, column: int) -> float:
-    """Excess of a side over the other in a column of `sides`; 0 if it has less."""
+    """How much more than the other side a side has in a column of `sides`; 0 if it has less."""
     return max(float(sides[side, column] - sides[other, column]), 0.0)
 
 
 @kernel(borrows=True)
 def ward_count(sides: Array, side: int, other: int) -> float:
-    """Ward's count: pips, 2 for each checker beyond the second on the ace point and 1 on the deuce point. Of the excess
-    over the other side, it adds 2 per checker and 1/2 per checker outside the home board, and subtracts 1 per home
-    point."""
+    """Ward's count of a side: pips, plus 2 for each checker beyond the second on the ace point and 1 on the deuce
+    point. For what the side has more than the other, it adds 2 per checker and 1/2 per checker outside the home board,
+    and subtracts 1 per home point."""
     excess = 2.0 * side_excess(sides, side, other, CHECKERS) + 0.5 * side_excess(sides, side, other, OUTSIDE)
     return float(sides[side, WARD] + (excess - side_excess(sides, side, other, POINTS)))
 
 
 @kernel(borrows=True)
 def isight_count(sides: Array, side: int, other: int) -> float:
-    """The Isight count: pips with penalties.
+    """The Isight count of a side: pips with penalties.
 
     It adds 1 for each checker more than the opponent has, 2 for each checker beyond the second on the ace point, 1
     beyond the second on the deuce point and beyond the third on the three point, 1 for each gap on points 4, 5 and 6 if
-    the opponent has no gap there, and 1 for each crossover more than the opponent needs.
-    """
+    the opponent has no gap there, and 1 for each crossover more than the opponent needs."""
     gaps = 0.0
     for gap in range(FIRST_GAP, FIRST_GAP + 3):
         gaps += sides[side, gap] * (1.0 - sides[other, gap])
@@ -129,7 +130,8 @@ def isight_count(sides: Array, side: int, other: int) -> float:
 
 @kernel(borrows=True)
 def answer(rule: int, sides: Array, on_roll: int, opponent: int, limits: Array) -> int:
-    """The answer of the rule of this number; `limits`, int64[n, 4], are the limits of the found rules."""
+    """The answer of rule number `rule`, as bits DOUBLE, REDOUBLE and PASS, where layout `on_roll` is on roll against
+    layout `opponent`. `limits`, int64[n, 4], are the limits of the found rules."""
     pips, other_pips = sides[on_roll, PIPS], sides[opponent, PIPS]
     effective, other_effective = sides[on_roll, EFFECTIVE], sides[opponent, EFFECTIVE]
     if rule == 0:  # 8-9-12: double if the opponent has 8 % more pips, redouble from 9 % on, take up to 12 %
@@ -195,7 +197,7 @@ def answer(rule: int, sides: Array, on_roll: int, opponent: int, limits: Array) 
 
 
 class Rule(NamedTuple):
-    """Source of a rule, and whether it needs effective pip counts."""
+    """Where a rule was published, and whether it needs effective pip counts."""
 
     source: str
     is_effective: bool = False
@@ -230,7 +232,8 @@ NAMES = (*RULES, *FOUND_NAMES)
 def race_decision(
     rule: str, on_roll: Sequence[int], opponent: Sequence[int], effective_pips: tuple[float, float] | None = None
 ) -> Decision:
-    """The answer of a rule of `RULES` for two layouts, which are checkers on points 1, 2, ... of each side.
+    """What a rule of `RULES` says about the doubling cube in a race. `on_roll` and `opponent` are the checkers of each
+    side on its points 1, 2, ...
 
     Some rules need the effective pip counts of both sides.
 
@@ -238,8 +241,7 @@ def race_decision(
     Decision(doubles=True, redoubles=True, takes=True)
 
     Raises UsageError for an unknown rule, for missing effective pip counts, and unless there are two of them;
-    InvalidPositionError for an invalid layout, or a side without checkers.
-    """
+    InvalidPositionError for an invalid layout, or a side without checkers."""
     if rule not in RULES:
         raise UsageError(f"expected a rule of {', '.join(RULES)}, got {cite(rule)}")
     if effective_pips is None and RULES[rule].is_effective:

@@ -17,7 +17,8 @@ _ROW = np.uint64(1 << 20)  # above the number of layouts of 6 points, so that sm
 
 
 def is_tested(on_roll: NDArray[np.int64], opponent: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """bool[...]: whether a pair of position indexes is in the half on which rules are tested, by its hash."""
+    """bool[...]: whether a pair of position indexes is in the half on which rules are tested. A hash of the pair
+    decides."""
     with np.errstate(over="ignore"):
         bits = on_roll.astype(np.uint64) * _ROW + opponent.astype(np.uint64) + GAMMA
     return (mix_bits(bits) & np.uint64(1)).astype(np.bool_)
@@ -28,9 +29,10 @@ def fill_sums(
     sides: Array, on_roll: Array, opponents: Array, margins: Array, weights: Array, halves: Array, limits: Array,
     tolerance: int, sums: Array,
 ) -> None:  # fmt: skip
-    """Fill sums[row, rule, decision, half, (as SUMS)] from on_roll[row], opponents[row, pair] (rows of sides) and
-    margins[row, pair, decision] in steps. Losses up to the tolerance are not errors. The last two sums are the position
-    indexes of the first pair with the largest loss, -1 if there is no loss."""
+    """Fill sums[row, rule, decision, half, (as SUMS)] with the losses of every rule. The pairs are on_roll[row] and
+    opponents[row, pair] (rows of `sides`), with margins[row, pair, decision] in steps. Losses up to `tolerance` are not
+    errors. The last two sums are the position indexes of the first pair with the largest loss, -1 if there is no
+    loss."""
     for row in prange(len(on_roll)):
         sums[row, ..., :_ON_ROLL] = 0
         sums[row, ..., _ON_ROLL:] = -1
@@ -56,8 +58,8 @@ def fill_sums(
 
 
 def merge_sums(sums: NDArray[np.int64], axis: int = 0) -> NDArray[np.int64]:
-    """int64[..., SUMS] summed over an axis. The largest loss and its pair are not summed, but taken from the largest;
-    ties go to the first."""
+    """Add int64[..., SUMS] over an axis. The largest loss and its pair are not added, but taken from the largest; ties
+    go to the first."""
     found: NDArray[np.int64] = sums.sum(axis=axis)
     first = np.expand_dims(sums[..., _LARGEST].argmax(axis=axis), (axis, -1))
     found[..., _LARGEST:] = np.take_along_axis(sums[..., _LARGEST:], first, axis).squeeze(axis)
@@ -68,9 +70,9 @@ def pair_sums(
     sides: NDArray[np.float64], on_roll: NDArray[np.int64], opponents: NDArray[np.int64], margins: NDArray[np.float64],
     weights: NDArray[np.int64], limits: NDArray[np.int64], tolerance: float,
 ) -> NDArray[np.int64]:  # fmt: skip
-    """int64[rules, decisions, 2 halves, SUMS]: see `fill_sums`; the second half is the tested one. `on_roll` [rows] and
-    `opponents` [rows, pairs] are position indexes, from 1; `margins` [rows, pairs, decisions] and the tolerance are in
-    points. `sides` has no row for index 0."""
+    """int64[rules, decisions, 2 halves, SUMS]: the sums of `fill_sums` over all rows; the second half is the tested
+    one. `on_roll` [rows] and `opponents` [rows, pairs] are position indexes, from 1; `margins` [rows, pairs, decisions]
+    and `tolerance` are in points. `sides` has no row for index 0."""
     steps = np.rint(margins * STEPS).astype(np.int32)
     sums = np.empty((len(on_roll) + 1, len(NAMES), N_DECISIONS, 2, len(SUMS)), np.int64)
     sums[-1, ..., :_ON_ROLL], sums[-1, ..., _ON_ROLL:] = 0, -1  # for no pairs at all

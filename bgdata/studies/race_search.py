@@ -29,7 +29,8 @@ STARTS = (  # Keith's and Thorp's counts; Ward's and Isight's without comparison
 
 
 class Pairs(NamedTuple):
-    """Training pairs: rows of the layouts, margins int32[n, decisions], weights int64[n]."""
+    """Pairs of layouts on which the search compares rules: rows of the layouts, margins int32[n, decisions], weights
+    int64[n]."""
 
     on_roll: NDArray[np.int64]
     opponent: NDArray[np.int64]
@@ -38,8 +39,9 @@ class Pairs(NamedTuple):
 
 
 class FoundRule(NamedTuple):
-    """Penalties; the part that the player on roll adds (1 / part, rounded down); and limits of the opponent's excess.
-    Double and redouble from the first two limits on; take up to the third."""
+    """A rule of the family: its penalties and four limits. The first limit says which part of its count the player on
+    roll adds (1 / part, rounded down). The others are limits of the opponent's excess: double from the first of them
+    on, redouble from the second, take up to the third."""
 
     penalties: Penalties
     limits: tuple[int, int, int, int]
@@ -47,8 +49,8 @@ class FoundRule(NamedTuple):
 
 @kernel()
 def fill_margins(counts: Array, on_roll: Array, opponent: Array, margins: Array, weights: Array, sums: Array) -> None:
-    """Fill sums[decision, count of the player on roll, count of the opponent] with weighted margins[pair, decision];
-    on_roll[pair] and opponent[pair] are rows of counts[row]."""
+    """Fill sums[decision, count of the player on roll, count of the opponent] with the sums of weighted margins[pair,
+    decision]. on_roll[pair] and opponent[pair] are indexes into `counts`."""
     sums[:] = 0
     for pair in range(len(on_roll)):
         own, other, weight = counts[on_roll[pair]], counts[opponent[pair]], weights[pair]
@@ -57,7 +59,7 @@ def fill_margins(counts: Array, on_roll: Array, opponent: Array, margins: Array,
 
 
 def best_limits(sums: NDArray[np.int64]) -> tuple[float, tuple[int, int, int, int]]:
-    """The total gain and the limits of the best rule, from int64[decisions, own count, other count] sums. Ties go to
+    """The total gain and the limits of the best rule. `sums` is int64[decisions, own count, other count]. Ties go to
     the smaller part and limits."""
     own, other = np.indices(sums.shape[1:])
     found: list[tuple[float, tuple[int, int, int, int]]] = []
@@ -74,7 +76,8 @@ def best_limits(sums: NDArray[np.int64]) -> tuple[float, tuple[int, int, int, in
 
 
 def neighbours(penalties: Penalties) -> Iterator[Penalties]:
-    """Yield the penalties in which one penalty is one higher or lower; spare checkers of a penalty of 0 stay."""
+    """Yield all penalties that differ from these by one pip or one spare checker in one place. Spare checkers of a
+    penalty of 0 stay."""
     for name, value, most in zip(Penalties._fields, penalties, MAX_PENALTIES, strict=True):
         is_used = not name.endswith("_spare") or getattr(penalties, name.removesuffix("_spare"))
         for changed in (value - 1, value + 1):
@@ -83,7 +86,8 @@ def neighbours(penalties: Penalties) -> Iterator[Penalties]:
 
 
 def found_rule(layouts: NDArray[np.int8], pairs: Pairs) -> FoundRule:
-    """The best rule for these pairs of int8[n, points] layouts, by steps from each of STARTS to the best neighbour."""
+    """The best rule that the search finds for these pairs of int8[n, points] layouts. It goes from each of STARTS to
+    the best neighbour, step by step."""
     known: dict[Penalties, tuple[float, tuple[int, int, int, int]]] = {}
 
     def gain_of(penalties: Penalties) -> float:

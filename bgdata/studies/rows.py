@@ -26,7 +26,7 @@ WHOLE = DATASET.defaults[0]  # the register that the command shows
 
 
 def registers(warehouse: Warehouse) -> Iterator[Table]:
-    """The versions of the full register that have the definitions of this package."""
+    """Yield the versions of the full register that have the definitions of this package."""
     for table in warehouse.versions(DATASET.name):
         recipe = table.manifest.parameters
         if (recipe.get("parts"), recipe.get("definitions")) == ([*WHOLE.parts], WHOLE.definitions):
@@ -34,12 +34,12 @@ def registers(warehouse: Warehouse) -> Iterator[Table]:
 
 
 def rows_of(table: Table) -> list[Row]:
-    """The claims of a version as rows, in natural order: A2 before A10."""
+    """The claims of a version as rows of data, in natural order: A2 before A10."""
     return claim_rows(ClaimsParameters.from_manifest(table.manifest.parameters), table.arrays())
 
 
 def rows_without_tables() -> list[Row]:
-    """The claims, answered without tables: by formulas and by recorded answers."""
+    """All claims as rows of data, answered without tables: by formulas and by recorded answers."""
     from bgdata.studies.claims.register import FORMULAS, judge, judge_without_query, parse_call
     from bgdata.studies.kinds.claims_compute import arrays_of
 
@@ -52,7 +52,7 @@ def rows_without_tables() -> list[Row]:
 
 
 def claim_rows(parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> list[Row]:
-    """The claims of these arrays as rows, in natural order."""
+    """The claims in the arrays of a register as rows of data, in natural order."""
     (batch,) = DATASET.computation.batches(Computed(parameters, arrays))
     columns = {name: batch.column(name).to_pylist() for name in ORDER}
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
@@ -61,7 +61,8 @@ def claim_rows(parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> lis
 
 
 def answer_text(row: Row) -> str | None:
-    """Our answer with its standard error, as a string with as many digits as this error or the rounding justifies."""
+    """Our answer and its standard error as text, with as many digits as this error or the rounding justifies; None if
+    there is no answer."""
     value, error, bound = row["our_value"], row["our_error"], row["our_bound"]
     if error:
         digits = max(0, 1 - floor(log10(error)))
@@ -74,8 +75,8 @@ def answer_text(row: Row) -> str | None:
 
 
 def counts_of(rows: Sequence[Row]) -> list[Row]:
-    """The number of claims by status: for published figures by source document, and for each other kind. Reproduced
-    claims are counted separately for exact answers and for samples."""
+    """The number of claims of each status, as rows: one for each source document of published figures, and one for each
+    other kind of claim. Reproduced claims are counted separately for exact answers and for samples."""
     groups = [(PUBLISHED, document) for document in DOCUMENTS] + [(kind, "") for kind in KINDS if kind != PUBLISHED]
     counts = []
     for kind, document in groups:
@@ -90,14 +91,15 @@ def counts_of(rows: Sequence[Row]) -> list[Row]:
 
 
 def printed_tables(rows: Sequence[Row]) -> list[Row]:
-    """The printed tables, judged as wholes (see `register.judge_together`), as rows; chances have three digits."""
+    """A row for each printed table, judged as a whole (see `register.judge_together`); chances have three digits."""
     from bgdata.studies.claims.register import judge_together
 
     return [{**each._asdict(), "chance": float(f"{each.chance:.3g}")} for each in judge_together(rows)]
 
 
 def is_named(claim: str, part: str, name: str) -> bool:
-    """Whether `name` is the part of a claim, such as A1, or the beginning of its name, such as A1.pairs."""
+    """Whether `name` names a claim: it is the claim's part, such as A1, or the beginning of its name, such as
+    A1.pairs."""
     return claim.startswith(name) if "." in name else part == name
 
 
@@ -116,7 +118,8 @@ def current_register(warehouse: Warehouse) -> Table:
 
 
 def check_claim_names(names: Sequence[str], known: Sequence[tuple[str, str]]) -> None:
-    """Raise UsageError for a name that is neither the beginning of a known claim nor a known part."""
+    """Raise UsageError if one of `names` is neither the beginning of a known claim's name nor a known part. `known` are
+    pairs of part and name."""
     for name in names:
         if not any(is_named(*each, name) for each in known):
             raise UsageError(f"expected the beginning of a claim's name, such as A8 or A2.mean, got {cited(name)}")

@@ -40,7 +40,7 @@ _RECTIFIED = int(Activation.RECTIFIED)
 
 
 class Network(NamedTuple):
-    """One network in training."""
+    """The weights and biases of one network in training."""
 
     shape: Integers  # its row of `FloatNetworks.shapes`
     weights: Floats  # begins with its own first weight
@@ -48,7 +48,7 @@ class Network(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """The values that a network computes for one position."""
+    """The values that one network computes forward and backward for one position."""
 
     inputs: Inputs  # [input]
     used: Integers  # which inputs are not 0, ascending
@@ -58,8 +58,9 @@ class Pass(NamedTuple):
 
 @kernel(borrows=True)
 def fill_errors(target: Chances, possible: int, squared: bool, outputs: Floats, errors: Floats) -> None:
-    """Fill errors[0:5] with the negative gradient of the loss by the sums of the outputs. The gradient is 0 for a
-    chance that the rules exclude (its bit of `possible` is 0), because players never use that output."""
+    """Fill errors[0:5] with the negative gradient of the loss with respect to the sums of the output units. `squared`
+    chooses half the squared error instead of cross-entropy. The gradient is 0 for a chance that the rules exclude (its
+    bit of `possible` is 0), because players never use that output."""
     for output in range(OUTPUTS):
         error = (target[output] - outputs[output]) * np.float32(possible >> output & 1)
         errors[output] = error * outputs[output] * (_ONE - outputs[output]) if squared else error
@@ -67,7 +68,8 @@ def fill_errors(target: Chances, possible: int, squared: bool, outputs: Floats, 
 
 @kernel(borrows=True)
 def activate(shape: Integers, layer: int, sums: Floats) -> None:
-    """Replace sums[unit] of a layer, numbered from 0, by the outputs of its units. Output units are logistic."""
+    """Replace sums[unit] of a layer by the outputs of its units. Layers are numbered from 0; output units are
+    logistic."""
     if shape[ACTIVATION] == _RECTIFIED and layer + 1 < shape[LAYERS]:
         for unit in range(len(sums)):
             sums[unit] = min(max(sums[unit], _NONE), _MAX)
@@ -78,7 +80,7 @@ def activate(shape: Integers, layer: int, sums: Floats) -> None:
 
 @kernel(borrows=True)
 def backward(shape: Integers, weights: Floats, values: Floats, deltas: Floats, sample: int) -> None:
-    """Fill deltas[layer, sample, unit] of all layers before the last by backpropagation."""
+    """Backpropagate errors from the last layer: fill deltas[layer, sample, unit] of all layers before it."""
     end = shape[1] * shape[SIZES]
     for layer in range(1, shape[LAYERS]):
         end += shape[SIZES + layer] * shape[SIZES - 1 + layer]
@@ -109,8 +111,8 @@ def learn(
     rate: np.float32,
     squared: bool,
 ) -> None:
-    """Update weights and biases: network `which` learns targets[row, 0:5] of boards[row, slot] for the rows
-    order[ends[which]:ends[which + 1]], one after the other, at a learning rate in float32."""
+    """Train networks by gradient descent, one position at a time. Network `which` learns targets[row, 0:5] of
+    boards[row, slot] for the rows order[ends[which]:ends[which + 1]], at a learning rate in float32."""
     for which in prange(len(networks.shapes)):
         shape = networks.shapes[which]
         network = Network(shape, networks.weights[shape[2] :], networks.biases[shape[3] :])
@@ -121,8 +123,8 @@ def learn(
 def learn_rows(
     network: Network, boards: Boards, targets: Chances, rows: Integers, rate: np.float32, squared: bool
 ) -> None:
-    """Update the weights and biases of one network: it learns targets[row, 0:5] of boards[row, slot] for the given
-    rows."""
+    """Train one network by gradient descent: it learns targets[row, 0:5] of boards[row, slot] for each of `rows`, one
+    after the other."""
     shape, given, numbers = network.shape, new_pass(network.shape), np.zeros(ROLL_NUMBERS, np.int32)
     last, inputs = shape[LAYERS] - 1, given.inputs.reshape((1, shape[1]))
     for row in rows:
@@ -136,7 +138,7 @@ def learn_rows(
 
 @kernel()
 def new_pass(shape: Integers) -> Pass:
-    """An empty `Pass` of a network of this shape."""
+    """Memory for a `Pass` through a network of this shape."""
     size = shape[LAYERS], 1, shape[SIZES:].max()
     return Pass(
         np.zeros(shape[1], np.int16),
@@ -148,8 +150,8 @@ def new_pass(shape: Integers) -> Pass:
 
 @kernel(borrows=True)
 def fill_values(network: Network, given: Pass) -> int:
-    """Fill given.used with the inputs that are not 0, and given.values[layer, 0, unit] with the outputs of the units
-    for given.inputs. Returns the number of inputs that are not 0. The first deltas are scratch."""
+    """Compute a network's outputs for given.inputs. Fills given.used with the inputs that are not 0, and
+    given.values[layer, 0, unit]; returns the number of inputs that are not 0. The first deltas are scratch."""
     shape, weights, biases, count = network.shape, network.weights, network.biases, 0
     for item in range(len(given.inputs)):
         given.used[count] = item
@@ -182,7 +184,7 @@ def add_scaled(row: Floats, factor: np.float32, sums: Floats) -> None:
 
 @kernel(borrows=True)
 def weigh_floats(values: Floats, row: Floats, scratch: Floats) -> np.float32:
-    """Sum of values[unit] times row[unit], by halving. Overwrites scratch[0:len(values)]."""
+    """The dot product of values[unit] and row[unit], summed by halving. Overwrites scratch[0:len(values)]."""
     count = len(values)
     for unit in range(count):
         scratch[unit] = values[unit] * row[unit]
@@ -198,7 +200,8 @@ def weigh_floats(values: Floats, row: Floats, scratch: Floats) -> np.float32:
 
 @kernel(borrows=True)
 def step(network: Network, given: Pass, count: int, rate: np.float32) -> None:
-    """Add `rate` times the gradient that follows from the deltas to weights and biases, for given.used[0:count]."""
+    """Add `rate` times the gradient to the weights and biases of a network. The gradient follows from given.deltas and
+    the inputs given.used[0:count]."""
     shape, weights, biases, values, deltas = network.shape, network.weights, network.biases, given.values, given.deltas
     units = shape[SIZES]
     for item in given.used[:count]:

@@ -24,7 +24,7 @@ Layer = tuple[NDArray[np.float32], NDArray[np.float32]]  # weights [below, unit]
 
 
 class FloatNetworks(NamedTuple):
-    """Networks in training, laid out as in `Networks`, but in float32."""
+    """Networks in training. They are laid out as in `Networks`, but their numbers are float32."""
 
     shapes: NDArray[np.int64]
     weights: Floats
@@ -37,7 +37,7 @@ def new_networks(
     seed: int,
     activation: Activation = Activation.LOGISTIC,
 ) -> FloatNetworks:
-    """Networks with small random weights and zero biases, one for each of NETWORK_CLASSES. Weights are uniform from
+    """New networks with small random weights and zero biases, one for each of NETWORK_CLASSES. Weights are uniform from
     -0.1 to 0.1. For rectified units they are uniform from -x to x with x^2 = 6 / (number of units below), which keeps
     the size of outputs constant from layer to layer (He et al. 2015)."""
     layers = max(map(len, hidden)) + 1
@@ -60,7 +60,7 @@ def new_networks(
 
 @kernel()
 def _fill_uniform(seed: int, values: Floats) -> None:
-    """Replace each positive values[item] by a random number between its negative and itself."""
+    """Replace each positive values[item] by a random number between -values[item] and values[item]."""
     stream = random_stream(seed, 0)
     for item in range(len(values)):
         share = np.float32(np.int64(random_bits(stream, item) >> np.uint64(40))) / np.float32(1 << 24)
@@ -68,8 +68,8 @@ def _fill_uniform(seed: int, values: Floats) -> None:
 
 
 def rounded_networks(networks: FloatNetworks) -> Networks:
-    """The networks in the integers of players; weights beyond the range of int16 are clipped. Raises CheckFailedError
-    if sums of a network might not fit int32."""
+    """The networks with the integer weights by which players evaluate; weights beyond the range of int16 are clipped.
+    Raises CheckFailedError if sums of a network might not fit int32."""
     units = FloatNetworks(networks.shapes, np.empty_like(networks.weights), np.empty_like(networks.biases))
     for which in range(len(networks.shapes)):
         activation = Activation(networks.shapes[which, ACTIVATION])
@@ -95,7 +95,7 @@ def rounded_networks(networks: FloatNetworks) -> Networks:
 
 
 def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:
-    """The weights and biases of one network, in place."""
+    """Views of the weights and the biases of network `which`."""
     begin = networks.shapes[which, 2:4].tolist()
     end = networks.shapes[which + 1, 2:4].tolist() if which + 1 < len(networks.shapes) else (None, None)
     return networks.weights[begin[0] : end[0]], networks.biases[begin[1] : end[1]]
@@ -109,15 +109,15 @@ def copy_networks(networks: FloatNetworks) -> FloatNetworks:
 def started_networks(
     networks: Networks, hidden: tuple[tuple[int, ...], ...], seed: int, added: InputSet | None = None
 ) -> FloatNetworks:
-    """The networks in float32 with these numbers of hidden units; an empty tuple keeps the present ones. The crashed
-    and the contact network get the inputs of the set `added`, unless it is None.
+    """Networks in float32 that training starts from: `networks` with the numbers of hidden units in `hidden`, where an
+    empty tuple keeps the present ones. The crashed and the contact network get the inputs of the set `added`, unless it
+    is None.
 
     Added units have small random weights from the layer below and zero weights to the layer above, and added inputs
     have zero weights, so outputs stay the same (Net2Net, Chen et al. 2016). Added layers come last and repeat the layer
     below, which only rectified units can do. Raises InvalidParameterError if units or layers become fewer, if layers of
     logistic units become more, if inputs do not begin with the present ones, and if both networks already have the
-    inputs.
-    """
+    inputs."""
     activation = Activation(int(networks.shapes[0, ACTIVATION]))
     rows = zip(NETWORK_CLASSES, hidden, strict=True)
     found = [_deepen(_layers_of(networks, which), activation, *row) for which, row in enumerate(rows)]
@@ -146,7 +146,7 @@ def started_networks(
 
 
 def _deepen(layers: list[Layer], activation: Activation, name: str, wanted: tuple[int, ...]) -> list[Layer]:
-    """The layers of a network, with more hidden layers if `wanted` names more; outputs stay the same. Raises
+    """The layers of a network, with hidden layers added if `wanted` has more; outputs stay the same. Raises
     InvalidParameterError if units or layers become fewer, or layers of logistic units more."""
     sizes = _hidden_sizes(layers)
     added = max(len(wanted) - len(sizes), 0)
@@ -166,14 +166,14 @@ def _deepen(layers: list[Layer], activation: Activation, name: str, wanted: tupl
 
 
 def _hidden_sizes(layers: list[Layer]) -> tuple[int, ...]:
-    """The numbers of hidden units."""
+    """The number of units in each hidden layer."""
     return tuple(len(biases) for _, biases in layers[:-1])
 
 
 def revive(networks: FloatNetworks, which: int, inputs: NDArray[np.int16], seed: int) -> int:
-    """Give hidden units that are 0 for all int16[n, input] inputs new random weights from the layer below, and zero
-    weights to the layer above, so that outputs for these inputs stay the same. Returns the number of these units.
-    Rectified units that are always 0 have no gradient, so they would never learn again. Logistic units are never 0."""
+    """Give new random input weights to hidden units that are 0 for all int16[n, input] inputs. Their weights to the
+    layer above become zero, so outputs for these inputs stay the same. Returns the number of such units. Rectified
+    units that are always 0 have no gradient, so they would never learn again. Logistic units are never 0."""
     found, revived = _layers_of(rounded_networks(networks), which), 0
     if networks.shapes[which, ACTIVATION] != Activation.RECTIFIED:
         return revived
@@ -197,22 +197,22 @@ def input_sets_of(networks: Networks | FloatNetworks) -> tuple[InputSet, ...]:
 
 
 def feature_names(networks: Networks) -> str:
-    """The input sets of the networks with their revisions, such as "race@1 contact@1 contact@1"."""
+    """The names of the networks' input sets with revisions, in order, such as "race@1 contact@1 contact@1"."""
     return " ".join(f"{input_set.label}@{input_set.revision}" for input_set in input_sets_of(networks))
 
 
 def units_of(row: list[int]) -> list[int]:
-    """The numbers of inputs and of units of each layer, from a row of shapes."""
+    """The number of inputs and the number of units in each layer, from a row of `Networks.shapes`."""
     return [row[1], *row[SIZES : SIZES + row[LAYERS]]]
 
 
 def _layer_scales(activation: Activation, place: int) -> tuple[int, int]:
-    """The integers of players for a weight and a bias of 1, in layer `place`, counted from 0."""
+    """The integers that stand for a weight of 1 and a bias of 1 in layer `place`, counted from 0."""
     return (inference.LATER_WEIGHT, activation.later_sum) if place else (inference.FIRST_WEIGHT, inference.FIRST_SUM)
 
 
 def _layers_of(networks: Networks, which: int) -> list[Layer]:
-    """The layers of one network as floats."""
+    """The weights and biases of each layer of network `which`, as floats."""
     activation, layers = Activation(networks.shapes[which, ACTIVATION]), []
     for place, (weights, biases) in enumerate(layer_views(networks, which)):
         weight, bias = _layer_scales(activation, place)
@@ -221,14 +221,14 @@ def _layers_of(networks: Networks, which: int) -> list[Layer]:
 
 
 def layer_views(networks: Networks | FloatNetworks, which: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """The weights [below, unit] and biases [unit] of each layer of one network, in place."""
+    """Views of the weights [below, unit] and biases [unit] of each layer of network `which`."""
     row = networks.shapes[which].tolist()
     return split_layers(networks.weights[row[2] :], networks.biases[row[3] :], units_of(row))
 
 
 def split_layers(weights: Any, biases: Any, sizes: list[int]) -> list[tuple[Any, Any]]:
-    """Views of the weights [below, unit] and biases [unit] of each layer of a network with these `units_of`. `weights`
-    and `biases`, arrays or tensors, begin with the weights and biases of the network."""
+    """Views of the weights [below, unit] and biases [unit] of each layer of a network. `weights` and `biases`, arrays
+    or tensors, begin with those of the network; `sizes` are its numbers of units, as from `units_of`."""
     layers = []
     for place, (below, units) in enumerate(pairwise(sizes)):
         flat = weights[: below * units]

@@ -62,7 +62,7 @@ _ONE, _NONE = np.float32(1), np.float32(0)
 
 
 class TrialScratch(NamedTuple):
-    """Scratch memory of one thread."""
+    """Scratch memory in which one thread trains or tests a trial."""
 
     turn: TurnScratch  # its `target` is the target of the outputs
     chances: Chances  # [5] of player 0
@@ -71,14 +71,14 @@ class TrialScratch(NamedTuple):
 
 
 def new_trial_networks(hidden: int, seed: int) -> TurnNetworks:
-    """The same new network for each trial, with small random weights."""
+    """New networks for all trials, with the same small random weights in each."""
     return new_turn_networks(hidden, seed, len(Trial))
 
 
 def train_trials(networks: TurnNetworks, rate: float, seed: int, first: int, count: int, totals: Integers) -> None:
-    """Train every trial, in place, with games first, first + 1, ... of a seed, and add the numbers of their turns,
-    gammons and backgammons to totals[trial, 0:3]. All trials play with the same dice, and results do not depend on the
-    number of threads."""
+    """Train every trial's network in place with games first, first + 1, ... of a seed. The numbers of turns, gammons
+    and backgammons in these games are added to totals[trial, 0:3]. All trials play with the same dice, and results do
+    not depend on the number of threads."""
     in_threads(_fill_trained, len(Trial), networks, np.float32(rate), seed, first, count, totals)
 
 
@@ -90,9 +90,9 @@ def trial_chances_at_start(networks: TurnNetworks) -> Chances:
 
 
 def results_against_pubeval(networks: TurnNetworks, first: int, count: int) -> list[SeriesResult]:
-    """The result of each trial in the test games first, first + 1, ..., an even number of them: the network is player 0
-    and begins in even games; in the next game it is player 1 with the same dice. A game of MAX_TURNS is cut there, for
-    0 points."""
+    """The result of each trial's network against PubEval in test games first, first + 1, ..., an even number of them.
+    The network is player 0 and begins in even games; in the next game it is player 1 with the same dice. A game is cut
+    after MAX_TURNS turns, for 0 points."""
     outcomes, turns = np.empty((len(Trial), count), np.int8), np.empty((len(Trial), count), np.int32)
     in_threads(_fill_tested, len(Trial) * count, networks, published_tables(), TEST_SEED, first, outcomes, turns)
     numbers = np.arange(first, first + count, dtype=np.int64)
@@ -113,8 +113,8 @@ def _new_scratch(shape: Integers) -> TrialScratch:
 def _fill_trained(
     begin: int, end: int, networks: TurnNetworks, rate: np.float32, seed: int, first: int, count: int, totals: Integers
 ) -> None:
-    """Update weights[trial] and biases[trial] by games first:first + count, and add turns, gammons and backgammons to
-    totals[trial, 0:3], for trials begin:end."""
+    """Train weights[trial] and biases[trial] with games first:first + count, for trials begin:end. Adds their turns,
+    gammons and backgammons to totals[trial, 0:3]."""
     scratch, board = _new_scratch(networks.shape), START.copy()
     for trial in range(begin, end):
         network = Network(networks.shape, networks.weights[trial], networks.biases[trial])
@@ -130,9 +130,9 @@ def _fill_trained(
 def train_trial_game(
     trial: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TrialScratch
 ) -> tuple[int, int]:
-    """Update weights and biases after each turn of a game; `side` begins, and board[slot], from its point of view, is
-    overwritten. Returns the points to player 0, and the number of turns; a game of MAX_TURNS is cut there, for 0
-    points."""
+    """Play one game of a trial's network with itself from board[0:26], and train the network after each turn. `side`
+    begins; the board is from its point of view, and is overwritten. Returns the points of player 0, and the number of
+    turns. A game is cut after MAX_TURNS turns, for 0 points."""
     given, after = scratch.turn.given, scratch.turn.after
     for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)
@@ -157,9 +157,9 @@ def train_trial_game(
 
 @kernel(borrows=True)
 def choose_and_fill_outputs(trial: int, network: Network, side: int, n: int, scratch: TrialScratch) -> int:
-    """The row of scratch.turn.after[0:n, slot], boards for `side`, with the highest equity for that side; ties go to
-    the first. Also fill scratch.after[0:5] with the chances of player 0 there, and scratch.turn.target[0:5] with the
-    outputs."""
+    """Choose the play with the highest equity for `side`: returns the row of scratch.turn.after[0:n, slot], boards for
+    `side`; ties go to the first. Also fills scratch.after[0:5] with the chances of player 0 there, and
+    scratch.turn.target[0:5] with the outputs."""
     sign, best, highest = 1 - 2 * side, 0, -np.inf
     turn, outputs = scratch.turn, scratch.turn.given.values[1, 0]
     for row in range(n):
@@ -182,7 +182,7 @@ def choose_and_fill_outputs(trial: int, network: Network, side: int, n: int, scr
 
 @kernel(borrows=True)
 def possible_of(trial: int, seen: Boards) -> int:
-    """Bits of the outputs that a trial has on seen[slot], a board as player 0 sees it."""
+    """A bit mask of the outputs that a trial uses on board `seen[0:26]`, as player 0 sees it."""
     if trial == _GAMMON:
         return _ALL - _BACKGAMMONS
     return 2 * possible_outcomes(seen) + 1 if trial == _ZEROED else _ALL
@@ -190,7 +190,7 @@ def possible_of(trial: int, seen: Boards) -> int:
 
 @kernel(borrows=True)
 def fill_trial_chances(trial: int, seen: Boards, outputs: Floats, chances: Chances) -> None:
-    """Fill chances[0:5] of player 0 from outputs[0:5] for seen[slot], a board as player 0 sees it."""
+    """Convert a network's outputs[0:5] to chances[0:5] of player 0 on board `seen[0:26]`, as player 0 sees it."""
     possible = possible_of(trial, seen)
     for item in range(OUTPUTS):
         chances[item] = outputs[item] * np.float32(possible >> item & 1)
@@ -203,8 +203,8 @@ def fill_trial_chances(trial: int, seen: Boards, outputs: Floats, chances: Chanc
 
 @kernel(borrows=True)
 def fill_known(trial: int, seen: Boards, is_over: bool, chances: Chances, after: Chances, known: Floats) -> None:
-    """Fill known[0:5] with how much each output learns on seen[slot], from the chances of player 0 before and after the
-    play; `is_over` says that the play ended the game."""
+    """Fill known[0:5] with how much each output learns on board `seen[0:26]`, from the chances of player 0 before and
+    after the play. `is_over` says that the play ended the game."""
     possible = possible_of(trial, seen)
     for item in range(OUTPUTS):
         known[item] = np.float32(possible >> item & 1)
@@ -216,7 +216,8 @@ def fill_known(trial: int, seen: Boards, is_over: bool, chances: Chances, after:
 
 @kernel(borrows=True)
 def weigh_by_condition(chances: Chances, known: Floats) -> None:
-    """Multiply known[0:5] by the chance of the condition of each output: a win, a gammon, and so on."""
+    """Multiply known[0:5] by the chance that each output is conditional on: a win for a gammon, a gammon for a
+    backgammon, and so on."""
     known[1] *= chances[0]
     known[2] *= chances[1]
     known[3] *= _ONE - chances[0]
@@ -225,7 +226,7 @@ def weigh_by_condition(chances: Chances, known: Floats) -> None:
 
 @kernel()
 def _fill_at_start(networks: TurnNetworks, chances: Chances) -> None:
-    """Fill chances[trial, side, 0:5] with the chances of player 0 at the start, if `side` is on roll."""
+    """Fill chances[trial, side, 0:5] with the chances of player 0 at the starting position, where `side` is on roll."""
     scratch = new_turn_scratch(networks.shape)
     for trial in range(len(chances)):
         network = Network(networks.shape, networks.weights[trial], networks.biases[trial])
@@ -245,8 +246,8 @@ def _fill_tested(
     outcomes: NDArray[np.int8],
     turns: NDArray[np.int32],
 ) -> None:
-    """Fill outcomes[trial, game], points to the network, and turns[trial, game] with game first + game of a seed, for
-    the items begin:end of (trial, game)."""
+    """Play test games first + game of a seed, for items begin:end of (trial, game). Fills outcomes[trial, game] with
+    the points of the network, and turns[trial, game]."""
     scratch, board, count = _new_scratch(networks.shape), START.copy(), outcomes.shape[1]
     for item in range(begin, end):
         trial, game = item // count, first + item % count
@@ -268,8 +269,8 @@ def play_against_pubeval(
     board: Boards,
     scratch: TrialScratch,
 ) -> tuple[int, int]:
-    """Play a game from board[slot], which is overwritten; player 0 begins, the network is `player`. Returns the points
-    to the network, and the number of turns."""
+    """Play one game of a trial's network against PubEval from board[0:26], which is overwritten. Player 0 begins; the
+    network is `player`. Returns the points of the network, and the number of turns."""
     side, after = 0, scratch.turn.after
     for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)

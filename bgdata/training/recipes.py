@@ -32,7 +32,7 @@ MAX_LEARNING_RATE = {"adam": 0.1, "sgd": 10.0}
 
 @dataclass(frozen=True)
 class TemporalDifferenceRecipe:
-    """The recipe of a run of temporal-difference learning. Layers are numbers of hidden units such as "120" or
+    """The settings of a run of temporal-difference learning. Layers are numbers of hidden units such as "120" or
     "120-60". The learning rate falls from `learning_rate` to `final_learning_rate`, as 1 / (1 + c x) of the share x of
     the games played."""
 
@@ -67,7 +67,7 @@ class TemporalDifferenceRecipe:
 
     @property
     def rounds(self) -> int:
-        """The number of rounds of the whole run; the last one may exceed `games`."""
+        """The number of rounds in the whole run. With the last one, the games played may exceed `games`."""
         return -(-self.games // self.round_games)
 
     def input_sets(self) -> tuple[InputSet, ...]:
@@ -75,19 +75,19 @@ class TemporalDifferenceRecipe:
         return input_set_named(self.race_inputs), input_set_named(self.inputs), input_set_named(self.inputs)
 
     def layers(self) -> tuple[tuple[int, ...], ...]:
-        """The hidden units of the networks, in the order of `input_sets`."""
+        """The numbers of hidden units in each network, in the order of `input_sets`."""
         return tuple(map(parse_layers, (self.race_hidden, self.crashed_hidden, self.hidden)))
 
     def learning_rate_at(self, games: int) -> float:
-        """The learning rate after this many games."""
+        """The learning rate after `games` games."""
         share = games / self.games
         return self.learning_rate / (1.0 + (self.learning_rate / self.final_learning_rate - 1.0) * share)
 
 
 @dataclass(frozen=True)
 class SupervisedRecipe:
-    """The recipe of a run of supervised learning. Layers are numbers of hidden units such as "120" or "120-60", at
-    least as many as in the networks to start from; empty keeps their numbers."""
+    """The settings of a run of supervised learning. Layers are numbers of hidden units such as "120" or "120-60", at
+    least as many as in the networks to start from; an empty string keeps those."""
 
     epochs: int = 20
     epoch_rows: int = 0  # rows of an epoch; 0 for all rows
@@ -138,14 +138,15 @@ class SupervisedRecipe:
             raise InvalidParameterError(f"expected no platform for the trainer kernels, got {self.platform!r}")
 
     def layers(self) -> tuple[tuple[int, ...], ...]:
-        """The hidden units of the race, crashed and contact networks; empty for a network whose hidden units are not
-        changed."""
+        """The numbers of hidden units in the race, crashed and contact networks; empty for a network whose hidden units
+        are not changed."""
         texts = self.race_hidden, self.crashed_hidden, self.hidden
         return tuple(parse_layers(text) if text else () for text in texts)
 
     def learning_rate_at(self, share: float, level: int = 0) -> float:
-        """The learning rate after this share of the run (0 to 1); `level` is the place in CYCLE. smoothstep falls from
-        1 to 0 as 1 - x^2 (3 - 2x): within 0.01 of half a cosine wave, but equal on every machine."""
+        """The learning rate after a share of the run (0 to 1). `level` is an index into CYCLE, for a schedule in
+        cycles. smoothstep falls from 1 to 0 as 1 - x^2 (3 - 2x): within 0.01 of half a cosine wave, but equal on every
+        machine."""
         if self.schedule == "cycles":
             return self.learning_rate * CYCLE[level if share < 1 - LAST_SHARE else -1]
         if self.schedule == "constant":
@@ -164,7 +165,7 @@ def _check_seed(seed: int) -> None:
 
 
 def parse_layers(text: str) -> tuple[int, ...]:
-    """The numbers of hidden units of a string such as "120" or "120-60". Raises InvalidParameterError if it has another
+    """The numbers of hidden units in a string such as "120" or "120-60". Raises InvalidParameterError for another
     form."""
     parts = text.split("-")
     if not all(re.fullmatch("[0-9]{1,4}", part) and 1 <= int(part) <= MAX_UNITS for part in parts):

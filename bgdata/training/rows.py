@@ -24,12 +24,12 @@ KINDS = (NETWORK.name, SUPERVISED.name)
 
 
 def kind_of(manifest: Manifest) -> Dataset[Any]:
-    """The kind of a network: trained by self-play or from labels."""
+    """The kind of a network's version: of networks trained by self-play, or of those trained from labels."""
     return NETWORK if manifest.dataset == NETWORK.name else SUPERVISED
 
 
 class Line(NamedTuple):
-    """A line of a chart, with a value for each place; values that are not finite are left out."""
+    """One line of a chart, with a value for each position on the x axis. Values that are not finite are left out."""
 
     label: str
     values: Sequence[float]
@@ -64,7 +64,7 @@ def networks(warehouse: Warehouse) -> list[Table]:
 
 
 def network_row(manifest: Manifest) -> Row:
-    """A row about a network: how it was trained, and its points per game against PubEval."""
+    """One row of data about a network: how it was trained, and its points per game against PubEval."""
     recipe, statistics = kind_of(manifest).parameters.from_manifest(manifest.parameters), manifest.statistics
     return {
         "network": f"{manifest.dataset}/{manifest.variant}",
@@ -81,7 +81,7 @@ def network_row(manifest: Manifest) -> Row:
 
 
 def describe_training(manifest: Manifest) -> str:
-    """A description of the training data of a network and their amount."""
+    """What a network was trained on, and how much of it, as text such as "40,000 games of self-play"."""
     recipe = manifest.parameters
     if kind_of(manifest) is NETWORK:
         return f"{recipe['games']:,} games of self-play"
@@ -128,7 +128,7 @@ def headline(manifest: Manifest) -> str:
 
 
 def describe_chart(chart: Chart) -> str:
-    """A description of the first, last and lowest value of each line."""
+    """A text that gives the first, the last and the lowest value of each line of a chart."""
     parts = []
     for line in chart.lines:
         known = [number for number in line.values if isfinite(number)]

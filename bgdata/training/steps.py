@@ -35,8 +35,8 @@ CLASSES = ("contact", "crashed")  # race networks learn better from tables
 
 
 def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
-    """The parameters for a network by name, with its version unless it is part of the package. Raises MissingTableError
-    if there is no such network."""
+    """The parameters that name a network: its name, and its version unless it is part of the package. Raises
+    MissingTableError if there is no such network."""
     if not network:
         return {"network": DEFAULT_NETWORK, "network_version": ""}
     table = find_network(f"{NETWORK}/{network}", warehouse)
@@ -54,9 +54,10 @@ def chosen_parameters(
     *,
     anew: bool = False,
 ) -> SupervisedParameters:
-    """The recipe, completed by defaults and by the versions that these names mean now; if `anew` is true, also the
-    recipe of a network that comes with bgdata. Raises UsageError if options do not fit, MissingTableError or
-    UnknownPlayerError if labels or networks are missing, and MissingExtraError if PyTorch is not installed."""
+    """The parameters of supervised training, from a command's arguments: defaults are added, and names of labels and
+    networks become the versions that they mean now. If `anew` is true, the name may be that of a network that comes
+    with bgdata. Raises UsageError if options contradict each other, MissingTableError or UnknownPlayerError if labels
+    or networks are missing, and MissingExtraError if PyTorch is not installed."""
     known = known_network(name)
     if (known and known[0] == LEARNED.name) or name in warehouse.variants(LEARNED.name):
         raise UsageError(f"expected a name that no network has that learned by self-play, got {cite(name)}")
@@ -79,9 +80,9 @@ def chosen_parameters(
 
 
 def label_parameters(warehouse: Warehouse, labels: tuple[str, ...], guard: bool) -> dict[str, Any]:
-    """The parameters for labels, each given as `KIND[/VARIANT[/VERSION]][:WEIGHT]`, and, if `guard` is true, for the
-    benchmarks whose positions are left out. Raises UsageError if a label has another form, and MissingTableError if a
-    version is missing."""
+    """The parameters that name the labels and, if `guard` is true, the benchmarks whose positions are left out. Each
+    label is a string `KIND[/VARIANT[/VERSION]][:WEIGHT]`. Raises UsageError if a label has another form, and
+    MissingTableError if a version is missing."""
     found = []
     for text in labels:
         place, _, weight = text.partition(":")
@@ -96,8 +97,8 @@ def label_parameters(warehouse: Warehouse, labels: tuple[str, ...], guard: bool)
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """The settings of a training. `start` is network or network/NAME. This network plays the games and evaluates their
-    best plays at 1-ply, and training starts from it."""
+    """The settings of the steps from games to a scored network. `start` is network or network/NAME: this network plays
+    the games and evaluates their best plays at 1-ply, and training starts from it."""
 
     name: str
     start: str = NETWORK
@@ -112,37 +113,37 @@ class TrainingPlan:
 
 
 def build_corpus(warehouse: Warehouse, plan: TrainingPlan) -> Table:
-    """Build games of the start against itself. Raises UnknownPlayerError if the start is not a network."""
+    """Build games of the network `plan.start` against itself. Raises UnknownPlayerError if it is not a network."""
     network_name(plan.start)
     version = "" if plan.start == NETWORK else open_named_player(plan.start, 0, warehouse).version
     return build_shown(warehouse, CORPORA.name, SelfPlayParameters(plan.start, version, plan.games, plan.seed))
 
 
 def build_plays(warehouse: Warehouse, plan: TrainingPlan, corpus: str) -> Table:
-    """Build positions after the best plays of every turn of a corpus, by the start at 0-ply: the choices that the
-    network should learn to distinguish."""
+    """Build the positions after the best plays of every turn of a corpus, by the network `plan.start` at 0-ply: the
+    choices that the new network should learn to distinguish."""
     games = SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
     network = network_parameters(warehouse, plan.start.partition("/")[2])
     return build_shown(warehouse, PLAYS.name, PlaySampleParameters(**vars(games), most=ALL, classes=CLASSES, **network))
 
 
 def build_lookahead(warehouse: Warehouse, plan: TrainingPlan, plays: str) -> Table:
-    """Label a version of positions by the start at 1-ply."""
+    """Label the positions of the version `plays` by the network `plan.start` at 1-ply."""
     network = network_parameters(warehouse, plan.start.partition("/")[2])
     source, recipe = find_source(warehouse, plays)
     return build_shown(warehouse, LOOKAHEADS.name, LookaheadParameters(source=source, **network, source_recipe=recipe))
 
 
 def build_network(warehouse: Warehouse, plan: TrainingPlan, labels: str) -> Table:
-    """Train the network on a version of labels; the feed computes its inputs."""
+    """Train the plan's network on the version `labels`."""
     recipe = {"epochs": plan.epochs, "learning_rate": plan.learning_rate, "hidden": plan.hidden}
     parameters = chosen_parameters(warehouse, plan.name, (labels,), plan.start, True, recipe)
     return build_shown(warehouse, NETWORKS.name, parameters)
 
 
 def build_score(warehouse: Warehouse, plan: TrainingPlan, network: str) -> Table:
-    """Score the network, against PubEval and the start among others. Raises UsageError if its name plays another
-    version."""
+    """Score the new network, against PubEval and the network `plan.start` among others. Raises UsageError if the
+    network's name now means another version."""
     playing = find_network(f"{NETWORK}/{plan.name}", warehouse).name
     if playing != network:
         raise UsageError(
@@ -160,13 +161,13 @@ def build_score(warehouse: Warehouse, plan: TrainingPlan, network: str) -> Table
 
 
 def build_shown(warehouse: Warehouse, kind: str, parameters: Parameters) -> Table:
-    """Build a version, or find it if it exists, with a progress bar."""
+    """Build a version, or open it if it exists, and show a progress bar meanwhile."""
     with progress_bars() as progress:
         return warehouse.build(kind, parameters, progress=progress)
 
 
 def scores_text(warehouse: Warehouse, version: str) -> str:
-    """A version of `scores` as a string. Raises UsageError if it is of another kind."""
+    """The rows of a version of `scores` as lines of text. Raises UsageError if `version` is of another kind."""
     if version.partition("/")[0] != "scores":
         raise UsageError(f"expected a version of scores, got {version}")
     table = warehouse.open_reference(version)

@@ -48,7 +48,8 @@ _EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)
 
 
 class Record(NamedTuple):
-    """A batch of games; row g, t is the position before turn t of game g, for the player on roll."""
+    """The positions and outcomes of a batch of games. Row [g, t] is the position before turn t of game g, for the
+    player on roll."""
 
     boards: Boards  # [games, MAX_TURNS, 26]
     chances: Chances  # [games, MAX_TURNS + 1, 5] by the player that chose the position; turn 0 is not filled
@@ -58,7 +59,7 @@ class Record(NamedTuple):
 
 
 def new_record(games: int) -> Record:
-    """An empty `Record` with room for this many games."""
+    """An empty `Record` with room for `games` games."""
     return Record(
         np.zeros((games, MAX_TURNS, 26), np.int8),
         np.zeros((games, MAX_TURNS + 1, 5), np.float32),
@@ -69,14 +70,14 @@ def new_record(games: int) -> Record:
 
 
 def play_record(networks: Networks, tables: BearoffArrays, seed: int, first: int, record: Record) -> None:
-    """Fill the record with games first, first + 1, ... of a seed; they are the same on any number of threads. The first
-    roll of a game is never a double."""
+    """Play games first, first + 1, ... of a seed, and fill `record` with them; they are the same on any number of
+    threads. The first roll of a game is never a double."""
     in_threads(_fill_record, len(record.turns), network_chooser(networks, tables), seed, first, record)
 
 
 @kernel()
 def _fill_record(begin: int, end: int, chooser: Chooser, seed: int, first: int, record: Record) -> None:
-    """Fill the rows begin:end of a record with game first + row; player 0 begins."""
+    """Play games first + row of a seed for rows begin:end, and fill these rows of the record; player 0 begins."""
     scratch, nothing = new_game_scratch(chooser, chooser), nothing_recorded()
     for row in range(begin, end):
         turns = Turns(record.boards[row], nothing.dice, nothing.after_play, record.chances[row], record.sources[row])
@@ -88,10 +89,10 @@ def _fill_record(begin: int, end: int, chooser: Chooser, seed: int, first: int, 
 
 @kernel(parallel=True)
 def fill_targets(record: Record, td_lambda: np.float32, targets: Chances) -> None:
-    """Fill targets[game, turn, 0:5] with the lambda-return of the position before a turn, from the point of view of the
-    player on roll. If a table covers the position, the return is the chances from the table. Before the last turn it is
-    the outcome, or the last evaluation of a cut game. Otherwise it is the chances of the next position and its target,
-    in shares 1 - td_lambda and td_lambda."""
+    """Fill targets[game, turn, 0:5] with the lambda-return of the position before a turn, for the player on roll. If a
+    table covers the position, the return is the chances from the table. Before the last turn it is the outcome, or the
+    last evaluation of a cut game. Otherwise it mixes the chances of the next position and its target, in shares 1 -
+    td_lambda and td_lambda."""
     for game in prange(len(record.turns)):
         later, chances = np.empty(5, np.float32), record.chances[game]
         last = record.turns[game] - 1
@@ -107,19 +108,19 @@ def fill_targets(record: Record, td_lambda: np.float32, targets: Chances) -> Non
 
 
 class BearoffSample(NamedTuple):
-    """Random positions of a two-sided table with their exact equities."""
+    """Random positions of a two-sided bearoff table with their exact equities."""
 
     boards: Boards  # [n, 26]
     equities: NDArray[np.float32]  # [n] cubeless
 
     def error_of(self, networks: Networks) -> float:
-        """The mean absolute error, in points, of the race network on these positions, without tables."""
+        """The mean absolute error of the race network on these positions, in points, without tables."""
         found = evaluations(networks, NO_TABLES, self.boards)
         return float(np.abs(cubeless_equities(found.chances) - self.equities).astype(np.float64).mean())
 
 
 def bearoff_sample(table: TwoSidedTable, seed: int) -> BearoffSample:
-    """SAMPLE positions in which both sides have checkers, drawn uniformly by the seed."""
+    """Draw SAMPLE positions of a two-sided table uniformly by a seed. Both sides have checkers in each."""
     layouts = int(len(table) ** 0.5 + 0.5)
     pairs = np.empty((SAMPLE, 2), np.int64)
     _fill_indexes(np.uint64(random_stream(seed, 0)), layouts, pairs)
@@ -132,24 +133,25 @@ def bearoff_sample(table: TwoSidedTable, seed: int) -> BearoffSample:
 
 @kernel()
 def _fill_indexes(stream: np.uint64, layouts: int, pairs: Integers) -> None:
-    """Fill pairs[row, side] with random position indexes above 0."""
+    """Fill pairs[row, side] with random layout indexes from 1 to `layouts` - 1."""
     for row in range(len(pairs)):
         for side in range(2):
             pairs[row, side] = 1 + high_below(random_bits(stream, 2 * row + side), layouts - 1)
 
 
 def result_against_pubeval(networks: Networks, tables: BearoffArrays, count: int) -> SeriesResult:
-    """The result of the first `count` test games; the dice are the same for all networks."""
+    """The result of the networks in the first `count` test games against PubEval. The dice are the same for all
+    networks."""
     return result_of(play_games(NetworkPlayer(networks, tables), PubEval(), count, seed=TEST_SEED))
 
 
 class Trainer:
-    """A run of a recipe: each call of `play_round` trains the networks for one round, in place."""
+    """A run of temporal-difference learning. Each call of `play_round` trains the networks for one round, in place."""
 
     def __init__(
         self, recipe: TemporalDifferenceRecipe, tables: BearoffArrays, networks: FloatNetworks | None = None
     ) -> None:
-        """Start from the given networks, or from new ones."""
+        """Begin a run with the given networks, or with new ones."""
         recipe.check()
         self.recipe = recipe
         self.tables = tables
@@ -159,8 +161,8 @@ class Trainer:
         self._targets: Chances = np.zeros((recipe.round_games, MAX_TURNS, 5), np.float32)
 
     def play_round(self, number: int) -> None:
-        """Play the games of a round with the present weights, and learn from them; `record` then contains the games.
-        Raises CheckFailedError if weights are no longer finite."""
+        """Play the games of round `number` with the present weights, and learn from them. `record` then contains the
+        games. Raises CheckFailedError if weights are no longer finite."""
         recipe, record = self.recipe, self.record
         first = number * recipe.round_games
         play_record(rounded_networks(self.networks), self.tables, recipe.seed, first, record)
@@ -178,8 +180,8 @@ class Trainer:
         self.tally += [len(points), (points == 2).sum(), (points == 3).sum(), record.turns.sum()]
 
     def curve_row(self, games: int, sample: BearoffSample, test_games: int) -> list[float]:
-        """One row of the learning curve after `games` games of self-play, in the order of the columns of the kind
-        `network`. The tally is reset."""
+        """The row of the learning curve after `games` games of self-play, in the order of the columns of the kind
+        `network`. Counting for the next row begins anew."""
         networks = rounded_networks(self.networks)
         result = result_against_pubeval(networks, self.tables, test_games)
         played, gammons, backgammons, turns = self.tally.tolist()
@@ -190,8 +192,9 @@ class Trainer:
 
 
 def learning_order(boards: Boards, turns: NDArray[np.int32], seed: int, number: int) -> tuple[Integers, Integers]:
-    """The rows int64[n] of boards[game * MAX_TURNS + turn, slot] in a random order, by the seed and the number of the
-    round; and ends int64[4]: rows[ends[w]:ends[w + 1]] belong to network w."""
+    """The order in which networks learn the positions of a round: rows int64[n] of boards[game * MAX_TURNS + turn,
+    slot] in a random order by seed and round `number`, and ends int64[4]. rows[ends[w]:ends[w + 1]] belong to network
+    w."""
     rows = np.flatnonzero(np.arange(MAX_TURNS) < turns[:, None])
     keys = np.empty(len(rows), np.uint64)
     counts = np.zeros(NETWORKS, np.int64)
@@ -201,7 +204,8 @@ def learning_order(boards: Boards, turns: NDArray[np.int32], seed: int, number: 
 
 @kernel()
 def _fill_keys(boards: Boards, rows: Integers, stream: np.uint64, keys: NDArray[np.uint64], counts: Integers) -> None:
-    """Fill keys[item] with random numbers that sort boards[rows[item], slot] by network first, and counts[network]."""
+    """Fill keys[item] with random numbers whose order puts boards[rows[item], slot] of the same network together, and
+    counts[network] with the number of boards for each network."""
     for item in range(len(rows)):
         which = network_of(class_of(boards[rows[item]]))
         counts[which] += 1

@@ -32,7 +32,7 @@ from bgdata.training.temporal_difference import MAX_TURNS
 
 
 class Arm(IntEnum):
-    """An arm: the inputs for whose turn it is."""
+    """Which inputs tell a network whose turn it is. Each arm is one network of the comparison."""
 
     DICE_KEPT = 0  # after a play, it is still the turn of the player who moved
     DICE_PASSED = 1  # after a play, it is the other player's turn
@@ -44,7 +44,7 @@ _ALL_CHANCES = (1 << OUTPUTS) - 1
 
 
 class TurnNetworks(NamedTuple):
-    """A network with one hidden layer for each arm."""
+    """One network with one hidden layer for each arm."""
 
     shape: Integers  # the shape that all networks have: a row of `FloatNetworks.shapes`
     weights: Floats  # [arm, weight]
@@ -52,7 +52,7 @@ class TurnNetworks(NamedTuple):
 
 
 class TurnScratch(NamedTuple):
-    """Scratch memory of one thread."""
+    """Scratch memory in which one thread trains an arm."""
 
     after: Boards  # [MAX_PLAYS, 26]
     notes: Notes  # [MAX_NOTES]
@@ -62,15 +62,15 @@ class TurnScratch(NamedTuple):
 
 
 def new_turn_networks(hidden: int, seed: int, arms: int = len(Arm)) -> TurnNetworks:
-    """The same new network for each arm, with small random weights."""
+    """New networks for `arms` arms, with the same small random weights in each."""
     shapes, weights, biases = new_networks((InputSet.TESAURO_198,), ((hidden,),), seed)
     return TurnNetworks(shapes[0], np.tile(weights, (arms, 1)), np.tile(biases, (arms, 1)))
 
 
 def train_arms(networks: TurnNetworks, rate: float, seed: int, first: int, count: int, totals: Integers) -> None:
-    """Train every arm, in place, with games first, first + 1, ... of a seed. The dice are the same for all arms, and
-    the results are the same on any number of threads. The turns, gammons and backgammons of these games are added to
-    totals[arm, 0:3]."""
+    """Train every arm's network in place with games first, first + 1, ... of a seed. The dice are the same for all
+    arms, and the results are the same on any number of threads. The turns, gammons and backgammons of these games are
+    added to totals[arm, 0:3]."""
     in_threads(_fill_trained, len(Arm), networks, np.float32(rate), seed, first, count, totals)
 
 
@@ -97,8 +97,8 @@ def new_turn_scratch(shape: Integers) -> TurnScratch:
 def _fill_trained(
     begin: int, end: int, networks: TurnNetworks, rate: np.float32, seed: int, first: int, count: int, totals: Integers
 ) -> None:
-    """Update weights[arm] and biases[arm] by games first:first + count, and add turns, gammons and backgammons to
-    totals[arm, 0:3], for arms begin:end."""
+    """Train weights[arm] and biases[arm] with games first:first + count, for arms begin:end. Adds their turns, gammons
+    and backgammons to totals[arm, 0:3]."""
     scratch, board = new_turn_scratch(networks.shape), START.copy()
     for arm in range(begin, end):
         network = Network(networks.shape, networks.weights[arm], networks.biases[arm])
@@ -114,9 +114,9 @@ def _fill_trained(
 def train_game(
     arm: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TurnScratch
 ) -> tuple[int, int]:
-    """Update weights and biases by each turn of a game. `side` begins; board[slot], from its point of view, is
-    overwritten. Returns the points to player 0, and the number of turns; a game is cut after MAX_TURNS, for 0
-    points."""
+    """Play one game of a network with itself from board[0:26], and train it by each turn. `side` begins; the board is
+    from its point of view, and is overwritten. Returns the points of player 0, and the number of turns. A game is cut
+    after MAX_TURNS turns, for 0 points."""
     given = scratch.given
     for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)
@@ -136,8 +136,9 @@ def train_game(
 
 @kernel(borrows=True)
 def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratch: TurnScratch) -> int:
-    """The row of scratch.after[0:n, slot], boards for `side`, with the highest equity for that side; ties go to the
-    first. Also fill scratch.target[0:5] with the chances of player 0 there, by the inputs of the arm."""
+    """Choose the play with the highest equity for `side`: returns the row of scratch.after[0:n, slot], boards for
+    `side`; ties go to the first. Also fills scratch.target[0:5] with the chances of player 0 there, by the inputs of
+    the arm."""
     sign = 1 - 2 * side
     on_roll = side if arm == _DICE_KEPT else 1 - side
     best, highest, outputs = 0, -np.inf, scratch.given.values[1, 0]
@@ -157,8 +158,8 @@ def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratc
 
 @kernel(borrows=True)
 def evaluate(arm: int, network: Network, side: int, on_roll: int, board: Boards, scratch: TurnScratch) -> int:
-    """Fill scratch.given.values[1, 0, 0:5] with the chances of player 0 on board[slot], which is for `side`, if
-    player `on_roll` is on roll. Returns the number of inputs that are not 0."""
+    """Evaluate board[0:26], which is seen from `side`, if player `on_roll` is on roll. Fills scratch.given.values[1, 0,
+    0:5] with the chances of player 0. Returns the number of inputs that are not 0."""
     seen, inputs = scratch.seen, scratch.given.inputs
     if side == 0:
         for slot in range(len(seen)):
@@ -173,7 +174,7 @@ def evaluate(arm: int, network: Network, side: int, on_roll: int, board: Boards,
 
 @kernel()
 def _fill_at_start(networks: TurnNetworks, chances: Chances) -> None:
-    """Fill chances[arm, side, 0:5] with the chances of player 0 at the start, if `side` is on roll."""
+    """Fill chances[arm, side, 0:5] with the chances of player 0 at the starting position, where `side` is on roll."""
     scratch = new_turn_scratch(networks.shape)
     for arm in range(len(chances)):
         network = Network(networks.shape, networks.weights[arm], networks.biases[arm])

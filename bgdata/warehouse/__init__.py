@@ -31,9 +31,9 @@ Row = dict[str, Any]  # a value by the name of its column
 
 
 def open_whole(root: str | os.PathLike[str]) -> Warehouse:
-    """The warehouse in a folder, or read-only at a remote address, with every kind that is installed. Raises UsageError
-    if the scheme is unknown, MissingExtraError if its package is not installed, and DownloadError if the place cannot
-    be opened."""
+    """Open the warehouse in a folder, or, for reading only, the one at an address such as s3://BUCKET/PATH, with every
+    installed kind of dataset. Raises UsageError if the scheme of the address is unknown, MissingExtraError if its
+    package is not installed, and DownloadError if the address cannot be opened."""
     from bgdata.kinds import all_kinds
 
     if isinstance(root, str) and "://" in root:
@@ -45,7 +45,7 @@ def open_whole(root: str | os.PathLike[str]) -> Warehouse:
 
 
 class Warehouse(Versions):
-    """The versions in a folder, with methods to build, query and train."""
+    """A folder of datasets, with methods to build versions, query tables and read training batches."""
 
     is_remote = False
 
@@ -69,17 +69,19 @@ class Warehouse(Versions):
         directory: Path | None = None,
         with_catalog: bool = True,
     ) -> Table:
-        """The version with this recipe, which becomes current. If missing or damaged, it and its inputs are built.
+        """Build a version of a kind with these parameters, or return the existing one. Missing inputs are built first.
+        The version becomes the current one of its variant.
 
-        `inputs` are input versions by role, by default those that `find_inputs` finds. `files` are the files of an
-        imported kind; `strict` fails an import with rows that break a rule; `force` builds an existing version again;
-        `executor` computes the shards of kinds that have them, by default the executor of `executors.using_executor`,
-        or this process. `directory` is a folder for the versions of the variant, for example on another disk, which the
-        warehouse links to. `with_catalog=False` leaves catalog.duckdb unchanged, for a caller that builds more. Raises
-        InvalidParameterError if no variant has these parameters, UsageError if arguments do not fit, TooLargeError if
-        memory or disk are too small, StorageError if files cannot be written, and CheckFailedError if a check fails.
-        Existing versions stay undamaged.
-        """
+        `inputs` are versions to compute from, by role; the default is what `find_inputs` finds. `files` are the files
+        to import, for a kind that is imported; if `strict` is true, the import fails if a row breaks a rule. `force`
+        builds a version that exists again. `executor` computes kinds whose work is done in ranges, by default the
+        executor of `executors.using_executor`, or this process. `directory` is a folder, for example on another disk,
+        in which the versions of the variant are stored; the warehouse links to it. `with_catalog=False` leaves
+        catalog.duckdb unchanged, for a caller that builds more.
+
+        Raises InvalidParameterError if no variant has these parameters, UsageError if arguments do not fit together,
+        TooLargeError if memory or disk are too small, StorageError if a file cannot be written, and CheckFailedError if
+        the values break a check. A failed build leaves existing versions undamaged."""
         from bgdata.store.build import build
 
         declared, paths = self.kind(kind), tuple(files)
@@ -102,14 +104,15 @@ class Warehouse(Versions):
         is_relative: bool = False,
         for_query: str = "",
     ) -> duckdb.DuckDBPyConnection:
-        """An in-memory DuckDB connection to the catalog, with the vectorised position functions.
+        """Open an in-memory DuckDB connection with all tables, views and macros of the warehouse, and its vectorised
+        SQL functions on positions.
 
-        It can read the tables of the warehouse and write `outputs`, but no other files unless `allow_files` is true.
-        `limits` lock its configuration; then an up-to-date catalog.duckdb is used, because it cannot be changed. `mend`
-        rewrites an outdated catalog.duckdb. `is_relative` keeps the warehouse's path as it was opened, for a process
-        that stays in its folder. `for_query` is an SQL query: only the tables that it names are defined, which is ten
-        times faster. Raises MissingWarehouseError if the folder does not exist, and StorageError if it cannot be read.
-        """
+        It can read the tables of the warehouse and write to `outputs`; `allow_files` lets it open any other file.
+        `limits` are set for each query, and lock the configuration of the connection; then an up-to-date catalog.duckdb
+        is used, because queries cannot change it. `mend` rewrites an outdated catalog.duckdb. `is_relative` uses the
+        path with which the warehouse was opened, for a process that stays in its working directory. `for_query` is an
+        SQL query: only the tables that it names are defined, which is ten times faster. Raises MissingWarehouseError if
+        the folder does not exist, and StorageError if it cannot be read."""
         from bgdata.matches.aliases import ALIASES, MACRO, read_aliases
         from bgdata.store.catalog import connect
         from bgdata.warehouse.sql_functions import define_aliases, define_flat_tables, register_functions
@@ -132,8 +135,8 @@ class Warehouse(Versions):
         )
 
     def rows(self, query: str, given: Mapping[str, Any] | None = None) -> list[Row]:
-        """The rows of an SQL query with the parameters `given`, each a mapping from columns to values. Sums are
-        reproducible to the last bit. Raises QueryError if a table cannot be read."""
+        """Run an SQL query, with the values `given` of its parameters, and return its rows as dictionaries by column.
+        Sums are the same on every run, to the last bit. Raises QueryError if a table cannot be read."""
         from bgdata.store.locked_sql import query_errors
 
         with self.connect(for_query=query) as connection, query_errors():
@@ -143,7 +146,7 @@ class Warehouse(Versions):
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def mend_catalog(self) -> None:
-        """Rewrite catalog.duckdb after the warehouse was moved or copied, if it can be written."""
+        """Rewrite catalog.duckdb if the warehouse was moved or copied and the file can be written."""
         if self.is_moved():
             from bgdata.store.catalog import write_catalog
 
@@ -164,24 +167,27 @@ class Warehouse(Versions):
         state: Mapping[str, Any] | None = None,
         from_parquet: bool = False,
     ) -> Feed:
-        """Batches of positions with their five chances: NumPy arrays, or tensors by `.torch()`; see `training.feed`.
+        """Read batches of positions with the chances of the five outcomes, for training a network, as NumPy arrays, or
+        as tensors by `.torch()`: see `training.feed`.
 
-        Batches are the same for the same seed, versions and settings, on any machine.
+        The same arguments and versions give the same batches on any machine.
 
-        kind: a kind of dataset with labels (all its variants), a variant `kind/variant` or a version, or a mapping of
-            such names to weights: every batch has rows of each in these proportions.
-        split: train, validation or test; eight, one and one tenths of the games, or else of the positions.
-        features: inputs of a network beside the boards, such as tesauro-196 or contact, or contact@1 to insist on a
-            revision; float32.
-        strata: classes of which every batch contains equally many rows, or shares by class: {"contact": 2, "race": 1}.
-        guard: leave out of train and validation the positions of this warehouse's benchmarks, for either side.
-        epochs: the number of epochs, counted from the first; None continues without end.
-        state: a state of `Feed.state_after`, to continue after a batch as if there had been no interruption.
+        kind: a kind of dataset with chances (all its variants), a variant `kind/variant`, or a version; or a mapping of
+            such names to weights: every batch then has rows of each in these proportions.
+        split: train, validation or test: eight, one and one tenths of the games, or of the positions without games.
+        features: a set of network inputs to add to the boards, float32, such as tesauro-196 or contact; contact@1 asks
+            for that revision of the set.
+        strata: classes of position, of which every batch has equally many rows; or the share of each, such as
+            {"contact": 2, "race": 1}.
+        guard: leave out of train and validation every position that a benchmark of this warehouse has, for either side
+            on roll.
+        epochs: the number of passes over the data; None repeats without end.
+        state: the result of `Feed.state_after`, to continue after a batch as if there had been no interruption.
         from_parquet: read the columns from Parquet instead of the mapped arrays: the same batches, more slowly.
 
-        Raises UsageError for what cannot be followed and for a state of other data, UnknownKindError,
-        UnknownInputSetError, MissingTableError, and CheckFailedError for targets that are not chances.
-        """
+        Raises UsageError for arguments that do not fit together and for a state of other data; UnknownKindError,
+        UnknownInputSetError or MissingTableError for an unknown name; and CheckFailedError for values that are not
+        chances."""
         from bgdata.training.feed.feed import open_feed
 
         return open_feed(
@@ -191,8 +197,9 @@ class Warehouse(Versions):
 
 
 class RemoteWarehouse(Warehouse):
-    """A read-only warehouse at an address. Opened files are downloaded into the user's cache and checked. The list of
-    versions is read once, when it is first needed. Nothing can be built there: see `bgdata pull` and `bgdata push`."""
+    """A warehouse at an address, which can only be read. Files are downloaded to the user's cache when they are opened,
+    and checked. The list of versions is read once, when it is first needed. Nothing can be built here: `bgdata pull`
+    and `bgdata push` copy versions."""
 
     is_remote = True
 
@@ -213,15 +220,15 @@ class RemoteWarehouse(Warehouse):
 
     @property
     def root(self) -> Path:  # type: ignore[override]
-        """The folder of the fetched files, with the manifests of all versions that are there now. Raises the same
-        exceptions as `transfer.listing`."""
+        """The local folder with the downloaded files. First use downloads the manifests of all versions into it. Raises
+        the same exceptions as `transfer.listing`."""
         assert self.mirror.contents
         return self.mirror.folder
 
     @property
     def staging(self) -> Path:
-        """Not possible: a warehouse at an address is read-only. Always raises UsageError. Everything that writes begins
-        here."""
+        """Raise UsageError, since a warehouse at an address is read-only. Everything that writes asks for this folder
+        first."""
         raise UsageError(
             f"expected a warehouse in a folder, to write into, got {self.address}; "
             f"try: bgdata pull {self.address}, and bgdata push {self.address} then"
@@ -233,7 +240,7 @@ class RemoteWarehouse(Warehouse):
         return MirroredTable(folder, kind, self.mirror)
 
     def open(self, kind: str, variant: str, version: str | None = None) -> Table:
-        """Open a version, the current one unless named. Raises the same exceptions as `Versions.open` and
+        """Open a version of a variant, by default the current one. Raises the same exceptions as `Versions.open` and
         `Mirror.open`."""
         self.checked_kind(kind)
         try:
@@ -254,11 +261,11 @@ class RemoteWarehouse(Warehouse):
             raise MissingTableError(message) from error
 
     def use(self, table: Table) -> bool:  # noqa: ARG002
-        """Not possible: a warehouse at an address is read-only. Always raises UsageError."""
+        """Raise UsageError, since a warehouse at an address is read-only."""
         return bool(self.staging)
 
     def build(self, kind: str, parameters: Parameters, **options: Any) -> Table:  # noqa: ARG002
-        """Not possible: a warehouse at an address is read-only. Always raises UsageError."""
+        """Raise UsageError, since a warehouse at an address is read-only."""
         self.kind(kind)
         raise UsageError(f"expected no build in {self.address}; try: bgdata pull {self.address}")
 
@@ -266,15 +273,14 @@ class RemoteWarehouse(Warehouse):
         return False
 
     def connect(self, *, for_query: str = "", **options: Any) -> duckdb.DuckDBPyConnection:
-        """A connection as for a warehouse in a folder, with the same restrictions. Parquet files that the query names
-        are fetched first, with their hashes checked, and no others can be read. Raises the same exceptions as
-        `Mirror.file`."""
+        """Open a connection as `Warehouse.connect` does. The Parquet files of the tables that the query `for_query`
+        names are downloaded and checked first; no others can be read. Raises the same exceptions as `Mirror.file`."""
         self._fetch_tables(for_query)
         with self.mirror.fetching_nothing():
             return super().connect(for_query=for_query, **{**options, "mend": False})
 
     def _fetch_tables(self, query: str) -> None:
-        """Fetch the files of the tables that a query names, and of the tables from which these are made."""
+        """Download the files of the tables that an SQL query names, directly or through views."""
         from bgdata.store.registry import parse_script
 
         generated = [parse_script(text) for text in self.kinds.views(self.kinds.values())]

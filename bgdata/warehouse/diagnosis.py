@@ -29,8 +29,8 @@ PROCESSOR = Path("/proc/cpuinfo")
 
 
 def diagnosis_rows(warehouse: Warehouse) -> list[Row]:
-    """Rows of `about` (a part of the installation), `name` and `value`. If a value cannot be found out, it is the class
-    of the error."""
+    """Describe the installation as rows: `about` (which part of it), `name` and `value`. If a value cannot be found
+    out, the name of the error's class takes its place."""
     parts: dict[str, Callable[[], Iterator[tuple[str, Any]]]] = {
         "bgdata": _package,
         "machine": _machine,
@@ -49,7 +49,8 @@ def diagnosis_rows(warehouse: Warehouse) -> list[Row]:
 
 
 def short_path(path: Path) -> str:
-    """A folder for a public report: below the home folder with ~ in its place, elsewhere its name alone."""
+    """The path of a folder without private parts, for a public report: below the home folder it begins with ~; of any
+    other folder only the name is left."""
     home = Path.home()
     path = path.absolute()
     return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else path.name
@@ -88,7 +89,8 @@ def _libraries() -> Iterator[tuple[str, Any]]:
 
 
 def _settings() -> Iterator[tuple[str, Any]]:
-    """Environment variables that change how bgdata runs. If one may hold a path, only that it is set."""
+    """Yield the environment variables that change how bgdata runs, with their values. Of a variable that may contain a
+    path, only whether it is set."""
     for name in sorted(os.environ):
         if name in SETTINGS or name.startswith("BGDATA_"):
             yield name, os.environ[name] if name.startswith("NUMBA_") else "set"

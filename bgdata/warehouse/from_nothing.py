@@ -32,13 +32,13 @@ NO_PLAYER = "00000000"
 
 @dataclass(frozen=True)
 class Part:
-    """One command of the plan.
+    """A part of a plan: one command of bgdata, which makes one version.
 
-    `command` are the words after `bgdata`. In it `{NAME}` is replaced by the version KIND/VARIANT/VERSION that the part
-    NAME made, `{NAME.version}` by its folder, and `{NAME.player}` by the version of the player in its manifest. `makes`
-    is a kind, or KIND/VARIANT. `minutes` are on two cores. `figures` is a query of the columns figure, ours,
-    standard_error and published about the version made, whose variant is $variant; empty if nothing was published.
-    """
+    `command` is the command line after the word `bgdata`. In it, `{NAME}` stands for the KIND/VARIANT/VERSION that the
+    part NAME has made, `{NAME.version}` for VERSION alone, and `{NAME.player}` for the version of the player in that
+    version's manifest. `makes` is KIND or KIND/VARIANT of the version that the command makes. `minutes` are measured on
+    two cores. `figures` is an SQL query with the columns figure, ours, standard_error and published, about the variant
+    $variant that was made; empty if there are no published figures."""
 
     name: str
     makes: str
@@ -49,18 +49,19 @@ class Part:
 
     @property
     def all_needs(self) -> list[str]:
-        """Parts that must be finished before this one, each once."""
+        """The names of the parts that must be finished before this one, each once."""
         return list(dict.fromkeys([*self.needs, *(name for name, _ in REFERENCE.findall(self.command))]))
 
 
 def plan_path(name: str) -> Path:
-    """The file of a plan of bgdata, `from-nothing` or `player-33`; a name that ends in .toml is a path itself."""
+    """The path of the plan `name`: `from-nothing` and `player-33` come with bgdata; a name that ends in .toml is itself
+    a path."""
     return Path(name) if name.endswith(".toml") else PLAN.with_name(f"{name.replace('-', '_')}.toml")
 
 
 def read_plan(path: Path = PLAN) -> list[Part]:
-    """The parts of a plan in order: each after the parts that it needs. Raises CorruptFileError, which names the part,
-    if one is invalid."""
+    """Read the parts of a plan, in order: each comes after the parts that it needs. Raises CorruptFileError, which
+    names the part, if one is invalid."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8")).get("part", [])
         parts = [Part(**{**each, "needs": tuple(each.get("needs", ()))}) for each in found]
@@ -84,7 +85,8 @@ def read_plan(path: Path = PLAN) -> list[Part]:
 
 
 def arguments(part: Part, made: Mapping[str, Table]) -> list[str]:
-    """The words of a command with the versions that other parts made; a missing version is UNMADE."""
+    """The words of a part's command, in which references to other parts are replaced by the versions that these have
+    made. UNMADE stands for a version that is missing."""
 
     def version(found: re.Match[str]) -> str:
         name, what = found.groups()
@@ -99,7 +101,7 @@ def arguments(part: Part, made: Mapping[str, Table]) -> list[str]:
 
 
 def missing_versions(warehouse: Warehouse, parts: Sequence[Part]) -> list[str]:
-    """KIND/VARIANT of versions of the package that no part makes."""
+    """KIND/VARIANT of each version that comes with the package and that no part makes."""
     made = {part.makes for part in parts}
     shipped = (
         f"{kind.name}/{kind.slug(parameters)}"
@@ -111,7 +113,8 @@ def missing_versions(warehouse: Warehouse, parts: Sequence[Part]) -> list[str]:
 
 
 def read_record(warehouse: Warehouse) -> dict[str, str]:
-    """The version that each command of a finished part made. Raises CorruptFileError if the record is damaged."""
+    """Read which version each finished command has made, by command line. Raises CorruptFileError if the record is
+    damaged."""
     path = warehouse.root / STATE
     with storage_errors("read", path):
         try:
@@ -128,8 +131,8 @@ def read_record(warehouse: Warehouse) -> dict[str, str]:
 
 
 def finished_parts(warehouse: Warehouse, parts: Sequence[Part]) -> dict[str, Table]:
-    """The versions of finished parts, by part. A part is finished if its exact command, with its versions, was run, and
-    the resulting version exists."""
+    """The versions of the finished parts, by name of the part. A part is finished if its command was run with exactly
+    these words, versions of other parts included, and the version that it made still exists."""
     record, tables = read_record(warehouse), {table.name: table for table in warehouse.versions()}
     made: dict[str, Table] = {}
     for part in parts:
@@ -140,8 +143,8 @@ def finished_parts(warehouse: Warehouse, parts: Sequence[Part]) -> dict[str, Tab
 
 
 def chosen_parts(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
-    """The named parts and all parts that they need; all parts if no names are given. Raises UsageError if there is no
-    such part."""
+    """The parts with these names, and all parts that they need, in the order of the plan; all parts if no names are
+    given. Raises UsageError if there is no part of a name."""
     by_name = {part.name: part for part in parts}
     for name in names:
         if name not in by_name:
@@ -153,7 +156,8 @@ def chosen_parts(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
 
 
 def run_parts(warehouse: Warehouse, parts: Sequence[Part]) -> Iterator[tuple[Part, Table]]:
-    """Run the unfinished parts, and yield each part with its version. Commands resume by themselves."""
+    """Run each part that is not finished, in order, and yield every part with its version. A command that was
+    interrupted before resumes."""
     made = finished_parts(warehouse, parts)
     for part in parts:
         if part.name not in made:
@@ -162,7 +166,8 @@ def run_parts(warehouse: Warehouse, parts: Sequence[Part]) -> Iterator[tuple[Par
 
 
 def make_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Table:
-    """Run a part after the parts that it needs, and record its version. Raises ExternalProgramError if it fails."""
+    """Run a part, and record which version it made. `made` has the versions of the parts that it needs. Raises
+    ExternalProgramError if the command fails."""
     table, command = run_part(warehouse, part, made), shlex.join(arguments(part, made))
     record = read_record(warehouse) | {command: table.name}
     write_file(warehouse.root / STATE, (json.dumps(record, indent=2) + "\n").encode())
@@ -170,7 +175,8 @@ def make_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Ta
 
 
 def run_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Table:
-    """Run the command of a part, with progress on standard error. Raises ExternalProgramError if it fails."""
+    """Run the command of a part; returns the version that it made. The progress of the command goes to standard error.
+    Raises ExternalProgramError if it fails."""
     is_shipped = published_version(warehouse, part) is not None
     words = [*arguments(part, made), "--warehouse", str(warehouse.root), *(["--force"] if is_shipped else [])]
     before = {table.name for table in warehouse.versions(part.makes.partition("/")[0])}
@@ -187,7 +193,8 @@ def run_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Tab
 
 
 def published_version(warehouse: Warehouse, part: Part) -> Path | None:
-    """The folder in the package of the version that a part makes; None if it does not come with the package."""
+    """The folder, in the package, of the version that corresponds to the one a part makes; None if the package has
+    none."""
     kind, _, variant = part.makes.partition("/")
     declared = warehouse.kind(kind)
     found = (parameters for parameters in declared.defaults if variant and declared.slug(parameters) == variant)
@@ -195,8 +202,8 @@ def published_version(warehouse: Warehouse, part: Part) -> Path | None:
 
 
 def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
-    """The result of comparing a version with the one that comes with the package: `same`, or DIFFERS with the arrays
-    that differ, and by how much at most; empty if the package contains none."""
+    """Compare the version that a part made with the one in the package. Returns `same`, or DIFFERS with the names of
+    the arrays that differ, and the largest difference of each; empty if the package has none."""
     folder = published_version(warehouse, part)
     if folder is None:
         return ""
@@ -213,15 +220,15 @@ def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
 
 
 def difference_text(ours: Array | None, theirs: Array) -> str:
-    """The largest difference of two arrays of floating-point numbers as ` by VALUE`; empty for other arrays, and if the
-    shapes differ."""
+    """` by VALUE` for the largest absolute difference of two arrays of floating-point numbers; empty for arrays of
+    other types or different shapes."""
     if ours is None or ours.shape != theirs.shape or theirs.dtype.kind != "f":
         return ""
     return f" by {np.abs(ours - theirs).max():.0e}"
 
 
 def figures_of(warehouse: Warehouse, part: Part, table: Table) -> list[Row]:
-    """Published figures about the version that a part made, beside ours; empty if nothing was published."""
+    """The published figures about the version that a part made, each beside ours; empty if there are none."""
     if not part.figures:
         return []
     found = warehouse.rows(part.figures, {"variant": table.manifest.variant})

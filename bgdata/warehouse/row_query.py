@@ -21,7 +21,7 @@ LIST = re.compile(r"\[[-+.\deE,\s]*\]")
 
 
 class Filter(NamedTuple):
-    """A condition on a column: the column, one of OPERATORS, and the value as text."""
+    """A condition that rows must satisfy: a column, one of OPERATORS, and a value as a string."""
 
     column: Column
     operator: str
@@ -29,12 +29,12 @@ class Filter(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The filter as it stands in an address: `n_turns >= 100`."""
+        """The filter as a user would write it: `n_turns >= 100`."""
         return " ".join(filter(None, (self.column.name, self.operator, self.value)))
 
     @property
     def sql(self) -> str:
-        """The condition in SQL."""
+        """The filter as an SQL condition."""
         name = self.column.name
         if self.operator in ("is missing", "is known"):
             return f"{name} is {'not ' * (self.operator == 'is known')}null"
@@ -44,14 +44,14 @@ class Filter(NamedTuple):
 
 
 def _literal(column: Column, value: str) -> str:
-    """A checked value in SQL."""
+    """The SQL literal for a value of a column, whose form has been checked."""
     if column.type in NUMBERS or column.type == "BOOLEAN":
         return value
     return f"{sql_text(value)}::{column.type}" if column.type.endswith("[]") else sql_text(value)
 
 
 def column_of(shape: TableShape, name: str) -> Column:
-    """A column by name. Raises UsageError if the table does not have it."""
+    """The column `name` of a table. Raises UsageError if the table does not have it."""
     found = next((column for column in shape.columns if column.name == name), None)
     if found is None:
         names = ", ".join(column.name for column in shape.columns)
@@ -60,8 +60,8 @@ def column_of(shape: TableShape, name: str) -> Column:
 
 
 def parse_filter(shape: TableShape, text: str) -> Filter:
-    """The filter of a text such as `n_turns >= 100`. Raises UsageError if it has another form, names a column that the
-    table does not have, or has a value that does not fit the column."""
+    """Parse a filter such as `n_turns >= 100`. Raises UsageError if it has another form, names a column that the table
+    does not have, or compares the column with a value of another type."""
     found = FILTER.fullmatch(text.strip())
     if not found or "\0" in text:
         raise UsageError(f"expected a filter such as {shape.columns[0].name} = 1, got {cite(text)}")
@@ -74,7 +74,8 @@ def parse_filter(shape: TableShape, text: str) -> Filter:
 
 
 def _value(column: Column, text: str) -> str:
-    """A value of a column as SQL writes it. Raises UsageError if it does not fit the column."""
+    """Check a value that a user wrote for a column, and return it as SQL writes it. Raises UsageError if it is not of
+    the column's type."""
     if column.type in NUMBERS:
         value = text.replace(",", "").replace("−", "-")
         try:
@@ -96,8 +97,8 @@ def _value(column: Column, text: str) -> str:
 
 @dataclass(frozen=True)
 class RowQuery:
-    """The rows of a table of one variant that pass all filters, sorted by a column: descending if `sort` begins with a
-    minus, in the order of the table if it is empty."""
+    """SQL queries about the rows of one table of a variant that pass all filters. The rows are sorted by the column
+    `sort`, in descending order if it begins with a minus, or as the table is sorted if it is empty."""
 
     shape: TableShape
     kind: str
@@ -107,14 +108,14 @@ class RowQuery:
 
     @property
     def source(self) -> str:
-        """The table and conditions in SQL."""
+        """The `from` and `where` clauses that all of these queries share."""
         owner = [f"dataset = {sql_text(self.kind)}"] if self.shape.shared else []
         conditions = [*owner, f"variant = {sql_text(self.variant)}", *(each.sql for each in self.filters)]
         return f"from {self.shape.name} where {' and '.join(conditions)}"
 
     @property
     def rows(self) -> str:
-        """The query for all rows, without the columns that all of them share."""
+        """The query for all rows, without the columns that have the same value in each of them."""
         shared = "dataset, variant" if self.shape.shared else "variant"
         return f"select * exclude ({shared}) {self.source}{self._order}"
 
@@ -127,7 +128,7 @@ class RowQuery:
         return f" order by {', '.join([name + ' desc' * self.sort.startswith('-') + ' nulls last', *others])}"
 
     def page(self, number: int, size: int) -> str:
-        """The query for one page of rows; pages count from 1."""
+        """The query for page `number` of the rows, from 1, with `size` rows on a page."""
         return f"{self.rows} limit {size}" + (f" offset {(number - 1) * size}" if number > 1 else "")
 
     @property
@@ -136,7 +137,8 @@ class RowQuery:
         return f"select count(*) as n {self.source}"
 
     def figures(self, column: Column) -> str:
-        """The query for how many rows have a value, how many values differ (nearly), the extremes, and the mean."""
+        """The query that describes a column: how many rows have a value, about how many values are different, and the
+        minimum, maximum and mean of numbers."""
         name = column.name
         finite = f" filter (where isfinite({name}))" if column.type in ("FLOAT", "DOUBLE") else ""
         numbers = f", min({name}){finite} as least, max({name}){finite} as most, avg({name}){finite} as mean"
@@ -146,16 +148,17 @@ class RowQuery:
         )
 
     def different(self, names: Sequence[str]) -> str:
-        """The query for how many values these columns have, nearly."""
+        """The query for the approximate number of different values in each of these columns."""
         return f"select {', '.join(f'approx_count_distinct({name}) as {name}' for name in names)} {self.source}"
 
     def values(self, column: Column, most: int) -> str:
-        """The query for the most frequent values of a column, with counts."""
+        """The query for the `most` most frequent values of a column, with the number of rows of each."""
         name = column.name
         return f"select {name}, count(*) as n {self.source} group by all order by n desc, {name} limit {most}"
 
     def bins(self, column: Column, width: float) -> str:
-        """The query for the histogram of a column of numbers: bin b holds values from b to b + 1 times the width."""
+        """The query for a histogram of a column of numbers: the number of rows in each bin. Bin b counts values from b
+        * width to below (b + 1) * width."""
         name = column.name
         finite = f" and isfinite({name})" if column.type in ("FLOAT", "DOUBLE") else ""
         return (

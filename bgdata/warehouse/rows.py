@@ -20,7 +20,7 @@ from bgdata.warehouse import Warehouse
 
 
 def listed_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = None) -> Iterator[Row]:
-    """A row for each version of the given kinds, by default of all, and for each kind that has no version."""
+    """A row for each version of these kinds, by default of all kinds, and one for each kind that has no version."""
     known = known_variants(warehouse)
     for kind in warehouse.kinds.values() if kinds is None else kinds:
         kept = list(version_rows(warehouse, kind.name, known))
@@ -30,9 +30,10 @@ def listed_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = Non
 
 
 def version_rows(warehouse: Warehouse, name: str, known: dict[str, Variant] | None = None) -> Iterator[dict[str, Any]]:
-    """Rows of the versions of a kind, with the size of each version, or its defect if it is damaged. If the current
-    version of a variant is missing or unknown, a row names the defect but no version. Manifests that the index of the
-    catalog knows are not read again; `known` are the variants in that index, if they have been read."""
+    """A row for each version of the kind `name`, with its number of rows and size, or with what is wrong if it is
+    damaged. A variant whose current version is missing or unknown has a row with the error and no version. Manifests
+    are not read again if the catalog's index has their content; `known` is the result of `known_variants`, if the
+    caller has it."""
     known = known_variants(warehouse) if known is None else known
     lost: list[tuple[str, BgdataError]] = []
     for key, found in survey(warehouse, known, partial(read_variant, warehouse), kinds={name}).items():
@@ -54,7 +55,7 @@ def version_rows(warehouse: Warehouse, name: str, known: dict[str, Variant] | No
 
 
 def _read_again(table: Table) -> dict[str, Any]:
-    """The size of a version, or its defect."""
+    """The number of rows and the size of a version; or what is wrong with it."""
     try:
         table.check_sizes()
         size = sum(entry.bytes for entry in table.manifest.files)
@@ -64,13 +65,15 @@ def _read_again(table: Table) -> dict[str, Any]:
 
 
 def known_variants(warehouse: Warehouse) -> dict[str, Variant]:
-    """The variants by KIND/VARIANT from the index of the catalog, if this user wrote it here."""
+    """The variants, by KIND/VARIANT, in the index of the catalog; empty if there is none that this user wrote for this
+    folder."""
     index = read_index(warehouse)
     return index.variants if index else {}
 
 
 class Part(NamedTuple):
-    """A part of an explanation: a line of text, or a row of data."""
+    """One item of the explanation of a kind, such as a column, an array or a check. It becomes a line of text or a row
+    of data."""
 
     part: str  # column, join, array, parameter, check or input
     name: str
@@ -80,7 +83,8 @@ class Part(NamedTuple):
 
 
 def kind_parts(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders) -> Iterator[Part]:
-    """The parts of the explanation of a kind: columns, arrays, parameters, checks."""
+    """Yield the items that explain a kind and its variant with these parameters: columns, arrays, parameters, checks
+    and inputs."""
     for shape in kind.tables:
         for column in shape.columns:
             yield Part(f"column of {shape.name}", column.name, column.type, column.unit, column.meaning)
@@ -98,12 +102,12 @@ def kind_parts(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders) -> I
 
 
 def part_rows(name: str, parts: Iterable[Part]) -> Iterator[Row]:
-    """The parts of an explanation as rows of data."""
+    """The items of an explanation as rows of data; `name` is what they explain."""
     return ({"explained": name, **part._asdict()} for part in parts)
 
 
 def input_text(wanted: Input) -> str:
-    """An input of a kind as a string: `KIND/VARIANT/VERSION`, or a kind with its parameters."""
+    """An input of a variant in words: `KIND/VARIANT/VERSION`, or a kind with its parameters."""
     if isinstance(wanted, VersionRef):
         return str(wanted)
     return f"{wanted[0]} with {', '.join(f'{key} {value_text(value)}' for key, value in vars(wanted[1]).items())}"
@@ -115,14 +119,16 @@ BOARDS = ("boards", "turn_boards", "decisions_boards")
 
 
 class PipSpread(NamedTuple):
-    """Positions of a version by pips of the player on roll, in groups of `GROUP_PIPS` from 0 up."""
+    """How the positions of a version are distributed over the pip count of the player on roll, in groups of GROUP_PIPS
+    pip counts that begin at 0."""
 
     pips: list[int]  # first pip count of each group
     percents: list[float]  # percent of all positions in each group
 
 
 def pip_spread(table: Table) -> PipSpread | None:
-    """The distribution of a version's positions over pips; None if it has none."""
+    """How the positions of a version are distributed over the pip count of the player on roll; None if it has no
+    positions."""
     from bgdata.game.codec import pip_counts  # imports kernels
 
     name = next((name for name in BOARDS if table.has_array(name)), None)

@@ -36,7 +36,8 @@ BINOMIALS = np.array(BINOMIAL)
 
 
 class Lists(NamedTuple):
-    """A flat list column: values, the row and place of each value, and the length of each row (0 for NULL)."""
+    """A column of lists, flattened: all values, the row of each value, its place in the list, and the length of each
+    row's list (0 for NULL)."""
 
     values: NDArray[np.int64]  # 0 for NULL
     is_null: NDArray[np.bool_]
@@ -46,7 +47,7 @@ class Lists(NamedTuple):
 
 
 def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
-    """Register the vectorised position functions on a connection."""
+    """Add the vectorised SQL functions on positions to a connection."""
     of_board, of_id = {"board": "INTEGER[]"}, {"position_id": "VARCHAR"}
     of_roll = of_id | {"die1": "INTEGER", "die2": "INTEGER"}
     functions: list[tuple[Callable[..., Any], dict[str, Any], str]] = [  # with parameters and result
@@ -68,8 +69,8 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def define_flat_tables(connection: duckdb.DuckDBPyConnection, warehouse: Versions) -> None:
-    """Define a view of each large two-sided table without a Parquet file. A function looks up only the pairs in the
-    result, so that conditions on indexes are fast."""
+    """Create a view for each two-sided table that is too large for a Parquet file. Its values come from a function that
+    reads only the pairs of layouts in the result, so that a query with conditions on indexes is fast."""
     for table in warehouse.versions(TWO_SIDED) if TWO_SIDED in warehouse.kinds else ():
         with suppress(BgdataError):  # a damaged version is reported when it is opened
             if table.has_file(PARQUET):  # most have it
@@ -82,7 +83,7 @@ def define_flat_tables(connection: duckdb.DuckDBPyConnection, warehouse: Version
 
 
 def _define_flat_table(connection: duckdb.DuckDBPyConnection, table: Table, name: str) -> None:
-    """Define the view of one large two-sided table, and its function."""
+    """Create the view `name` of a large two-sided table, and the function that reads its values."""
     from bgdata.bearoff.remote import open_pairs
     from bgdata.bearoff.tables import Equities
 
@@ -112,7 +113,8 @@ def _define_flat_table(connection: duckdb.DuckDBPyConnection, table: Table, name
 
 
 def bearoff_index(points: pa.Array) -> pa.Array:
-    """The position index of each layout (a list of checkers, ace point first); NULL for an invalid list."""
+    """The bearoff index of each layout, a list of the checkers on each point, ace point first; NULL for an invalid
+    list."""
     lists = flatten(points)
     totals = np.bincount(lists.row, weights=lists.values, minlength=len(lists.lengths)).astype(np.int64)
     before = np.concatenate([[0], np.cumsum(totals)])[lists.row]
@@ -129,7 +131,8 @@ def bearoff_index(points: pa.Array) -> pa.Array:
 
 
 def pip_count(points: pa.Array) -> pa.Array:
-    """Pip count of each layout, or of the player on roll of a board of 26; NULL for an invalid list."""
+    """The pip count of each layout, or of the player on roll for a list of 26, which is a board; NULL for an invalid
+    list."""
     lists = flatten(points)
     is_none = np.bincount(lists.row, weights=~lists.is_null, minlength=len(lists.lengths)) == 0
     is_board = lists.lengths[lists.row] == BOARD_SLOTS
@@ -138,7 +141,7 @@ def pip_count(points: pa.Array) -> pa.Array:
 
 
 def flatten(points: pa.Array) -> Lists:
-    """The values of a list column with their rows and places."""
+    """Flatten a column of lists."""
     points = single_array(points)
     lengths = points.value_lengths().fill_null(0).to_numpy().astype(np.int64)
     row = np.repeat(np.arange(len(lengths)), lengths)
@@ -154,18 +157,19 @@ def flatten(points: pa.Array) -> Lists:
 
 
 def sums_by_row(terms: NDArray[np.int64], lists: Lists, is_none: NDArray[np.bool_]) -> pa.Array:
-    """The sum of each row's terms; NULL where `is_none` is true."""
+    """Add up the terms of each row, one term for each value of `lists`; NULL for rows where `is_none` is true."""
     sums = np.bincount(lists.row, weights=terms, minlength=len(lists.lengths))
     return pa.array(sums.astype(np.int32), mask=is_none)
 
 
 def single_array(column: Column) -> pa.Array:
-    """The column as one array."""
+    """The column as a single array, which it may not be if it comes in chunks."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def boards_of(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """The boards int8[n, 26] of a column of lists, and bool[n], whether each is legal; illegal boards are zeros."""
+    """Convert a column of lists to boards, int8[n, 26], and say whether each is legal, bool[n]. An illegal board
+    becomes zeros."""
     from bgdata.game.codec import board_flaws
 
     lists = single_array(column)
@@ -180,7 +184,7 @@ def boards_of(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
 
 
 def boards_of_ids(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """The boards int8[n, 26] of a column of Position IDs, and bool[n], whether each is legal."""
+    """Convert a column of Position IDs to boards, int8[n, 26], and say whether each is legal, bool[n]."""
     from bgdata.game.codec import parse_position_ids
 
     texts = [(text or "").encode() for text in single_array(column).to_pylist()]
@@ -192,7 +196,7 @@ def boards_of_ids(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
 
 
 def lists(values: NDArray[np.int8], is_valid: NDArray[np.bool_]) -> pa.Array:
-    """A column with a list per row; NULL if not valid."""
+    """A column with each row of `values` as a list; NULL where `is_valid` is false."""
     lengths = np.where(is_valid, values.shape[1], 0)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     flat = pa.array(np.ascontiguousarray(values[is_valid]).ravel())
@@ -200,12 +204,12 @@ def lists(values: NDArray[np.int8], is_valid: NDArray[np.bool_]) -> pa.Array:
 
 
 def board(position_ids: Column) -> pa.Array:
-    """Boards from Position IDs."""
+    """Convert Position IDs to boards."""
     return lists(*boards_of_ids(position_ids))
 
 
 def flip(boards: Column) -> pa.Array:
-    """Boards from the other side's point of view."""
+    """The boards from the other side's point of view."""
     from bgdata.game.codec import flip_boards
 
     values, is_legal = boards_of(boards)
@@ -213,7 +217,7 @@ def flip(boards: Column) -> pa.Array:
 
 
 def position_id(boards: Column) -> pa.Array:
-    """Position IDs from boards."""
+    """Convert boards to Position IDs."""
     from bgdata.game.codec import format_position_ids
 
     values, is_legal = boards_of(boards)
@@ -221,7 +225,7 @@ def position_id(boards: Column) -> pa.Array:
 
 
 def position_class(boards: Column) -> pa.Array:
-    """The classes of boards: over, bearoff, race, crashed or contact."""
+    """The class of each board: over, bearoff, race, crashed or contact."""
     from bgdata.game.board_kernels import position_classes
     from bgdata.game.classes import PositionClass
 
@@ -233,7 +237,7 @@ def position_class(boards: Column) -> pa.Array:
 
 
 def theme(boards: Column) -> pa.Array:
-    """The themes of boards; NULL also for finished games."""
+    """The theme of each board; NULL if it has none, as a finished game."""
     from bgdata.game.themes import NO_THEME, Theme, position_themes
 
     values, is_legal = boards_of(boards)
@@ -243,19 +247,20 @@ def theme(boards: Column) -> pa.Array:
 
 
 def texts(letters: NDArray[np.bytes_], is_valid: NDArray[np.bool_]) -> pa.Array:
-    """A column of strings of one width; NULL if not valid."""
+    """A column with each row of `letters` as a string; NULL where `is_valid` is false."""
     return pa.array(letters.astype(str).astype(object), pa.string(), mask=~is_valid)
 
 
 def rolls_of(die1: Column, die2: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """The dice int8[n, 2], and bool[n], whether each pair is valid; invalid dice become 1 and 1."""
+    """Convert two columns to dice, int8[n, 2], and say whether each pair is valid, bool[n]. An invalid pair becomes 1
+    and 1."""
     dice = np.column_stack([single_array(die).fill_null(0).to_numpy(zero_copy_only=False) for die in (die1, die2)])
     is_roll = np.asarray(((dice >= 1) & (dice <= 6)).all(axis=1))
     return np.where(is_roll[:, None], dice, 1).astype(np.int8), is_roll
 
 
 def next_positions(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
-    """Position IDs after each play of a roll, the opponent on roll."""
+    """For each position and roll, the list of the Position IDs after each legal play, with the opponent on roll."""
     from bgdata.game.codec import flip_boards, format_position_ids
     from bgdata.game.play_kernels import batch_plays
 
@@ -267,7 +272,8 @@ def next_positions(position_ids: Column, die1: Column, die2: Column) -> pa.Array
 
 
 def legal_plays(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
-    """The plays of a roll as strings, each with the Position ID after it, the opponent on roll."""
+    """For each position and roll, the list of legal plays as strings, each with the Position ID after it, in which the
+    opponent is on roll."""
     from bgdata.game.plays import legal_plays as plays_of
     from bgdata.game.position import Position
 
@@ -283,6 +289,7 @@ def legal_plays(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
 
 
 def define_aliases(connection: duckdb.DuckDBPyConnection, aliases: Mapping[str, str]) -> None:
-    """Set the variable from which the macro `player_named` reads the names of players."""
+    """Tell the macro `player_named` which names belong to the same player: `aliases` has the name to show for each
+    other name."""
     entries = [list(aliases), list(aliases.values())]
     connection.execute(f"set variable {VARIABLE} = map($1::varchar[], $2::varchar[])", entries)

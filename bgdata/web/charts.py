@@ -18,8 +18,8 @@ LETTER = 5.5  # width of a letter, about
 
 
 def chart_svg(chart: Chart) -> str:
-    """A chart as an SVG element with a description, grid lines, axis labels, lines with bands, and a legend. Missing
-    values are left out."""
+    """Draw a chart as an SVG element: title and description, grid lines, axis labels, lines with bands, and a legend.
+    Missing values are left out."""
     values = [
         value + sign * error
         for line in chart.lines
@@ -86,7 +86,7 @@ def chart_svg(chart: Chart) -> str:
 
 
 def round_values(lowest: float, highest: float) -> list[float]:
-    """A few round values between two limits."""
+    """A few round numbers between two limits, for the grid lines of a chart."""
     step = round_step((highest - lowest) / TICKS)
     first = floor(lowest / step) + (lowest / step > floor(lowest / step))
     found = [step * (first + place) for place in range(2 * TICKS) if step * (first + place) <= highest + step / 1000]
@@ -94,13 +94,14 @@ def round_values(lowest: float, highest: float) -> list[float]:
 
 
 def round_step(least: float) -> float:
-    """The smallest round value that is not below a positive number."""
+    """The smallest round number (1, 2, 2.5 or 5 times a power of ten) that is not below `least`, which is positive."""
     power = 10.0 ** floor(log10(least))
     return next(each * power for each in STEPS if each * power >= least * 0.999)
 
 
 class Bar(NamedTuple):
-    """A bar of a chart: the label below it, its height, what hovering says, and an address."""
+    """A bar of a bar chart: the label below it, its height, the text that hovering shows, and the address that it links
+    to."""
 
     label: str
     value: float
@@ -109,7 +110,8 @@ class Bar(NamedTuple):
 
 
 def bar_chart_svg(title: str, bars: Sequence[Bar], label: str) -> str:
-    """Bars side by side as an SVG element, with labels below some of them. Bars with an address are links."""
+    """Draw a bar chart as an SVG element. Some of the bars have labels below them, and a bar with an address is a link.
+    `label` is that of the horizontal axis."""
     values = [bar.value for bar in bars if isfinite(bar.value)]
     lowest, highest = min([0.0, *values]), max([0.0, *values])
     highest = highest if highest > lowest else lowest + 1.0
@@ -138,8 +140,8 @@ def bar_chart_svg(title: str, bars: Sequence[Bar], label: str) -> str:
 
 
 def heat_map_svg(title: str, cells: Mapping[tuple[str, str], float], labels: tuple[str, str]) -> str:
-    """Values by (column, row) as an SVG element of shaded cells, with a scale: blue above 0 and orange below. `labels`
-    are those of columns and rows."""
+    """Draw a heat map as an SVG element, with a scale: blue above 0 and orange below. `cells` has the value of each
+    column and row by their names; `labels` are what columns and rows are."""
     columns, rows = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
     most = max(map(abs, cells.values()), default=0.0) or 1.0
     svg = opening_svg(title, f"{title}: {len(columns)} columns, {len(rows)} rows")
@@ -162,7 +164,8 @@ def heat_map_svg(title: str, cells: Mapping[tuple[str, str], float], labels: tup
 
 
 def scale_svg(most: float, *, has_negative: bool) -> list[str]:
-    """The shades of a heat map below it, with the values at their ends."""
+    """Draw the scale below a heat map: its shades, with the values at both ends, `most` at the right. Without negative
+    values it begins at 0."""
     shades, left = range(-5 if has_negative else 0, 6), LEFT + 4
     svg = [
         f'<rect class="shade{each}" x="{left + 10 * place}" y="{HEIGHT - 13}" width="10" height="10"/>'
@@ -175,7 +178,8 @@ def scale_svg(most: float, *, has_negative: bool) -> list[str]:
 
 
 def opening_svg(title: str, description: str) -> list[str]:
-    """The beginning of a chart: its element and title. Its links and hints stay reachable, so it is a group."""
+    """The first lines of a chart's SVG element, with title and description. Its role is a group, so that links in it
+    can be reached by keyboard."""
     return [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" '
         f'aria-label="{escape(description, quote=True)}">',
@@ -184,7 +188,7 @@ def opening_svg(title: str, description: str) -> list[str]:
 
 
 def left_axis(lowest: float, highest: float, down: Callable[[float], float]) -> list[str]:
-    """Grid lines with round values at the left."""
+    """Draw grid lines with round values at the left. `down` converts a value to its vertical pixel."""
     svg = []
     for value in round_values(lowest, highest):
         svg.append(f'<path class="rule" d="M{LEFT} {down(value):.1f}H{RIGHT}"/>')
@@ -193,12 +197,12 @@ def left_axis(lowest: float, highest: float, down: Callable[[float], float]) -> 
 
 
 def short_value(value: float) -> str:
-    """A value of an axis as a short string."""
+    """A value on an axis as a short string."""
     return short(value) if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def cut(label: str, most: int = MAX_LABEL) -> str:
-    """A label of at most this many letters."""
+    """A label cut to at most `most` letters."""
     return label if len(label) <= most else f"{label[: most - 1]}…"
 
 

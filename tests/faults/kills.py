@@ -233,21 +233,17 @@ def kill(name: str, root: Path, whole: Whole, chance: random.Random) -> str:
         while not begun.exists() and process.is_alive():
             time.sleep(0.001)
         time.sleep(moment)
-        strike(process.pid or 0, is_worker=is_worker)
+        pid = process.pid or 0
+        try:
+            victims = psutil.Process(pid).children()[-1:] if is_worker else []
+            for victim in victims or [psutil.Process(pid)]:
+                victim.send_signal(signal.SIGKILL)
+        except psutil.NoSuchProcess:
+            pass
         process.join(60)
         code = process.exitcode
     assert code in (0, KILLED, LOST_A_WORKER), f"expected {name} to be killed or to end, found exit code {code}"
     return {0: "ended before", KILLED: "kills", LOST_A_WORKER: "kills of a worker"}[code]
-
-
-def strike(pid: int, *, is_worker: bool) -> None:
-    """Kill a process, or its last child if there is one, unless it has ended."""
-    try:
-        victims = psutil.Process(pid).children()[-1:] if is_worker else []
-        for victim in victims or [psutil.Process(pid)]:
-            victim.send_signal(signal.SIGKILL)
-    except psutil.NoSuchProcess:
-        pass
 
 
 def check_between(root: Path, whole: Whole, there: list[str]) -> None:

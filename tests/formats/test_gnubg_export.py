@@ -145,13 +145,6 @@ def test_position_is_not_a_game() -> None:
     assert [bad.reason for bad in file.rejects if "see line" not in bad.reason] == [BY_HAND]
 
 
-def changed(old: str, new: str) -> ReplayedFile:
-    """A session with another line."""
-    text = (FOLDER / "session_004.txt").read_text()
-    assert old in text
-    return replay_file(parse_gnubg_text(text.replace(old, new).encode()))
-
-
 @each(
     ("old", "new", "reason"),
     [
@@ -165,7 +158,9 @@ def changed(old: str, new: str) -> ReplayedFile:
     ],
 )
 def test_games_that_cannot_be_replayed(old: str, new: str, reason: str) -> None:
-    file = changed(old, new)
+    text = (FOLDER / "session_004.txt").read_text()
+    assert old in text
+    file = replay_file(parse_gnubg_text(text.replace(old, new).encode()))
     assert not any(match.games for match in file.matches)
     (first,) = (bad for bad in file.rejects if "see line" not in bad.reason)
     assert reason in first.reason

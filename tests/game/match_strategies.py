@@ -12,10 +12,6 @@ from bgdata.game.match_state import GameState, MatchState, Side
 sides = st.sampled_from(Side)
 
 
-def _scores(draw: st.DrawFn, length: int) -> tuple[int, int]:
-    return draw(st.integers(0, length - 1)), draw(st.integers(0, length - 1))
-
-
 @st.composite
 def _cubes(draw: st.DrawFn, is_match: bool) -> dict[str, Any]:
     owner = draw(st.none() | sides)
@@ -30,7 +26,7 @@ def _stakes(draw: st.DrawFn) -> dict[str, Any]:
         scores = (draw(st.integers(0, 99)), draw(st.integers(0, 99)))
         return {"scores": scores, "is_jacoby": draw(st.booleans())} | draw(_cubes(False))
     length = draw(st.integers(1, 64))
-    scores = _scores(draw, length)
+    scores = draw(st.integers(0, length - 1)), draw(st.integers(0, length - 1))
     may_be_crawford = (scores[0] == length - 1) != (scores[1] == length - 1)
     if may_be_crawford and draw(st.booleans()):
         return {"length": length, "scores": scores, "is_crawford": True}

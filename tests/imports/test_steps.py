@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.errors import CheckFailedError, MissingFileError, UsageError
+from bgdata.errors import CheckFailedError, CorruptFileError, MissingFileError, UsageError
 from bgdata.imports.steps import Leak, check_version, import_files, import_parameters, leakage_counts
 from bgdata.store.progress import Silence
 from bgdata.warehouse import Warehouse
@@ -75,6 +75,30 @@ def test_folder_is_read_with_subfolders(empty: Warehouse, tmp_path: Path) -> Non
     for kind, what in (("matches", "files with matches"), ("positions", "a file")):
         with pytest.raises(MissingFileError, match=rf"^expected {what} in .*/d, found none$"):
             import_files(empty, kind, [folder / "d"], Silence(), name="x")
+
+
+def test_damaged_packed_lists_of_a_folder_are_left_out(empty: Warehouse, tmp_path: Path) -> None:
+    """Each with a note, archives too; the others are imported."""
+    folder, packed = tmp_path / "lists", gzip.compress(b"4HPwATDgc/ABMA\n")
+    folder.mkdir()
+    for name, content in (
+        ("a.gz", packed),
+        ("b.gz", packed[:-3]),
+        ("c.zip", b"PK\x03\x04torn"),
+        ("d.xz", b"\xfd7zXZ\0"),
+    ):
+        (folder / name).write_bytes(content)
+    notes = Notes()
+    table = import_files(empty, "positions", [folder], notes)
+    assert [file.name for file in table.manifest.raw_files] == ["a.gz"]
+    assert [text for text in notes.texts if "left out" in text] == [
+        f"left out: expected packed data in {folder}/b.gz, found: the file is truncated; fetch it again",
+        f"left out: expected a whole zip archive in {folder}/c.zip, found: file is not a zip file",
+        f"left out: expected text in {folder}/d.xz, plain or packed once with gzip or bzip2, found xz; unpack it first",
+        f"{folder}: left out 3 of 4 files: not a file",
+    ]
+    with pytest.raises(CorruptFileError, match=f"^expected packed data in {folder}/b.gz, found: the file is truncated"):
+        import_files(empty, "positions", [folder / "a.gz", folder / "b.gz"], Silence())
 
 
 def test_warehouse_inside_the_folder_is_skipped(empty: Warehouse) -> None:

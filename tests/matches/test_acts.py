@@ -67,7 +67,7 @@ def test_score_sums_the_acts_of_a_player() -> None:
 
 
 def test_beavers_count_as_takes() -> None:
-    """A beaver is a take."""
+    """A player's beavers are counted among the takes."""
     kinds = (ActKind.TAKE, ActKind.BEAVER, ActKind.PASS)
     answers = [replace(doubled(0, 0.0), act=Act(kind, 0, 1, BOARD, MONEY)) for kind in kinds]
     assert (score_of(answers, 0).takes, score_of(answers, 0).passes, score_of(answers, 0).doubles) == (2, 1, 0)

@@ -44,7 +44,7 @@ def match_text(name: str = "anna", first: str = "8/5 6/5") -> bytes:
 
 @pytest.fixture(scope="module")
 def shared_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse with what the analysis of matches needs, to be written to."""
+    """A warehouse with everything that the analysis of matches needs, to which tests write."""
     root = tmp_path_factory.mktemp("import") / "warehouse"
     kinds = ("bearoff_one_sided", "bearoff_gammon", "bearoff_two_sided", "network", "match_equity")
     for kind in kinds:
@@ -54,19 +54,19 @@ def shared_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.fixture
 def taking(shared_root: Path) -> Iterator[TestClient]:
-    """A client of a site that takes match files."""
+    """A client of a site that accepts match files."""
     app = create_app(bgdata.open_warehouse(shared_root), Limits(upload_bytes=1 << 20), token=TOKEN)
     with open_client(app, follow_redirects=False) as client:
         yield client
 
 
 def send(client: TestClient, *files: tuple[str, bytes], where: str = PAGE, **more: Any) -> Any:
-    """The answer to a form with files, each a name and its content."""
+    """Submit a form with files, each a name and its content, and return the response."""
     return client.post(where, files=[("file", (name, content)) for name, content in files], **more)
 
 
 def ended(client: TestClient) -> dict[str, Any]:
-    """The state of the last import once it has ended."""
+    """Wait until the last import has ended, and return its state."""
     wait_until(lambda: client.get(f"{PAGE}.json").json()["state"] != "working", 240)
     found: dict[str, Any] = client.get(f"{PAGE}.json").json()
     return found
@@ -74,7 +74,8 @@ def ended(client: TestClient) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_files_become_a_library_with_reports(taking: TestClient, shared_root: Path) -> None:
-    """Names with HTML are escaped everywhere; a second import adds to the first, and known files are left out."""
+    """Imported files give reports. Names with HTML are escaped everywhere; a second import adds to the first, and known
+    files are left out."""
     answer = send(taking, ("first.mat", match_text(EVIL)), ("notes.txt", b"no match at all"))
     assert (answer.status_code, answer.headers["location"]) == (303, PAGE)
     state = ended(taking)
@@ -124,7 +125,7 @@ def test_files_become_a_library_with_reports(taking: TestClient, shared_root: Pa
 
 @pytest.mark.slow
 def test_hostile_archives_are_left_out(taking: TestClient, shared_root: Path) -> None:
-    """The library stays as it was."""
+    """Hostile archives are left out, and the library stays as it was."""
     before = library_files(bgdata.open_warehouse(shared_root))
     outside, bomb = io.BytesIO(), io.BytesIO()
     with zipfile.ZipFile(outside, "w") as archive:
@@ -229,7 +230,7 @@ def test_second_import_is_refused_while_one_works(taking: TestClient) -> None:
 
 
 def test_process_that_dies_is_a_failure(taking: TestClient, shared_root: Path) -> None:
-    """Nothing of it stays, and the next import may begin."""
+    """If the importing process dies, nothing of the import stays, and the next one may begin."""
     importer = taking.app.state.importer  # type: ignore[attr-defined]
     send(taking, ("late.mat", match_text("late")))
     importer._process.kill()

@@ -59,7 +59,8 @@ def test_boxes_are_asked_after_longer_and_longer_pauses(box: int, pause: int) ->
 
 
 def test_order_of_questions() -> None:
-    """Those of low boxes, then new ones, the greatest loss first; those that are not due are left out."""
+    """Due questions of low boxes come first, then new ones, the greatest loss first; those that are not due are left
+    out."""
     old, failed, learned, small, great = (
         question(roll, loss) for roll, loss in (("21", 0.1), ("31", 0.2), ("41", 0.9), ("51", 0.1), ("61", 0.5))
     )
@@ -118,7 +119,7 @@ def test_answers_that_a_user_types() -> None:
 
 
 def test_answers_by_a_player() -> None:
-    """The best plays, and the one that was made; in a match equities are normalised."""
+    """The player's answers are the best plays and the one that was made; in a match, equities are normalised."""
     player = LookaheadPlayer(pips_player())
     money = with_answers(Question(START.format("31"), "play", 0.2, "here", made="24/20"), player, CubeRules())
     texts = [answer.text for answer in money.answers]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def asked(client: TestClient, query: str = "") -> dict[str, Any]:
-    """The JSON of the page."""
+    """The JSON of the quiz page for this query."""
     answer = client.get(f"/quiz.json{query}")
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
@@ -21,12 +21,12 @@ def asked(client: TestClient, query: str = "") -> dict[str, Any]:
 
 
 def source_query(row: dict[str, Any]) -> str:
-    """The query of a source of the page."""
+    """The query that asks about one of the page's sources."""
     return f"?player={quote(row['player'])}&analysis={row['analysis']}" if row["player"] else f"?from={row['from']}"
 
 
 def test_every_source_asks_and_answers(client: TestClient) -> None:
-    """The value of an answer is not told before it is chosen; the best one is right."""
+    """For every source, the page tells no values before an answer is chosen; the best answer is right."""
     sources = asked(client)["sources"]
     assert {row["from"] for row in sources} == {"openings", "decisions", None}
     for row in sources:
@@ -42,7 +42,7 @@ def test_every_source_asks_and_answers(client: TestClient) -> None:
 
 
 def test_wrong_answer_shows_both_boards(client: TestClient) -> None:
-    """Where all answers are nearly equal none is wrong, so the question with the greatest loss is asked."""
+    """After a wrong answer the page shows two boards, for the question with the greatest loss."""
     choices = asked(client, "?from=openings")["choices"]
     for choice in choices:
         where = f"/quiz?from=openings&answer={quote(choice)}"

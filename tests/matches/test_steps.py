@@ -36,7 +36,8 @@ def session() -> Match:
 
 
 def test_acts_of_a_session_have_stakes() -> None:
-    """Answers record the cube before the double, also after beavers; rolls record the current cube."""
+    """Acts have the stakes before them: answers the cube before the double, also after beavers; rolls the current
+    cube."""
     found = replayed_situations([session()], "session")
     assert [each.record.result for each in found] == [8, -8, -2, 4, 8, -1, *(each.record.result for each in found[6:])]
     kinds = [act.kind for act in found[3].record.acts]
@@ -58,7 +59,7 @@ def test_acts_of_a_session_have_stakes() -> None:
     [(False, None, False), (True, None, True), (True, False, False), (False, True, True)],
 )
 def test_jacoby_rule_is_taken_from_the_record(is_said: bool, asked: bool | None, is_jacoby: bool) -> None:
-    """An explicit choice overrides the record."""
+    """The Jacoby rule is taken from the record, unless it is set explicitly."""
     told = replace(session(), info=(JACOBY,) * is_said)
     for each in replayed_situations([told], "session", is_jacoby=asked):
         assert each.record.stakes == Stakes(Money(is_jacoby))
@@ -75,7 +76,8 @@ def test_crawford_game_is_the_first_at_one_point() -> None:
 
 
 def test_game_with_a_double_is_not_the_crawford_game() -> None:
-    """A record may begin after the Crawford game; a mark in the file takes precedence."""
+    """A game with a double is not the Crawford game, as a record may begin later; a mark in the file takes
+    precedence."""
     (match,) = parse_mat(CUT.encode()).matches
     assert replayed_situations([match], "cut")[0].record.stakes == Stakes(MatchScore(3, 1))
     later = replace(match.games[0], number=2, turns=match.games[0].turns[:2])

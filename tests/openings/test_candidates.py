@@ -78,7 +78,8 @@ def test_candidates_are_rolled_out_until_known() -> None:
     first = roll_out(RolloutTarget(ROUND, 9.0))
     until = float(np.median(first.result.equity_standard_errors))
     found = roll_out(RolloutTarget(Limits(72, until, 288), 9.0))
-    result, places = found.result, {board.tobytes(): row for row, board in enumerate(first.boards)}
+    result = found.result
+    places = {board.tobytes(): row for row, board in enumerate(first.boards)}
     assert len(set(result.trials.tolist())) > 1
     assert (result.trials[result.equity_standard_errors > until] == 288).all()
     for row in np.flatnonzero(result.trials == 72).tolist():  # candidates known after the first round are unchanged
@@ -90,7 +91,8 @@ def test_candidates_are_rolled_out_until_known() -> None:
 
 
 def test_clear_losers_get_no_more_games() -> None:
-    limits, first = Limits(72, 1e-9, 288), roll_out(RolloutTarget(ROUND, 9.0))
+    limits = Limits(72, 1e-9, 288)
+    first = roll_out(RolloutTarget(ROUND, 9.0))
     assert roll_out(RolloutTarget(limits, 9.0)).result.trials.tolist() == [288] * 5
     sure = first.losses - 3 * first.loss_standard_errors
     within = float(sure.max()) / 2

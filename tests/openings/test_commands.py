@@ -24,7 +24,7 @@ REPLIES = (*TINY, "--until", "9", "--sensible-plays", "1", "--reply-until", "9")
 
 
 def network_of(table: Table) -> str:
-    """The network that rolled out a table, with its version."""
+    """The name and version of the network that rolled out a table."""
     return table.array("network").tobytes().decode()
 
 
@@ -51,7 +51,7 @@ def test_book_lists_first_rolls(warehouse: Warehouse, tmp_path: Path) -> None:
 
 
 def test_shipped_book_is_shown_without_rollouts(tmp_path: Path) -> None:
-    """A bare command shows the book of the default recipe with the default network."""
+    """The command without options shows the shipped book, and rolls nothing out."""
     shipped = published_openings()
     usual = OpeningParameters(network=DEFAULT_NETWORK)
     expected = {replace(usual, objective=each, first_roll=roll) for each in OBJECTIVES for roll in FIRST_ROLLS}
@@ -65,7 +65,7 @@ def test_shipped_book_is_shown_without_rollouts(tmp_path: Path) -> None:
 
 
 def test_shown_book_becomes_current(warehouse: Warehouse) -> None:
-    """SQL then shows that book too."""
+    """After a book with other options is shown, SQL shows it too."""
     succeeds(warehouse.root, *FEW, "31")
     first = warehouse.open("openings", "money-by-tiny-seed-0-31")
     succeeds(warehouse.root, *FEW, "31", "--trials", "108")

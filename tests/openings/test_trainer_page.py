@@ -20,7 +20,7 @@ BOOK = "objective=double-match-point"
 
 
 def asked(client: TestClient, query: str) -> dict[str, Any]:
-    """The JSON of the page."""
+    """The JSON of the trainer's page for this query."""
     answer = client.get(f"/openings/train.json?{query}")
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
@@ -29,7 +29,7 @@ def asked(client: TestClient, query: str) -> dict[str, Any]:
 
 @each("ask", ["first", "replies"])
 def test_every_question_is_told_as_the_book_has_it(client: TestClient, ask: str) -> None:
-    """Nothing is told before an answer; then all plays, the best first, as in the table."""
+    """Before an answer the page tells no values; after it, all plays as the book has them, the best first."""
     count = asked(client, f"{BOOK}&ask={ask}")["questions"]
     seen = set[tuple[str, ...]]()
     for number in range(1, min(count, 12) + 1):
@@ -89,7 +89,7 @@ def test_links_go_through_the_questions_and_to_replies(client: TestClient) -> No
 
 
 def row(play: str, win: float, win_gammon: float, lose_gammon: float) -> dict[str, Any]:
-    """A row of the book with errors of 0.001, 0.002 and 0.003."""
+    """A row of the book with these chances, whose errors are 0.001, 0.002 and 0.003."""
     return {
         "play": play, "next_position_id": play, "win": win, "win_gammon": win_gammon, "lose_gammon": lose_gammon,
         "win_standard_error": 0.001, "win_gammon_standard_error": 0.002, "lose_gammon_standard_error": 0.003,
@@ -98,7 +98,7 @@ def row(play: str, win: float, win_gammon: float, lose_gammon: float) -> dict[st
 
 
 def test_chances_are_weighed_by_the_match() -> None:
-    """Match winning chances by hand: a gammon-go gammon wins the match, a plain win half of it."""
+    """Plays are valued by match winning chances: a gammon wins the match at gammon-go, a plain win half of it."""
     rows = [row("quiet", 0.52, 0.10, 0.10), row("bold", 0.50, 0.16, 0.18)]
     go, save = (trainer.OBJECTIVES[name].weighed for name in ("gammon-go", "gammon-save"))
     best, other = weighed_plays(rows, go)

@@ -35,13 +35,14 @@ pytestmark = pytest.mark.slow  # plays whole matches
 
 
 class Whims(Scrambled):
-    """Arbitrary but valid chances."""
+    """An evaluator with arbitrary but valid chances."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See chances.Evaluator."""
         found = super().evaluate_many(boards)
         win, shares = found.chances[:, :1], found.chances[:, 1:]
-        gammons, most = shares[:, ::2], np.hstack([win, 1 - win])
+        gammons = shares[:, ::2]
+        most = np.hstack([win, 1 - win])
         first = most * gammons
         chances = np.stack([win[:, 0], first[:, 0], first[:, 0] / 8, first[:, 1], first[:, 1] / 8], axis=1)
         return found._replace(chances=chances.astype(np.float32))
@@ -49,7 +50,7 @@ class Whims(Scrambled):
 
 @pytest.fixture(scope="module")
 def decisions(met: MatchEquity) -> Decisions:
-    """Arbitrary decisions, so that games have acts of every kind."""
+    """A player whose decisions are arbitrary, so that games have acts of every kind."""
     return Decisions(LookaheadPlayer(Whims()), CubeRules(met=met))
 
 
@@ -57,7 +58,7 @@ def decisions(met: MatchEquity) -> Decisions:
 def session(
     server: FibsServer, decisions: Decisions, record: Record | None = None, patience: float = PATIENCE
 ) -> Iterator[tuple[FibsPlayer, list[str]]]:
-    """A connected player, and the lines that it reports."""
+    """Connect a player to the server. Yields the player, and the lines that it reports."""
     told: list[str] = []
     with socket.create_connection(("localhost", server.port)) as connection:
         talk = Talk(connection.fileno(), connection.fileno(), "the server")
@@ -76,7 +77,7 @@ def played(server: FibsServer, decisions: Decisions, wish: Wish) -> tuple[FibsPl
 
 
 def check_record(server: FibsServer, record: Record) -> Match:
-    """Check that the record contains the server's games, play by play, and is read back as a legal match."""
+    """Check that the record contains the server's games, play by play, and is a legal match after it is read back."""
     file = replay_file(parse_mat(b"".join(format_mat(record.match))))
     assert not file.ledger.rejects
     (match,) = file.matches
@@ -111,7 +112,8 @@ def test_match_by_own_invitation(decisions: Decisions, length: int, seed: int) -
 
 
 def test_games_have_acts_of_every_kind(decisions: Decisions) -> None:
-    """There are doubles of both sides, takes, passes, refused and accepted resignations, and changing directions."""
+    """The matches of these tests contain doubles of both sides, takes, passes, refused and accepted resignations, and
+    both directions."""
     with FibsServer(13) as server:
         player, _ = played(server, decisions, Wish(OPPONENT, True, 11))
     assert player.record
@@ -189,7 +191,7 @@ def test_refused_invitation_raises(decisions: Decisions, answer: str, length: in
     ],
 )
 def test_server_with_another_protocol_is_refused(decisions: Decisions, own_info: str, words: str) -> None:
-    """The login fails, no setting is toggled, and no one is invited."""
+    """If the server speaks another protocol, the login fails, no setting is changed, and no one is invited."""
     with FibsServer(1, own_info=own_info) as server, session(server, decisions) as (player, _):
         with pytest.raises(EngineRefusedError, match=f"^{words}$") as raised:
             player.log_in(PASSWORD)
@@ -230,7 +232,7 @@ def test_invalid_lines_are_skipped(decisions: Decisions, fault: str) -> None:
 
 @pytest.mark.parametrize("fault", ["chatter", "nothing"])
 def test_server_that_only_chats_counts_as_hanging(decisions: Decisions, fault: str) -> None:
-    """Meaningless lines must not extend the wait."""
+    """Lines without meaning for the game do not extend the wait for the server."""
     with FibsServer(8, faults={9: fault}) as server, session(server, decisions, patience=1) as (player, _):
         player.log_in(PASSWORD)
         with pytest.raises(ExternalProgramError, match=r"expected .*the server .*within 1 s, got"):
@@ -246,7 +248,7 @@ def test_server_that_only_chats_counts_as_hanging(decisions: Decisions, fault: s
     },
 )
 def test_flood_of_lines_ends_the_session_and_logs_little(decisions: Decisions, lines: bytes, words: str) -> None:
-    """The flood is of valid or invalid lines."""
+    """A flood of valid or invalid lines ends the session, and only a few of them are reported."""
     with (
         FibsServer(8, faults={9: "flood"}, flood=lambda: lines) as server,
         session(server, decisions, patience=1) as (player, told),
@@ -287,7 +289,7 @@ def test_cheating_server_ends_the_session(decisions: Decisions, fault: str, word
     ],
 )
 def test_lost_connection_is_resumed(decisions: Decisions, fault: str, words: str) -> None:
-    """The server saved the match; the record contains every play once."""
+    """After a lost connection, the match that the server saved is resumed, and the record contains every play once."""
     with FibsServer(10, faults={15: fault}) as server:
         with session(server, decisions, patience=3 if fault == "hang" else PATIENCE) as (player, _):
             player.log_in(PASSWORD)

@@ -55,13 +55,13 @@ SEED, PAIR_SEED, GAMES = 31, 4, 40
 
 
 class Turned(PubEval):
-    """PubEval with the weights of races for contact as well: another sensible, deterministic player."""
+    """Another sensible, deterministic player: PubEval with the weights of races for contact as well."""
 
     chooser = Chooser(PUBEVAL, pubeval=score_tables(weights()[[1, 1]]))
 
 
 class Plain:
-    """Any player outside kernels; records the questions."""
+    """A player outside kernels that plays as `player` and records what it is asked."""
 
     label = version = "plain"
 
@@ -126,7 +126,8 @@ def test_random_choices_are_the_same_in_lockstep() -> None:
 
 
 def test_players_get_the_boards_and_rolls_of_games() -> None:
-    """The start position comes first, without doubles; both games of a pair have the same dice."""
+    """A player is asked for the start position first, without doubles, then for each later turn; both games of a pair
+    have the same dice."""
     plain = Plain(PubEval())
     assert not isinstance(plain, KernelPlayer)
     play_games(plain, Turned(), 200, seed=8)
@@ -148,7 +149,8 @@ def test_games_do_not_depend_on_batches() -> None:
 
 
 def test_pubeval_scores_zero_against_itself() -> None:
-    """Each pair is one game seen from both sides; the player who begins has a small advantage."""
+    """PubEval wins as much as it loses in pairs of games, each of which is one game seen from both sides; who begins
+    has a small advantage."""
     found = play_games(PubEval(), PubEval(), 20_000, seed=12)
     assert np.array_equal(found.outcomes[::2], -found.outcomes[1::2])
     result = result_of(found)
@@ -192,7 +194,7 @@ def equities(boards: Sequence[Board]) -> list[float]:
 
 @pytest.fixture(scope="module")
 def lucky() -> Corpus:
-    """Games of the network that comes with bgdata, without tables, with luck."""
+    """Games with luck of the network that comes with bgdata, without tables."""
     return self_play(network(), GAMES, SEED, with_luck=True)
 
 
@@ -229,7 +231,8 @@ def test_luck_and_equities_match_the_reference(lucky: Corpus) -> None:
 
 
 def test_luck_averages_to_zero_over_the_rolls(lucky: Corpus) -> None:
-    """The mean is over all 21 rolls, weighted; at the first turn over the 15 that are not doubles."""
+    """The mean luck over all 21 rolls, by their chances, is 0; at the first turn, over the 15 rolls that are not
+    doubles."""
     # games of the second network take tens of thousands of turns
     for networks, turn in product((shipped_networks(), pips_networks()), range(0, len(lucky.boards), 50)):
         scratch = new_roll_scratch(networks)
@@ -275,7 +278,7 @@ def test_games_longer_than_the_room_are_complete(lucky: Corpus, monkeypatch: pyt
 
 
 def test_estimator_measures_luck_of_other_players(lucky: Corpus) -> None:
-    """An estimator changes no game, and values positions and rolls as in its own games."""
+    """An estimator does not change the games of other players, and values positions and rolls as in its own games."""
     plain = self_play(PubEval().chooser, 3, SEED)
     judged = self_play(PubEval().chooser, 3, SEED, with_luck=True, estimator=network())
     for field in Corpus._fields[:6]:
@@ -289,7 +292,7 @@ def test_estimator_measures_luck_of_other_players(lucky: Corpus) -> None:
 
 
 def test_net_luck_sums_all_turns() -> None:
-    """Each player begins one game of a pair."""
+    """The net luck of a game is the sum over its turns, for either player who begins."""
     games, lucks = play_games_with_luck(Turned(), PubEval(), network(), 2, PAIR_SEED, first=6)
     choosers = pubeval_chooser(RACE, RACE), pubeval_chooser(CONTACT, RACE)
     for game, found in zip((6, 7), lucks.tolist(), strict=True):
@@ -321,14 +324,14 @@ def test_luck_does_not_depend_on_threads_and_batches(monkeypatch: pytest.MonkeyP
 
 
 def test_luck_of_a_pair_cancels_for_equal_players() -> None:
-    """PubEval against itself plays the same game twice, seen from both sides."""
+    """In a pair of games of PubEval against itself, which are the same game seen from both sides, luck cancels."""
     games, lucks = play_games_with_luck(PubEval(), PubEval(), network(), 20, PAIR_SEED)
     assert np.array_equal(lucks[::2], -lucks[1::2])
     assert pair_error(games.numbers, games.outcomes - lucks) == 0
 
 
 def test_luck_adjustment_keeps_the_mean_and_reduces_noise() -> None:
-    """The players play much like the estimator; of other players' noise a smaller part is luck."""
+    """Luck-adjusted results have about the same mean and less noise, if the players play much like the estimator."""
     found = self_play(network(), 200, 7, with_luck=True)
     net = net_lucks(found.begins, found.offsets, found.lucks)
     assert abs(net.mean()) < 4 * net.std() / np.sqrt(len(net))
@@ -347,7 +350,8 @@ def test_luck_adjustment_keeps_the_mean_and_reduces_noise() -> None:
 
 @pytest.mark.parametrize("play", [play_games, self_play, play_games_with_luck])
 def test_invalid_numbers_are_refused(play: Callable[..., object]) -> None:
-    estimator, player = network(), PubEval()
+    estimator = network()
+    player = PubEval()
     given: dict[Callable[..., object], tuple[object, ...]] = {
         play_games: (player, player), self_play: (player.chooser,), play_games_with_luck: (player, player, estimator),
     }  # fmt: skip
@@ -390,7 +394,8 @@ def test_result_matches_eight_games_by_hand() -> None:
 
 
 def test_standard_error_is_summed_in_order() -> None:
-    """The standard error is part of the digest of a learning curve, and must not depend on the processor."""
+    """The standard error, which is part of the digest of a learning curve, does not depend on the order in which a
+    processor adds."""
     chance = random.Random(4)
     for count in (6, 100, 1000, 1002, 2000):
         points = np.array([chance.choice([-3, -2, -1, 1, 2, 3]) for _ in range(count)])
@@ -402,7 +407,7 @@ def test_standard_error_is_summed_in_order() -> None:
 
 
 def test_pairs_are_one_observation() -> None:
-    """Pairs that the dice decide cancel, so no error is left; other pairs have a larger error than single games."""
+    """Pairs with opposite results leave no error; pairs with equal results count as one observation each."""
     outcomes = [2, -2, 1, -1, 3, -3, 1, -1]
     assert result_of(games_with(outcomes)).standard_error == 0
     doubled = [2, 2, -1, -1, 3, 3, -1, -1]
@@ -410,7 +415,7 @@ def test_pairs_are_one_observation() -> None:
 
 
 def test_games_without_a_partner_are_clusters_of_one() -> None:
-    """A series that begins and ends inside a pair has clusters of 1, 2, 2 and 1 games."""
+    """The first and last game of a series that begins and ends inside a pair count as clusters of their own."""
     result = result_of(games_with([1, 2, 1, -1, 1, 3], first=1))
     mean = 7 / 6
     spread = [1 - mean, 3 - 2 * mean, 0 - 2 * mean, 3 - mean]
@@ -454,8 +459,8 @@ def test_splits_of_games_never_change() -> None:
 
 
 def test_halves_are_even_and_depend_on_the_seed() -> None:
-    """The half of a game depends on the seed and its number alone. 5,000 of 10,000 games, within four standard
-    deviations, are in each half, and in the same half for another seed."""
+    """Half of 10,000 games, within four standard deviations, are in each split. The half of a game depends on the seed
+    and its number alone."""
     validation, test = SPLITS.index("validation"), SPLITS.index("test")
     halves = halves_of_games(3, np.arange(10_000))
     assert set(halves.tolist()) == {validation, test}

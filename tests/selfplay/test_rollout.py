@@ -60,7 +60,7 @@ WITHOUT_LUCK = RolloutSettings("end", with_luck=False)
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
-    """Two-sided equities of up to 4 checkers, and one-sided chances of 6 points."""
+    """A two-sided table of up to 4 checkers, and one-sided tables of 6 points."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("rollout"))
     race = RaceParameters(6)
     return {
@@ -89,7 +89,7 @@ def chooser_of(number: int = 0, tables: BearoffArrays = NO_TABLES, size: float =
 
 
 def bearoff_boards(count: int, most: int, seed: int) -> Boards:
-    """int8[n, 26]: 1 to `most` checkers of each side at home, anywhere."""
+    """int8[n, 26]: random bearoffs with 1 to `most` checkers of each side at home."""
     generator = np.random.default_rng(seed)
     boards = np.zeros((count, 26), np.int8)
     for board in boards:
@@ -114,7 +114,7 @@ def gammon_boards(count: int, seed: int) -> Boards:
 
 
 def values_by_policy(chooser: Chooser, boards: Boards) -> NDArray[np.float64]:
-    """float64[n, 5]: exact chances of boards when the player plays both sides, enumerated over all rolls."""
+    """float64[n, 5]: the exact chances if the player plays both sides, by enumeration of all rolls."""
     levels, links = [np.unique(boards, axis=0)], []
     while len(levels[-1]):
         is_open = game_outcomes(levels[-1]) == 0
@@ -163,7 +163,7 @@ def check_scores(result: RolloutResult, chances: NDArray[np.float64], settings: 
 
 
 def reductions_of(result: RolloutResult) -> NDArray[np.float64]:
-    """How many times smaller subtracting luck made the standard errors."""
+    """How many times smaller subtracting luck made each standard error."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(result.plain_standard_errors / result.equity_standard_errors)
 
@@ -174,7 +174,7 @@ def assert_same(found: RolloutResult, expected: RolloutResult) -> None:
 
 
 def evaluator_of(tables: BearoffArrays, number: int) -> Evaluator:
-    """The static evaluations of the reference."""
+    """The static evaluations of a network as the reference computes them."""
 
     def evaluate(boards: Sequence[list[int]]) -> tuple[list[list[float]], list[int]]:
         found = evaluations(random_networks(number), tables, np.array(boards, np.int8))
@@ -205,9 +205,13 @@ def test_trials_match_the_reference(tables: dict[str, Table], stop: str, level: 
 
 @pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK, RolloutSettings(turns=3, play_ply=1)])
 def test_blocks_do_not_depend_on_others(settings: RolloutSettings) -> None:
-    """Values kept of the first two rolls belong to one position, and change no results."""
-    boards, kernel_settings = random_game_positions(1, 3).boards[8:12], settings.for_kernels(3)
-    chooser, items, first = chooser_of(1, NO_TABLES), np.arange(4), np.array([0, 2, 0, 35])
+    """Blocks have the same results alone and together, although values of the first two rolls are kept for one
+    position."""
+    boards = random_game_positions(1, 3).boards[8:12]
+    kernel_settings = settings.for_kernels(3)
+    chooser = chooser_of(1, NO_TABLES)
+    items = np.arange(4)
+    first = np.array([0, 2, 0, 35])
     together, alone = np.empty((4, 3, 2, 5)), np.empty((4, 3, 2, 5))
     fill_blocks(0, 12, chooser, kernel_settings, boards, items, first, together)
     for place in range(12):
@@ -232,7 +236,7 @@ def test_second_rolls_are_stratified() -> None:
 def test_perfect_play_gives_exact_chances(
     exact: BearoffArrays, distorted: BearoffArrays, settings: RolloutSettings
 ) -> None:
-    """The player plays perfectly and evaluates badly: the mean is still the exact chance."""
+    """If the player plays perfectly and evaluates badly, the mean is still the exact chance."""
     boards = bearoff_boards(300, 4, 1)
     result = roll_out(boards, chooser_of(0, distorted), 10 * BLOCK, 1, settings)
     truth = evaluations(random_networks(0), exact, boards).chances.astype(np.float64)
@@ -252,14 +256,15 @@ def test_exact_luck_removes_all_noise(exact: BearoffArrays) -> None:
 
 @pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK])
 def test_gammon_chances_equal_enumeration(settings: RolloutSettings) -> None:
-    """Random networks play both sides; their exact chances come from all rolls."""
+    """Rolled-out chances of random networks agree with their exact chances, from an enumeration of all rolls."""
     chooser = chooser_of(0)
     boards = gammon_boards(200, 3)
     check_scores(roll_out(boards, chooser, 10 * BLOCK, 1, settings), values_by_policy(chooser, boards), settings)
 
 
 def test_luck_of_gammons_is_subtracted(tables: dict[str, Table]) -> None:
-    """One-sided tables are nearly exact about gammons too, so subtracting luck leaves little noise in each chance."""
+    """Subtracting luck leaves little noise in every chance, because one-sided tables are nearly exact about gammons
+    too."""
     boards = np.zeros((2, 26), np.int8)
     boards[0, [1, 2]], boards[0, [19, 20]] = (2, 1), (-11, -4)
     boards[1] = flip_boards(boards[:1])[0]
@@ -314,7 +319,8 @@ def test_results_depend_on_items_alone() -> None:
 
 def test_rounds_stop_at_the_standard_error() -> None:
     boards = random_game_positions(3, 5).boards[::20][:6]
-    chooser, settings = chooser_of(0), RolloutSettings("end", 6)
+    chooser = chooser_of(0)
+    settings = RolloutSettings("end", 6)
     first = roll_out(boards, chooser, 2 * BLOCK, 4, settings)
     until = float(np.median(first.equity_standard_errors))
     result = roll_out(boards, chooser, Limits(2 * BLOCK, until, 6 * BLOCK), 4, settings)
@@ -390,8 +396,8 @@ def test_invalid_boards_and_players_are_refused() -> None:
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_plays_at_1_ply_equal_the_player(number: int, exact: BearoffArrays) -> None:
-    """After one roll, a block contains each of the 36 first rolls once, and static evaluations after the chosen
-    plays."""
+    """A block truncated after one roll is the mean over all 36 first rolls of the static evaluation after the player's
+    1-ply plays."""
     player = NetworkPlayer(random_networks(number, 10.0), exact).seeing_all()
     boards = np.concatenate([random_game_positions(1, seed=4).boards[::9], bearoff_boards(4, 4, 3)])
     found = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0, play_ply=1))
@@ -403,8 +409,9 @@ def test_plays_at_1_ply_equal_the_player(number: int, exact: BearoffArrays) -> N
 
 
 def test_luck_averages_to_zero_at_1_ply() -> None:
-    """Results are also the same on any number of threads."""
-    chooser, boards = chooser_of(0), random_game_positions(1, seed=4).boards[[9, 20]]
+    """At 1-ply, subtracting luck keeps the mean; results are the same on any number of threads."""
+    chooser = chooser_of(0)
+    boards = random_game_positions(1, seed=4).boards[[9, 20]]
     settings = RolloutSettings("end", 4, play_ply=1)
     found = roll_out(boards, chooser, 4 * BLOCK, 1, settings)
     with threads(1):
@@ -424,9 +431,10 @@ def opening_plays() -> Boards:
 
 
 def rolled_while_open(open_after: list[list[bool]], limits: Limits) -> tuple[list[Values], list[list[int]]]:
-    """The blocks of two plays that are open after each round as given, and the number of blocks of each at every
-    round."""
-    answers, seen = iter(open_after), list[list[int]]()
+    """Roll out two plays that are open after each round as `open_after` says. Returns their blocks, and the number of
+    blocks of each at every round."""
+    answers = iter(open_after)
+    seen = list[list[int]]()
 
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
         seen.append([len(each) for each in blocks])
@@ -474,13 +482,13 @@ FIVE_TURNS = RolloutSettings("end", 5)
 
 @cache
 def game_boards(settings: RolloutSettings) -> Boards:
-    """Boards of one game; without tables or truncation the last ones, without contact, because random networks may
-    never end others."""
+    """The boards of one game. Without tables or truncation they are the last ones, without contact, because random
+    networks may never end other games."""
     return random_game_positions(1, seed=4).boards[[-12, -9, -6, -3] if settings == TO_THE_END else [0, 9, 20, -3]]
 
 
 class OtherPlayer:
-    """A network that no kernel plays."""
+    """A network that plays outside kernels."""
 
     label = version = "asked"
 
@@ -496,9 +504,10 @@ def rolled(player: object, settings: RolloutSettings = FIVE_TURNS) -> Rolled:
 
 
 def rolled_out(blocks: int, settings: RolloutSettings = FIVE_TURNS, player: object = None) -> RolloutResult:
-    """A rollout by a player, or by the kernel without one."""
+    """A rollout of ITEMS by `player`, or by the kernel without one."""
     wrap = (lambda _: rolled(player, settings)) if player else (lambda kernel: kernel)
-    boards, chooser = game_boards(settings), random_player(0).chooser
+    boards = game_boards(settings)
+    chooser = random_player(0).chooser
     return roll_out(boards, chooser, blocks * BLOCK, 7, settings, items=ITEMS, wrap=wrap)
 
 
@@ -510,7 +519,8 @@ def test_player_rollout_equals_the_kernel(known: bool, settings: RolloutSettings
 
 
 def test_lookahead_player_rollout_equals_the_kernel() -> None:
-    """The player and the kernel consider all plays and filter the same ones."""
+    """A player that looks ahead outside kernels gives the rollout of the kernel: both consider all plays and filter the
+    same ones."""
     settings = RolloutSettings("end", 3, likely=0, play_ply=1)
     found = rolled_out(2, settings, OtherPlayer(LookaheadPlayer(random_player(0).seeing_all(), 1)))
     assert np.array_equal(found.equities, rolled_out(2, settings).equities)
@@ -525,9 +535,11 @@ def test_some_rows_give_the_same_blocks() -> None:
 
 
 def test_luck_of_another_player_averages_to_zero() -> None:
-    """PubEval plays, and networks that count pips measure luck."""
-    chooser, settings = pips_player().chooser, RolloutSettings("end", 6)
-    boards, results = game_boards(settings), []
+    """PubEval's rollouts, with luck measured by networks that count pips, agree with those without luck."""
+    chooser = pips_player().chooser
+    settings = RolloutSettings("end", 6)
+    boards = game_boards(settings)
+    results = []
     for each_settings in (settings, settings._replace(with_luck=False)):
 
         def wrap(_: Rolled, settings: RolloutSettings = each_settings) -> Rolled:

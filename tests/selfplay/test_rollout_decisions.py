@@ -55,7 +55,7 @@ def test_plays_are_ranked_by_rollouts() -> None:
 
 
 def equities_by_blocks(after: Boards, limits: Limits) -> Values:
-    """float64[plays, blocks]: the opponent's equities, all with the same dice."""
+    """float64[plays, blocks]: the opponent's equities after each play, all with the same dice."""
     zero = np.zeros(len(after), np.int64)
     blocks = rolled_blocks(after, pips_player().chooser, 5, SHORT, limits, zero, open_groups(zero, limits))
     return np.array([equities_of(block[:, 0] - block[:, 1]) for block in blocks])
@@ -72,8 +72,9 @@ def test_errors_of_losses_come_from_paired_differences() -> None:
 
 
 def test_all_plays_of_a_decision_get_equal_games() -> None:
-    """Rounds are added until every play's error is small enough. A play alone gives the same result."""
-    how, window = (pips_player().chooser, 5, SHORT), Window(9.0, 2, 4)
+    """All plays get rounds until every play's error is small enough. A play alone gives the same result."""
+    how = (pips_player().chooser, 5, SHORT)
+    window = Window(9.0, 2, 4)
     errors = roll_out_decision(START_BOARD, (6, 5), *how, window, FEW).result.equity_standard_errors
     until = float(errors.min() + errors.max()) / 2
     found = roll_out_decision(START_BOARD, (6, 5), *how, window, Limits(2 * BLOCK, until, 20 * BLOCK)).result
@@ -116,7 +117,7 @@ def test_high_settled_at_changes_nothing() -> None:
 
 
 def test_settled_plays_get_fewer_games() -> None:
-    """The best play always gets the most games; each play gives the same result as alone with as many games."""
+    """Plays that are clearly worse get fewer games than the best one; each has the result of as many games alone."""
     found = settled(2.0)
     trials = found.result.trials
     assert trials[0] == trials.max()
@@ -133,12 +134,13 @@ def test_settled_plays_get_fewer_games() -> None:
 
 
 def test_errors_of_losses_use_common_games() -> None:
-    """The mean of n games of a play minus that of the first m of another."""
+    """The error of a loss is that of the mean of n games of one play minus the mean of the first m games of another."""
     found = settled(2.0)
     equities = equities_by_blocks(found.boards, Limits(12 * BLOCK))
     for row, trials in enumerate(found.result.trials.tolist()):
         n, m = found.result.trials[0] // BLOCK, trials // BLOCK
-        common, rest = equities[0][:m] * m / n - equities[row][:m], equities[0][:n]
+        common = equities[0][:m] * m / n - equities[row][:m]
+        rest = equities[0][:n]
         expected = (common.var(ddof=1) / m + (n - m) / n**2 * rest.var(ddof=1)) ** 0.5
         assert found.loss_standard_errors[row] == pytest.approx(expected, abs=1e-12)
 
@@ -165,12 +167,12 @@ EVEN = np.array([1.0, -1, 1, -1])
     ],
 )
 def test_close_plays_stay_open(equities: list[np.ndarray], until: float, expected: list[int]) -> None:
-    """Plays are compared by the opponent's equities; lower is better."""
+    """Plays stay open while they are close to the best by the opponent's equities, of which lower is better."""
     assert np.flatnonzero(open_plays(equities, until, 3.0)).tolist() == expected
 
 
 def test_plays_with_different_numbers_of_games_are_ranked() -> None:
-    """A play with fewer games may be the best. Blocks are the opponent's."""
+    """Plays are ranked whatever their numbers of games, from the opponent's blocks; the best may have fewer games."""
     generator = np.random.default_rng(1)
     blocks = [generator.uniform(0, 0.1, (count, 2, 5)) for count in (4, 2)]
     blocks[0][:, 0, 0] += 0.5  # chances of the opponent to win

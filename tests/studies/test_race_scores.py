@@ -29,7 +29,7 @@ def effective_pips() -> list[Fraction]:
 
 
 def plain(own: reference.Layout, other: reference.Layout) -> reference.Answer:
-    """Answer of found rules with the limits of the later rows of LIMITS."""
+    """The answer of found rules in plain Python, by the limits in the later rows of LIMITS."""
     ahead = reference.pips(other) - reference.pips(own)
     return ahead >= 1, ahead >= 2, ahead <= 5
 
@@ -108,9 +108,11 @@ def test_every_rule_loses_somewhere(sides: np.ndarray) -> None:
 
 
 def test_single_pairs_sum_to_rows(sides: np.ndarray) -> None:
-    indexes, ones = np.arange(1, 35), np.ones(1, np.int64)
+    indexes = np.arange(1, 35)
+    ones = np.ones(1, np.int64)
     rows = pair_sums(sides, indexes, np.broadcast_to(indexes, (34, 34)), margin_array(), ones, LIMITS, 1e-5)
-    own, other = np.repeat(indexes, 34), np.tile(indexes, 34)
+    own = np.repeat(indexes, 34)
+    other = np.tile(indexes, 34)
     alone = pair_sums(sides, own, other[:, None], margin_array().reshape(-1, 1, 3), ones, LIMITS, 1e-5)
     assert (rows == alone).all()
 

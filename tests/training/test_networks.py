@@ -36,13 +36,14 @@ def test_rounding_started_networks_changes_nothing(number: int) -> None:
 
 
 def test_revive_changes_idle_units_only() -> None:
-    """Units that are always 0 get other weights; outputs are the same to the last bit."""
+    """Units that are always 0 get other weights, while outputs stay the same to the last bit."""
     boards = random_game_positions(20, seed=5).boards
     networks = random_floats(RECTIFIED)
     layers = layer_views(networks, 2)
     idle = [3, len(layers[1][1]) - 1]
     layers[1][1][idle] = -100  # below any sum
-    before, known = copy_networks(networks), evaluations(rounded_networks(networks), NO_TABLES, boards)
+    before = copy_networks(networks)
+    known = evaluations(rounded_networks(networks), NO_TABLES, boards)
     count = revive(networks, 2, encode(InputSet(networks.shapes[2, 0]), boards), seed=4)
     assert count >= len(idle)
     found = evaluations(rounded_networks(networks), NO_TABLES, boards)
@@ -78,7 +79,7 @@ def test_wider_networks_give_the_same_outputs() -> None:
 
 
 def test_deeper_networks_give_the_same_outputs() -> None:
-    """Added layers come last. One is as wide as the previous one, the other wider."""
+    """Added layers, one as wide as the previous layer and one wider, do not change outputs."""
     networks = rounded_networks(random_floats(RECTIFIED))
     sizes = [row[SIZES : SIZES + row[LAYERS] - 1] for row in networks.shapes.tolist()]
     wanted = ((), (*sizes[1], sizes[1][-1]), (sizes[2][0] + 3, *sizes[2][1:], sizes[2][-1] + 2, sizes[2][-1] + 1))
@@ -94,8 +95,8 @@ def test_deeper_networks_give_the_same_outputs() -> None:
 
 
 def test_added_inputs_keep_the_outputs() -> None:
-    """The crashed network gets contact inputs, the contact network already has them, and the race network keeps its
-    own."""
+    """The crashed network gets contact inputs without a change of outputs; the contact network already has them, and
+    the race network keeps its own."""
     networks = random_networks(1)
     started = started_networks(networks, ((), (17,), ()), seed=3, added=InputSet.CONTACT)
     assert started.shapes[:, :2].tolist() == [[2, 256], [3, 260], [3, 260]]
@@ -140,8 +141,8 @@ def test_feature_names_have_revisions() -> None:
 @pytest.mark.parametrize("activation", Activation)
 @pytest.mark.parametrize(("share", "fits"), [(0.0, False), (0.4, True), (0.5, True), (0.6, True), (1.0, False)])
 def test_sums_beyond_int32_are_refused(share: float, fits: bool, activation: Activation) -> None:
-    """Units are never negative, so positive and negative weights never add up in size: trained networks have twice the
-    room that the sizes of their weights suggest."""
+    """Networks whose sums might not fit int32 are refused. Units are never negative, so positive and negative weights
+    do not add up, which gives twice the room."""
     units = 60
     hidden = ((units, 8) if activation is Activation.RECTIFIED else (units,),) * 3
     floats = new_networks(SHAPES[RECTIFIED][0], hidden, 1, activation)
@@ -155,7 +156,7 @@ def test_sums_beyond_int32_are_refused(share: float, fits: bool, activation: Act
 
 
 def test_new_networks_keep_the_size_of_outputs() -> None:
-    """Weights of rectified layers depend on the number of units below."""
+    """In new rectified networks, outputs have about the same size in every layer."""
     floats = new_networks(*SHAPES[RECTIFIED], 1, Activation.RECTIFIED)
     first = floats.weights[: 196 * 16]
     assert np.abs(first).max() == pytest.approx((6 / 196) ** 0.5, rel=0.01)

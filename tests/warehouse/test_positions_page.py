@@ -85,6 +85,18 @@ def test_pages_have_every_row_once(client: TestClient) -> None:
     assert len(set(found)) == len(found) == min(count["n"], browsed.PAGE * browsed.MAX_PAGE)
 
 
+@pytest.mark.parametrize("order", list(browsed.SORTS))
+def test_pages_are_those_of_the_whole_source_in_order(client: TestClient, order: str) -> None:
+    """Also where only the numbers of the rows are sorted, and the rest is read afterwards."""
+    columns = ["dataset", "variant", "game", "turn", "subject", "position_id", "made", "loss", "luck"]
+    by = ", ".join(filter(None, [browsed.SORTS[order][1], browsed.PLACE]))
+    for source in browsed.SOURCES:
+        query = f"select {', '.join(columns)} from all_positions where source = '{source}' order by {by}"
+        expected = rows_of(client, f"{query} limit {browsed.PAGE} offset {browsed.PAGE}")
+        found = asked(client, source=source, sort=order, page="2")["positions"]
+        assert [{name: row[name] for name in columns} for row in found] == expected, source
+
+
 def test_themes_of_pages_are_those_of_their_boards(client: TestClient) -> None:
     import numpy as np
 

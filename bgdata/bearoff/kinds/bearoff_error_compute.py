@@ -20,7 +20,7 @@ STEPS = 32767.5
 
 
 class BearoffErrorComputation(Computation[ErrorParameters]):
-    """Computation of `bearoff_error`."""
+    """Computes datasets of the kind `bearoff_error`."""
 
     def compute(self, build: Build[ErrorParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -87,8 +87,8 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
 
 
 def combined_equity(parameters: ErrorParameters, one_sided: RaceTable, on_roll: int, opponent: int) -> float:
-    """The combined equity of the player on roll for one pair of indexes, from the rows of the two layouts and of the
-    layouts that they lead to."""
+    """Compute the combined equity of the player on roll for a single pair of position indexes, from the one-sided rows
+    of the two layouts and of the layouts that they lead to."""
 
     def race_equity(first: int, second: int) -> float:
         equity = 2 * win_chance(one_sided.probe_chances(first), one_sided.probe_chances(second)) - 1

@@ -26,7 +26,7 @@ EXTREMES = ("largest_difference", "smallest_difference")
 
 
 class RaceErrorComputation(Computation[RaceErrorParameters]):
-    """Computation of `race_error`."""
+    """Computes datasets of the kind `race_error`."""
 
     def compute(self, build: Build[RaceErrorParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -60,7 +60,7 @@ class RaceErrorComputation(Computation[RaceErrorParameters]):
         }
 
     def check_sample(self, recheck: Recheck[RaceErrorParameters]) -> str:
-        """Compute everything again: sums cannot be checked in parts."""
+        """Check a table by computing everything again: sums cannot be checked in parts."""
         check_arrays(recheck.table, error_arrays(recheck.parameters, recheck.inputs))
         return f"all {recheck.table.manifest.rows:,} rows"
 
@@ -68,8 +68,8 @@ class RaceErrorComputation(Computation[RaceErrorParameters]):
 def error_arrays(
     parameters: RaceErrorParameters, inputs: Mapping[str, Table], advance: Callable[[int], object] = lambda _: None
 ) -> dict[str, Array]:
-    """The arrays of a version, in key order, without empty groups. `advance` is called with the number of pairs
-    finished since the last call."""
+    """Compute the arrays of a version, in the order of their keys, without empty groups. `advance` is called with the
+    number of pairs finished since the last call."""
     exact, one_sided = TwoSidedTable(inputs["two_sided"]), RaceTable(inputs["one_sided"])
     layouts = all_layouts(exact.points, exact.checkers)
     wastages = wastages_of(one_sided, layouts)[1:]

@@ -23,7 +23,7 @@ CHANCES = tuple(column.name for column in CHANCE_COLUMNS)
 
 
 class HypergammonComputation(Computation[EndgameParameters]):
-    """Computation of `hypergammon`."""
+    """Computes datasets of the kind `hypergammon`."""
 
     def compute(self, build: Build[EndgameParameters]) -> None:
         job = build.job
@@ -58,8 +58,8 @@ class HypergammonComputation(Computation[EndgameParameters]):
 
 def check_chances(recheck: Recheck[EndgameParameters], pairs: Array) -> None:
     """Compare the chances of int64[n, 2] pairs with the chances after their best plays. Equally good plays may win more
-    or fewer gammons, so the chances must be between the lowest and highest of these. Raises CheckFailedError if they
-    are not."""
+    or fewer gammons, so the chances of a pair must be between the lowest and the highest of these. Raises
+    CheckFailedError if they are not."""
     table, (on_roll, opponent) = recheck.table, pairs.T
     chances, equities = table.array("chances"), table.array("equities")
     followers = Successors(all_layouts(recheck.parameters.checkers), on_roll, opponent)

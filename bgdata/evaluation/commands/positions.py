@@ -182,7 +182,7 @@ def hint(
 
 
 def describe_evaluation(evaluation: Evaluation) -> str:
-    """Lines of text: winning and losing chances, equity, and the source with its accuracy."""
+    """Lines of text with winning and losing chances, equity, and the source of the evaluation with its accuracy."""
     rows = (
         ("win", evaluation.win, evaluation.win_gammon, evaluation.win_backgammon),
         ("lose", 1 - evaluation.win, evaluation.lose_gammon, evaluation.lose_backgammon),
@@ -196,15 +196,16 @@ def describe_evaluation(evaluation: Evaluation) -> str:
 
 
 def describe_source(evaluation: Evaluation) -> str:
-    """`contact network, 2 plies: ...`, wrapped: source, ply and accuracy of an evaluation."""
+    """Name the source, ply and accuracy of an evaluation, such as `contact network, 2 plies: ...`, in wrapped lines."""
     who = source_words(evaluation)
     text = f"{who}: {evaluation.accuracy}" if evaluation.accuracy else who
     return textwrap.fill(text, 118, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def describe_plays(rows: Sequence[Row], more: int) -> str:
-    """A table of the best plays: ply, play, equity (cubeful if available), loss at that ply, mwc in a match, and
-    chances in percent: win, gammon, backgammon - lose, gammon, backgammon."""
+    """A text table of the best plays: ply, play, equity (cubeful if available), loss at that ply, mwc in a match, and
+    chances in percent: win, gammon, backgammon - lose, gammon, backgammon. `more` is the number of plays that are left
+    out."""
     has_cube, has_mwc = (rows[0][name] is not None for name in ("cubeful_equity", "mwc"))
     columns = (
         Column("rank", heading="", width=3, is_right=True),
@@ -280,8 +281,8 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
 
 
 def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> str:
-    """Lines of text: the best action, a table of all actions, the gains of doubling and taking, the winning chances at
-    which decisions change, and the source."""
+    """Lines of text with the best cube action, a table of all actions, the gains from doubling and from taking, the
+    winning chances at which decisions change, and the source."""
     from bgdata.equity.cube import Method, Unit, describe_model
     from bgdata.equity.curves import NEVER
 
@@ -308,8 +309,8 @@ def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) 
 
 
 def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> list[str]:
-    """A heading, and one line per action: its equity, and how far that is from the equity under best play. In a match:
-    its mwc, the same difference in mwc, and the equity normalized to the current game."""
+    """A heading, and one line for each cube action: its equity, and the difference from the equity under best play. In
+    a match: its mwc, the difference in mwc, and the equity normalized to the current game."""
     from bgdata.equity.cube import Unit, normalised_equity
 
     given = {

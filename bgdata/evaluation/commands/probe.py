@@ -91,7 +91,7 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
 
 
 def print_layouts(position: Position) -> None:
-    """Print how many checkers both sides have on which points."""
+    """Print how many checkers each side has on each point."""
     opponent, on_roll = position.rows
     click.echo(f"{position.id}: the player on roll is about to roll")
     for name, row in (("on roll", on_roll), ("opponent", opponent)):
@@ -103,8 +103,8 @@ def print_layouts(position: Position) -> None:
 
 
 def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
-    """The row of a position from a gnubg file. Raises NotCoveredError if the file does not cover the position,
-    CorruptFileError if it is damaged, and UsageError if it is not a bearoff database."""
+    """Look a position up in a gnubg bearoff file, as a row of data. Raises NotCoveredError if the file does not cover
+    the position, CorruptFileError if it is damaged, and UsageError if it is not a bearoff database."""
     file = open_gnubg_bearoff(path)
     indexes = [position_index(fit_layout(row, file.points)) for row in (on_roll, opponent)]
     if max(indexes) >= len(file):
@@ -120,7 +120,7 @@ def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
 
 
 def probe_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
-    """Lines of text with the values of a table or gnubg file for the position."""
+    """Lines of text with the values in `row`, which a table or gnubg file has for the position."""
     if row["method"] == "exact":
         equities: Equities = row["equities"]
         chance = "" if row["win"] is None else f"  (win chance {row['win']:.6f})"
@@ -153,8 +153,9 @@ def probe_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
 
 
 def probe_match(warehouse: Warehouse, position: Position, stakes: Stakes, met: str, form: str) -> None:
-    """Print exact mwc and the right cube action. Raises InvalidParameterError for an invalid score, NotCoveredError if
-    no table covers the position, and MissingTableError if the match equity table is missing."""
+    """Print the exact mwc and the right cube action at a match score. Raises InvalidParameterError for an invalid
+    score, NotCoveredError if no table covers the position, and MissingTableError if the match equity table is
+    missing."""
     on_roll, opponent = checker_rows(position)
     if not met:
         build_default_met(warehouse)
@@ -198,8 +199,8 @@ def probe_match(warehouse: Warehouse, position: Position, stakes: Stakes, met: s
 
 
 def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearoffParameters:
-    """The parameters of the table for a score, with 6 points and 6 checkers. Raises MissingTableError if the match
-    equity table is missing."""
+    """The parameters of the match bearoff table with 6 points and 6 checkers for the score in `stakes`. `met` names the
+    match equity table; raises MissingTableError if it is missing."""
     assert isinstance(stakes.score, MatchScore)
     return DATASET.complete(
         MatchBearoffParameters(
@@ -216,8 +217,8 @@ def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearof
 def covering_parameters(
     warehouse: Warehouse, parameters: MatchBearoffParameters, on_roll: list[int], opponent: list[int]
 ) -> MatchBearoffParameters:
-    """The parameters of the smallest table that covers a position: 6 points and 6 checkers, or a larger one that is
-    built. Raises NotCoveredError if no such table covers the position."""
+    """The parameters of the smallest match bearoff table that covers a position: the given ones, or those of a larger
+    table that is built. Raises NotCoveredError if no such table covers the position."""
     if on_roll[BAR - 1] or opponent[BAR - 1]:
         raise NotCoveredError("expected a bearoff position, got a checker on the bar")
     points = max(point for row in (on_roll, opponent) for point in range(1, BAR) if row[point - 1])

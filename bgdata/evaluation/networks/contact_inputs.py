@@ -50,7 +50,7 @@ Inputs = NDArray[np.int16]
 
 
 class NamedInput(NamedTuple):
-    """One input of a network."""
+    """An input of a network, with its name and meaning."""
 
     name: str
     meaning: str
@@ -102,8 +102,8 @@ _HOME_AND_BAR_POINT = 0b1111111 << 18  # points 7 to 1, ahead
 
 
 def stuck_checkers() -> NDArray[np.int64]:
-    """int64[7, 16]: expected checkers on the bar after a roll, at most 2, by number of closed points and of checkers
-    that are on the bar before it."""
+    """int64[7, 16]: how many checkers are expected to be on the bar after a roll, at most 2, in units of 1/64. The
+    first index is the number of closed points, the second the number of checkers on the bar before the roll."""
     table = np.zeros((7, 16), np.int64)
     for closed in range(7):
         for bar in range(1, 16):
@@ -121,7 +121,7 @@ _NONE, _TWO = np.int32(0), np.int32(2)
 
 
 class Totals(NamedTuple):
-    """Sums over the checkers of a side; the last two fields do not count checkers on the bar."""
+    """Sums over all checkers of a side. The last two fields do not count checkers on the bar."""
 
     checkers: int
     pips: int
@@ -132,7 +132,8 @@ class Totals(NamedTuple):
 
 
 def _by_slot(value: Callable[[int], int]) -> NDArray[np.int32]:
-    """int32[2, 26]: the value of each slot's point for the player on roll, and for the opponent."""
+    """int32[2, 26]: `value` of the point of each slot of a board, as the player on roll numbers points, and as the
+    opponent does."""
     own = [value(point) for point in range(26)]
     return np.array([own, own[::-1]], np.int32)
 
@@ -152,8 +153,8 @@ _SQUARED = np.array(
 
 @kernel(borrows=True)
 def fill_many_contact_inputs(boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
-    """Fill inputs[row, 0:64], in the order of CONTACT_INPUTS, for boards[0:n, slot] of the player about to roll, at
-    most SIDES / 2 rows. `numbers` is scratch: `shots.fill_roll_counts` counts the rolls of all sides together."""
+    """Fill inputs[row, 0:64] with the CONTACT_INPUTS of the first n boards, for the player about to roll; n is at most
+    SIDES / 2. `numbers` is scratch, in which `shots.fill_roll_counts` counts the rolls of all sides together."""
     for row in range(n):
         board = boards[row]
         ours, theirs = side_sets(board)
@@ -173,8 +174,8 @@ def fill_many_contact_inputs(boards: Boards, n: int, numbers: RollNumbers, input
 def fill_side(
     board: Boards, side: int, us: SideSets, them: SideSets, totals: Totals, lead: int, inputs: Inputs, at: int
 ) -> None:
-    """Fill inputs[at:at + 32] of a side (1: on roll, -1: opponent) that is `lead` pips ahead, except those of
-    `fill_rolls`."""
+    """Fill inputs[at:at + 32] of a side (1: on roll, -1: opponent), except those that `fill_rolls` fills. `lead` is how
+    many pips the side is ahead."""
     off, bar = 15 - totals.checkers, bar_of(board, side)
     for part in range(3):
         inputs[at + part] = UNIT * min(max(off - 5 * part, 0), 5) // 5
@@ -200,19 +201,20 @@ def fill_side(
 
 @kernel(borrows=True)
 def count_at(board: Boards, side: int, slot: int) -> int:
-    """Checkers of a side (1: on roll, -1: opponent) on board[slot], 1 to 24."""
+    """The number of checkers of a side (1: on roll, -1: opponent) on a slot from 1 to 24."""
     return max(side * int(board[slot]), 0)
 
 
 @kernel(borrows=True)
 def bar_of(board: Boards, side: int) -> int:
-    """Checkers of a side on the bar."""
+    """The number of checkers that a side has on the bar."""
     return int(board[25]) if side > 0 else int(board[0])
 
 
 @kernel(borrows=True)
 def side_totals(board: Boards, side: int, them: SideSets) -> Totals:
-    """Sums over the checkers of a side (1: on roll, -1: opponent); `them` are the sets of the other side."""
+    """Compute the sums over all checkers of a side (1: on roll, -1: opponent); `them` are the sets of points of the
+    other side."""
     row = 0 if side > 0 else 1
     front = np.int32(min(lowest(them.ahead), 25))  # their rearmost checker, in our numbering
     checkers = pips = outside = to_pass = timing = low = _NONE
@@ -232,8 +234,9 @@ def side_totals(board: Boards, side: int, them: SideSets) -> Totals:
 
 @kernel(borrows=True)
 def fill_rolls(bar: int, numbers: RollNumbers, lane: int, inputs: Inputs, at: int) -> None:
-    """Fill three inputs from hit_chance to hit_pips, inputs[at + 11:at + 14], and the last two, inputs[at + 30:at +
-    32], of the side in a lane with `bar` checkers on the bar."""
+    """Fill the five inputs that depend on what rolls can do, from the counts in one lane of `numbers`: hit_chance to
+    hit_pips in inputs[at + 11:at + 14], and the last two in inputs[at + 30:at + 32]. `bar` is the number of the side's
+    checkers on the bar."""
     if bar == 0:
         hitting, hitting_two = int(numbers[HITTING + lane]), int(numbers[HITTING_TWO + lane])
         pips, making, on_blot = int(numbers[PIPS + lane]), int(numbers[MAKING + lane]), int(numbers[ON_BLOT + lane])
@@ -250,8 +253,8 @@ def fill_rolls(bar: int, numbers: RollNumbers, lane: int, inputs: Inputs, at: in
 
 @kernel(borrows=True)
 def set_side(board: Boards, side: int, us: SideSets, them: SideSets, lane: int, numbers: RollNumbers) -> None:
-    """Fill a lane of `shots.fill_roll_counts` for a side. A new point takes no checker from an own point 7 to 1 that
-    it would break."""
+    """Fill one lane of `numbers`, which `shots.fill_roll_counts` reads, with the sets of a side. To make a new point,
+    no checker leaves an own point from 7 to 1 if that would break it."""
     movers, landings = us.ahead & FIELD, FIELD & ~them.own_made
     singles = movers & ~us.ahead_made
     base = 0 if side > 0 else 25
@@ -266,7 +269,8 @@ def set_side(board: Boards, side: int, us: SideSets, them: SideSets, lane: int, 
 
 @kernel(borrows=True)
 def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> None:
-    """Fill home_blots and exposed_blots, inputs[at] and inputs[at + 1], and unlinked, inputs[at + 15], of a side."""
+    """Fill the inputs home_blots and exposed_blots, inputs[at] and inputs[at + 1], and unlinked, inputs[at + 15], of a
+    side."""
     attacked, linked = 0, 0
     for die in range(1, 7):
         attacked |= them.ahead << die
@@ -279,8 +283,8 @@ def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> N
 
 @kernel(borrows=True)
 def fill_escapes(board: Boards, side: int, ahead: int, blocks: int, inputs: Inputs, at: int) -> None:
-    """Fill inputs[at:at + 3] with the escape chances of the rearmost checker, of checkers far back, and of those not
-    home."""
+    """Fill inputs[at:at + 3] with the chances to escape: of the rearmost checker, of the checkers far back, and of
+    those not home."""
     base = 0 if side > 0 else 25
     inputs[at] = _CHANCES[escapes_from(min(lowest(ahead), 24), blocks)]
     bar = bar_of(board, side)
@@ -302,7 +306,7 @@ def fill_escapes(board: Boards, side: int, ahead: int, blocks: int, inputs: Inpu
 
 @kernel(borrows=True)
 def fill_blocks(us: SideSets, them: SideSets, bar: int, inputs: Inputs, at: int) -> None:
-    """Fill inputs[at:at + 7], blockade to stuck_checkers."""
+    """Fill inputs[at:at + 7], from blockade to stuck_checkers, of a side."""
     front = min(lowest(them.ahead), 25)
     fewest, fewest_of_all = fewest_escapes(front, us.own_made)
     inputs[at] = _CHANCES[36 - fewest]

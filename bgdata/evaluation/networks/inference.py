@@ -46,12 +46,12 @@ class Activation(IntEnum):
 
     @property
     def later_sum(self) -> int:
-        """The units of later layers' sums per 1."""
+        """How many units a sum of 1 has in the layers after the first."""
         return LATER_WEIGHT << (_RECTIFIED_BITS if self is Activation.RECTIFIED else _LOGISTIC_BITS)
 
     @property
     def most(self) -> int:
-        """The maximum of a hidden unit, in its own units."""
+        """The largest value of a hidden unit, as the integer that is stored."""
         return RECTIFIED_LIMIT if self is Activation.RECTIFIED else LOGISTIC_UNIT
 
 
@@ -83,7 +83,7 @@ class NetworkArrays(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Scratch memory: rows of changed inputs of the first layer, and the changes of their values."""
+    """Scratch memory for the inputs in which two boards differ: their indexes, and the differences."""
 
     rows: Inputs  # [INPUT_ROOM + STEP]
     values: Inputs
@@ -95,7 +95,7 @@ RECENT = 3 * LANES  # boards whose first layer is kept: with more, the nearest i
 
 
 class Gathered(NamedTuple):
-    """Scratch memory: the hidden units of a layer that are not 0 in at least one lane, and their values in each
+    """Scratch memory for a layer: the hidden units that are not 0 in at least one lane, and their values in each
     lane."""
 
     units: Units  # [most + STEP]
@@ -103,7 +103,7 @@ class Gathered(NamedTuple):
 
 
 class Networks(NamedTuple):
-    """The networks of a player, in flat arrays."""
+    """The networks of a player, one after the other in flat arrays."""
 
     shapes: NDArray[np.int64]  # [network, column]: input set, inputs, first weight, first bias, activation, layers,
     # and the units of each layer
@@ -118,8 +118,8 @@ ACTIVATION, LAYERS, SIZES = 4, 5, 6  # columns of shapes
 
 
 def layer_sizes(row: list[int]) -> list[int]:
-    """The units of each layer after the inputs, from a row of shapes; empty for shapes that kernels do not support:
-    they need at least one hidden layer, five outputs, and zeros after them."""
+    """The number of units of each layer after the inputs, from the row of a network in `Networks.shapes`. Empty if
+    kernels do not support the shape: they need at least one hidden layer, five outputs, and zeros after them."""
     layers, sizes = row[LAYERS], row[SIZES:]
     if not 2 <= layers <= len(sizes) or sizes[layers - 1] != OUTPUTS:
         return []
@@ -128,7 +128,7 @@ def layer_sizes(row: list[int]) -> list[int]:
 
 @kernel(borrows=True)
 def network_at(networks: Networks, which: int) -> NetworkArrays:
-    """The network at an index of NETWORK_CLASSES, as views of its part of the arrays."""
+    """The arrays of the network with index `which` in NETWORK_CLASSES, as views into `networks`."""
     shape = networks.shapes[which]
     sizes = shape[SIZES : SIZES + shape[LAYERS]]
     numbers = networks.weights[shape[2] :], networks.biases[shape[3] :]
@@ -145,9 +145,9 @@ def fast_tanh(y: np.float32) -> np.float32:
 
 @kernel(borrows=True)
 def nearest_recent(inputs: Inputs, begin: int, end: int, first: int, lane: int) -> int:
-    """The row of inputs[0:RECENT, input] that differs from row `first` + `lane` in the fewest of the inputs begin:end;
-    ties go to the newest. Rows from `first` on are being refilled, one lane after the other: rows before are older, and
-    the rows of first:first + LANES that are not refilled yet are skipped."""
+    """Find the row of `inputs` that differs from row first + lane in the fewest of the inputs begin to end - 1, among
+    the RECENT cached rows; ties go to the newest. The rows from `first` on are being refilled, one lane after the
+    other: the rows before `first` are older, and the rows that are not refilled yet are skipped."""
     row = first + lane
     best, fewest = row, end - begin + 1
     for steps in range(1, RECENT - LANES + lane + 1):
@@ -164,16 +164,17 @@ def nearest_recent(inputs: Inputs, begin: int, end: int, first: int, lane: int) 
 def change_sums(
     network: NetworkArrays, before: Inputs, sums_before: Sums, inputs: Inputs, changes: Changes, sums: Sums
 ) -> None:
-    """Fill sums[0:hidden] with the sums of the first layer for inputs[input], from sums_before[0:hidden] for
-    before[input]; with zero inputs before, these are the biases. Both arrays of inputs have room for whole vectors."""
+    """Fill `sums` of the first layer for `inputs`, by updating `sums_before`, which are the sums for the inputs
+    `before`. If all inputs before are zero, the sums before are the biases. Both arrays of inputs have room for whole
+    vectors."""
     n = collect_changes(before, inputs, network.inputs, changes.rows, changes.values)
     add_changes(network, n, changes.rows, changes.values, sums_before, sums)
 
 
 @kernel(borrows=True)
 def add_changes(network: NetworkArrays, n: int, rows: Inputs, values: Inputs, sums_before: Sums, sums: Sums) -> None:
-    """Fill sums[0:hidden] with sums_before[0:hidden] plus values[0:n] times the weights of the inputs rows[0:n]. Both
-    values and rows have a zero after n."""
+    """Fill `sums` with `sums_before` plus the effect of n changed inputs: rows[0:n] are their indexes, values[0:n] the
+    changes, which are multiplied by the weights. Both arrays have a zero after the first n items."""
     count = len(sums)
     even = n + n % 2  # pairs are added, so a zero may complete the last
     add_rows(network.weights, rows, values, even, sums_before, sums)
@@ -186,7 +187,8 @@ def add_changes(network: NetworkArrays, n: int, rows: Inputs, values: Inputs, su
 
 @kernel(borrows=True)
 def fill_logistic(sums: Sums, scale: np.float32, hidden: Units) -> None:
-    """Fill hidden[0:n] with the logistic function of sums[0:n]; `scale` is half a unit."""
+    """Fill hidden units with the logistic function of their sums; a sum times `scale` is half the argument of the
+    function."""
     for unit in range(len(sums)):
         tangent = fast_tanh(np.float32(sums[unit]) * scale)
         hidden[unit] = np.int16(np.int32(_TO_NEAREST + _HALF_UNIT * tangent))
@@ -194,7 +196,7 @@ def fill_logistic(sums: Sums, scale: np.float32, hidden: Units) -> None:
 
 @kernel(borrows=True)
 def fill_rectified(sums: Sums, shift: np.int32, hidden: Units) -> None:
-    """Fill hidden[0:n] with sums[0:n], negative ones as 0, in units 2^shift times as large."""
+    """Fill hidden units with their sums, or 0 for negative ones, rounded to units that are 2^shift times as large."""
     shift_down(sums, shift, RECTIFIED_LIMIT, hidden)
     half = np.int32(1) << (shift - np.int32(1))
     for unit in range(len(sums) - len(sums) % STEP, len(sums)):
@@ -203,7 +205,7 @@ def fill_rectified(sums: Sums, shift: np.int32, hidden: Units) -> None:
 
 @kernel(borrows=True)
 def fill_first_hidden(network: NetworkArrays, sums: Sums, hidden: Units) -> None:
-    """Fill hidden[0:n] with the units of the first layer from sums[0:n]."""
+    """Fill the hidden units of the first layer from their sums."""
     if network.activation == _RECTIFIED:
         fill_rectified(sums, _FIRST_SHIFT, hidden[: len(sums)])
     else:
@@ -212,7 +214,7 @@ def fill_first_hidden(network: NetworkArrays, sums: Sums, hidden: Units) -> None
 
 @kernel(borrows=True)
 def later_size(network: NetworkArrays) -> int:
-    """The number of weights that `pack_later` fills."""
+    """The length of the array that `pack_later` fills."""
     size = 0
     for layer in range(1, len(network.sizes)):
         size += network.sizes[layer - 1] * rounded_up(network.sizes[layer])
@@ -221,14 +223,14 @@ def later_size(network: NetworkArrays) -> int:
 
 @kernel(borrows=True)
 def rounded_up(count: int) -> int:
-    """The next multiple of STEP."""
+    """`count` rounded up to a multiple of STEP."""
     return (count + STEP - 1) // STEP * STEP
 
 
 @kernel(borrows=True)
 def pack_later(network: NetworkArrays, packed: Units) -> None:
-    """Fill packed[0:n] with the weights of all later layers in the order of `fill_outputs`: [unit below, place], with
-    each STEP units in the order of UNITS."""
+    """Fill `packed` with the weights of all layers after the first, in the order in which `fill_outputs` reads them:
+    [unit below, place], where each STEP units are in the order of UNITS."""
     place, at = network.inputs * network.sizes[0], 0
     for layer in range(1, len(network.sizes)):
         count, units = network.sizes[layer - 1], network.sizes[layer]
@@ -246,10 +248,9 @@ def pack_later(network: NetworkArrays, packed: Units) -> None:
 def fill_outputs(
     network: NetworkArrays, packed: Units, n: int, gathered: Gathered, hidden: Units, later: Sums, chances: Chances
 ) -> None:
-    """Fill chances[lane, 0:5] for the lanes 0:n from hidden[lane, unit] of the first layer, not yet limited by the
-    rules. `packed` is from `pack_later`. hidden[lane, unit] and later[lane, unit] are scratch, with room for LANES
-    lanes of the largest layer in whole vectors.
-    """
+    """Fill chances[lane, 0:5] of the first n lanes from the units of the first hidden layer, hidden[lane, unit]; the
+    chances are not yet limited by the rules. `packed` is from `pack_later`. hidden and later are scratch, with room for
+    LANES lanes of the largest layer in whole vectors."""
     count, is_rectified = network.sizes[0], network.activation == _RECTIFIED
     place, bias = 0, count
     for lane in range(n, LANES):  # zeros cost nothing

@@ -8,7 +8,7 @@ from bgdata.errors import UnknownInputSetError
 
 
 class InputSet(IntEnum):
-    """The inputs of a network; the number is stored with the network."""
+    """The set of inputs that a network computes from a board; the number is stored with the network."""
 
     TESAURO_196 = 0
     TESAURO_198 = 1  # and two for the turn: always 1 and 0, since boards are for the player on roll
@@ -17,13 +17,13 @@ class InputSet(IntEnum):
 
     @property
     def label(self) -> str:
-        """Name in recipes and on the command line, such as tesauro-196."""
+        """The name of the set in recipes and on the command line, such as tesauro-196."""
         return self.name.lower().replace("_", "-")
 
     @property
     def revision(self) -> int:
-        """The revision of the inputs, raised whenever an input changes on any board: a network trained with one
-        revision cannot be used with another."""
+        """The revision of the inputs, which is raised whenever an input changes on any board. A network trained with
+        one revision cannot be used with another."""
         return _REVISIONS[self]
 
 
@@ -31,7 +31,7 @@ _REVISIONS = {InputSet.TESAURO_196: 1, InputSet.TESAURO_198: 1, InputSet.RACE: 1
 
 
 def input_set_named(label: str) -> InputSet:
-    """The input set of this label. Raises UnknownInputSetError if there is none."""
+    """The input set with this label. Raises UnknownInputSetError if there is none."""
     for input_set in InputSet:
         if input_set.label == label:
             return input_set

@@ -57,7 +57,7 @@ RACE_INPUTS = _SIDE + tuple(NamedInput(f"opponent_{name}", f"opponent: {meaning}
 
 @kernel(borrows=True)
 def fill_race_inputs(board: Boards, inputs: Inputs) -> None:
-    """Fill inputs[0:60], in the order of RACE_INPUTS, from board[slot] of the player about to roll."""
+    """Fill inputs[0:60] with the RACE_INPUTS of a board, for the player about to roll."""
     ours, theirs = fill_race_side(board, 1, inputs, 0), fill_race_side(board, -1, inputs, RACE_SIDE_INPUTS)
     for side in range(2):
         pips, others = (ours, theirs) if side == 0 else (theirs, ours)
@@ -68,7 +68,7 @@ def fill_race_inputs(board: Boards, inputs: Inputs) -> None:
 
 @kernel(borrows=True)
 def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
-    """Fill inputs[at:at + 30] of a side except its leads; returns its pip count."""
+    """Fill inputs[at:at + 30] of a side (1: on roll, -1: opponent), except its leads. Returns its pip count."""
     base = 0 if side > 0 else 25
     bar = bar_of(board, side)
     left, pips, outside, crossovers, outside_pips = bar, 25 * bar, bar, 4 * bar, 19 * bar
@@ -122,12 +122,12 @@ _TESAURO_198, _RACE, _CONTACT = int(InputSet.TESAURO_198), int(InputSet.RACE), i
 
 
 def input_count(input_set: InputSet) -> int:
-    """The number of inputs of an input set: inputs of the points, then the extras."""
+    """The number of inputs in an input set: those of the points, then the extra ones."""
     return POINT_INPUTS + EXTRAS[input_set]
 
 
 def _side_inputs(count: int) -> list[int]:
-    """The four inputs of a side with `count` checkers on a point; zeros for a count below 1."""
+    """The four inputs for a point where a side has `count` checkers; zeros for a count below 1."""
     return [UNIT * (count >= 1), UNIT * (count >= 2), UNIT * (count >= 3), UNIT // 2 * max(count - 3, 0)]
 
 
@@ -139,8 +139,9 @@ OF_OFF = np.round(np.arange(CHECKERS + 1) * UNIT / CHECKERS).astype(np.int16)
 
 
 def encode(input_set: InputSet, boards: Boards) -> Inputs:
-    """int16[n, input_count(input_set)] in units of 1/64, from int8[n, 26] boards for the player on roll. Raises
-    InvalidPositionError unless boards are int8[n, 26]; whether they are legal is not checked."""
+    """Compute the inputs of a network, int16[n, input_count(input_set)] in units of 1/64, from int8[n, 26] boards for
+    the player on roll. Raises InvalidPositionError unless boards are int8[n, 26]; whether they are legal is not
+    checked."""
     inputs = np.empty((len(check_boards(boards)), input_count(input_set)), np.int16)
     fill_encoded(int(input_set), np.ascontiguousarray(boards), inputs)
     return inputs
@@ -148,7 +149,7 @@ def encode(input_set: InputSet, boards: Boards) -> Inputs:
 
 @kernel(parallel=True)
 def fill_encoded(input_set: int, boards: Boards, inputs: Inputs) -> None:
-    """Fill inputs[row, input] from boards[row, slot]."""
+    """Fill inputs[row] with the inputs of boards[row]."""
     for block in prange((len(boards) + MAX_BOARDS - 1) // MAX_BOARDS):
         begin, end = block * MAX_BOARDS, min((block + 1) * MAX_BOARDS, len(boards))
         numbers = np.zeros(ROLL_NUMBERS, np.int32)
@@ -157,7 +158,7 @@ def fill_encoded(input_set: int, boards: Boards, inputs: Inputs) -> None:
 
 @kernel(borrows=True)
 def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
-    """Fill inputs[row, 0:k] with all inputs of boards[0:n, slot], at most MAX_BOARDS rows. `numbers` is scratch,
+    """Fill inputs[row] with all inputs of the first n boards, at most MAX_BOARDS. `numbers` is scratch,
     int32[ROLL_NUMBERS]."""
     for row in range(n):
         fill_without_contact(input_set, boards[row], inputs[row])
@@ -167,14 +168,14 @@ def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumber
 
 @kernel(borrows=True)
 def first_compared_input(input_set: int) -> int:
-    """The first input that is compared to find a near board. With many extras, comparing these is enough: they change
-    with the inputs of the points."""
+    """The first input that `nearest_recent` compares to find a similar board. If there are many extra inputs, comparing
+    only these is enough, because they change with the inputs of the points."""
     return POINT_INPUTS if input_set in (_RACE, _CONTACT) else 0
 
 
 @kernel(borrows=True)
 def fill_without_contact(input_set: int, board: Boards, inputs: Inputs) -> None:
-    """Fill inputs[0:n] with the inputs of board[slot] except those of contact."""
+    """Fill the inputs of a board, except the CONTACT_INPUTS."""
     copy_points(OF_COUNT, board, inputs)
     extras = inputs[POINT_INPUTS:]
     ours, theirs = int(board[25]), int(board[0])

@@ -45,8 +45,8 @@ _DTYPES = {"shapes": np.int64, "weights": np.int16, "biases": np.int32}
 
 
 def open_networks(table: Table) -> Networks:
-    """The networks of a version, mapped read-only. Raises MissingTableError if an array is missing, CorruptFileError if
-    one is truncated or does not fit the others, and OlderTableError if the inputs are older."""
+    """Map the networks of a version read-only. Raises MissingTableError if an array is missing, CorruptFileError if one
+    is truncated or does not fit the others, and OlderTableError if their inputs are of an older revision."""
     for features in table.manifest.parameters.get("features") or ():
         label, _, revision = str(features).partition("@")
         present = {each.label: str(each.revision) for each in InputSet}.get(label)
@@ -68,8 +68,8 @@ def open_networks(table: Table) -> Networks:
 
 
 def stored_arrays(networks: Networks) -> dict[str, NDArray[np.generic]]:
-    """The arrays of networks in the form in which versions store them: the activation column is left out if all
-    networks are logistic."""
+    """The arrays of networks by name, as versions store them: without the activation column if all networks are
+    logistic."""
     found = dict(networks._asdict())
     if (networks.shapes[:, ACTIVATION] == Activation.LOGISTIC).all():
         found["shapes"] = np.delete(networks.shapes, ACTIVATION, axis=1)
@@ -77,8 +77,8 @@ def stored_arrays(networks: Networks) -> dict[str, NDArray[np.generic]]:
 
 
 def find_flaw(networks: Networks) -> str:
-    """A description of a defect that would let kernels misread the arrays or read out of bounds; empty if there is
-    none."""
+    """Describe a defect of the arrays that would let kernels misread them or read out of bounds; an empty string if
+    there is none."""
     for name, values in networks._asdict().items():
         if values.dtype != _DTYPES[name] or not values.flags.c_contiguous:
             return f"{name} of {values.dtype}{list(values.shape)}"
@@ -108,7 +108,8 @@ PUBEVAL = "pubeval"
 
 
 class NetworkScore(NamedTuple):
-    """A figure of a network at 0-ply, with its standard error and sample size."""
+    """A measured score of a network at 0-ply against one opponent or on one benchmark, with its standard error and
+    sample size."""
 
     measure: str  # points_per_game, or error_rate in thousandths of a point per decision
     against: str  # pubeval, or the benchmark KIND/VARIANT
@@ -119,9 +120,9 @@ class NetworkScore(NamedTuple):
 
 
 def best_scores(table: Table, player_version: str, warehouse: Versions | None) -> list[NetworkScore]:
-    """The most accurate figure for each opponent and benchmark of a network version: measured in the warehouse, or
-    shipped with the package. `player_version` is the version of the player, which also depends on the player's
-    tables."""
+    """The most accurate score of a network version against each opponent and on each benchmark: measured in the
+    warehouse, or shipped with the package. `player_version` is the version of the player, which also depends on the
+    player's tables."""
     found = shipped_scores(table)
     if warehouse is not None:
         found += scores_in(warehouse, table.folder.parent.name, player_version)
@@ -134,8 +135,8 @@ def best_scores(table: Table, player_version: str, warehouse: Versions | None) -
 
 
 def scores_in(warehouse: Versions, network: str, player_version: str) -> list[NetworkScore]:
-    """The figures of `network/NAME` at 0-ply in a warehouse: against PubEval at 0-ply without luck subtracted, and on
-    current benchmarks. Damaged versions, which `verify` reports, are skipped."""
+    """The scores that a warehouse has of `network/NAME` at 0-ply: against PubEval at 0-ply without luck subtracted, and
+    on current benchmarks. Damaged versions, which `verify` reports, are skipped."""
     found: list[NetworkScore] = []
     for kind in (GAMES, DECISIONS):
         for table in warehouse.versions(kind) if kind in warehouse.kinds else ():
@@ -159,19 +160,19 @@ def scores_in(warehouse: Versions, network: str, player_version: str) -> list[Ne
 
 
 def shipped_scores(table: Table, folder: Path = SHIPPED) -> list[NetworkScore]:
-    """The figures that the package contains for this version of a network; empty for other versions."""
+    """The scores of this network version that the package contains; an empty list for other versions."""
     return [NetworkScore(**each) for each in read_scores(folder).get(recorded_name(table), ())]
 
 
 def recorded_name(table: Table) -> str:
-    """`KIND/VARIANT/VERSION`, also of a version in the package. Raises ManifestFormatError if the manifest is
-    damaged."""
+    """The name `KIND/VARIANT/VERSION` of a version, also of one in the package. Raises ManifestFormatError if the
+    manifest is damaged."""
     return "/".join((table.manifest.dataset, *table.folder.parts[-2:]))
 
 
 def read_scores(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Scores by version `KIND/VARIANT/VERSION`; empty if there is no file. Raises CorruptFileError if the file is
-    damaged."""
+    """Read the file of scores in a folder: lists of scores by version name `KIND/VARIANT/VERSION`. Empty if there is no
+    file. Raises CorruptFileError if the file is damaged."""
     path = folder / FILE
     if not path.is_file():
         return {}
@@ -183,8 +184,9 @@ def read_scores(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def accuracy_text(table: Table, scores: Iterable[NetworkScore], name: str) -> str:
-    """One line with the accuracy of a network on positions of this class (contact, crashed, race): its best measured
-    scores, or the figures of its training. Raises ManifestFormatError if its manifest is damaged."""
+    """Say in one line how accurate the network for a class of positions (`name`: contact, crashed or race) is: by its
+    best measured scores, or by its points per game at the end of training. Raises ManifestFormatError if its manifest
+    is damaged."""
     games = [score for score in scores if score.measure == "points_per_game"]
     if games:
         (_, _, points, error, size, _), *_ = games
@@ -210,8 +212,9 @@ _NETWORKS = {
 
 
 class NetworkPlayer:
-    """Chooses the play after which the opponent's cubeless equity is lowest; ties go to the first. Looking ahead, it
-    evaluates the `likely` plays of each roll, or all of them if that is 0."""
+    """A player that chooses the play after which the opponent's cubeless equity is lowest; ties go to the first.
+    Looking ahead, it evaluates the `likely` plays of each roll with the highest PubEval scores, or all plays if
+    `likely` is 0."""
 
     likely = LIKELY
 
@@ -233,7 +236,8 @@ class NetworkPlayer:
 
     @cached_property
     def version(self) -> str:
-        """The given version, or eight hex digits that change with the weights or the size of the tables."""
+        """The version that was passed in, or eight hex digits that change with the weights or the size of the
+        tables."""
         if self._version:
             return self._version
         digest = hashlib.sha256(b"".join(values.tobytes() for values in self.networks))
@@ -242,30 +246,30 @@ class NetworkPlayer:
 
     @cached_property
     def chooser(self) -> Chooser:
-        """The data with which kernels choose: see `choices.KernelPlayer`."""
+        """The data with which kernels choose plays for this player: see `choices.KernelPlayer`."""
         from bgdata.evaluation.choices import network_chooser
 
         return network_chooser(self.networks, self.tables)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
-        """Five chances and sources of int8[n, 26] boards: see `chances.Evaluator`."""
+        """Evaluate int8[n, 26] boards: five chances and a source each, see `chances.Evaluator`."""
         return evaluations(self.networks, self.tables, board_array(boards))
 
     def evaluate_ahead(self, boards: BoardsLike, ply: int) -> Evaluations:
-        """Five chances and sources of int8[n, 26] boards at a ply of 1 or more: see `lookahead.evaluate_ahead`. Raises
-        UsageError for a lower ply, and InvalidPositionError for another shape or type of boards."""
+        """Evaluate int8[n, 26] boards at a ply of 1 or more: see `lookahead.evaluate_ahead`. Raises UsageError for a
+        lower ply, and InvalidPositionError for another shape or type of boards."""
         from bgdata.evaluation.roll_values import evaluations_ahead, likely_plays
 
         return evaluations_ahead(self.networks, self.tables, board_array(boards), ply, likely_plays(self.likely))
 
     def seeing_all(self) -> Self:
-        """A copy of this player that evaluates all plays of each roll."""
+        """A copy of this player that evaluates all plays of each roll when it looks ahead."""
         player = copy(self)
         player.likely = 0
         return player
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
-        """The positions after the chosen plays: see `player.Player`."""
+        """The boards after the chosen plays: see `player.Player`."""
         from bgdata.evaluation.choices import chosen_boards
 
         legal = board_array(boards)
@@ -273,17 +277,15 @@ class NetworkPlayer:
 
 
 def version_by(folders: Iterable[Path]) -> str:
-    """Eight hex digits that change with the values of the versions in these folders, but not with their revisions.
-    Every revision counts as 1, the revision of the first recorded players, because later revisions may only differ in
-    Parquet."""
+    """Eight hex digits that change with the versions in these folders, but not with the revisions of their kinds: every
+    revision counts as 1, as for the first recorded players, because later revisions may only differ in Parquet."""
     names = (f"{folder.parent.name}/r1-{folder.name.partition('-')[2]}" for folder in folders)
     return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
 
 
 class MappedNetwork(NetworkPlayer):
-    """The networks of a version, and bearoff tables, memory-mapped. `accuracy` quotes scores of the networks from
-    `warehouse`. A pickle contains only the paths. Raises CorruptFileError if a file is damaged.
-    """
+    """A player with the networks of a version and with bearoff tables, all memory-mapped. `accuracy` quotes the scores
+    of the networks in `warehouse`. A pickle contains only the paths. Raises CorruptFileError if a file is damaged."""
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, warehouse: Versions | None = None) -> None:
         used = [each.folder for each in (table, bearoff.two_sided, bearoff.one_sided, bearoff.gammon) if each]
@@ -300,8 +302,8 @@ class MappedNetwork(NetworkPlayer):
 
 
 class _Accuracy(Mapping[AnswerSource, str]):
-    """The accuracy of each source, from the manifests of tables and the measured scores of networks; read on first
-    use."""
+    """The accuracy of each source in words, from the manifests of tables and the measured scores of networks, which are
+    read on first use."""
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Versions | None) -> None:
         self.table, self.bearoff, self.version, self.warehouse = table, bearoff, version, warehouse
@@ -338,9 +340,9 @@ def network_name(name: str) -> str:
 
 
 def find_network(name: str, warehouse: Versions, version: str | None = None) -> Table:
-    """The version `version`, by default the current one, of `network/NAME`, of any kind of network. If the warehouse
-    has none, the one of the package. Raises UnknownPlayerError for another form of name, MissingTableError if there is
-    no such network, and CorruptFileError if the current version is missing."""
+    """Find a network by name: the version `version`, by default the current one, of `network/NAME`, of any kind of
+    network. If the warehouse has none, the one in the package. Raises UnknownPlayerError for another form of name,
+    MissingTableError if there is no such network, and CorruptFileError if the current version is missing."""
     _, variant, *named = network_name(name).split("/")
     version = named[0] if named else version
     tables = [table for kind in NETWORK_KINDS if kind in warehouse.kinds for table in warehouse.versions(kind, variant)]
@@ -360,7 +362,7 @@ def find_network(name: str, warehouse: Versions, version: str | None = None) -> 
 
 
 def _creation_time(table: Table) -> str:
-    """The creation time of a version; damaged ones sort last."""
+    """When a version was created, as text to sort by; damaged versions sort last."""
     try:
         return table.manifest.created
     except BgdataError:
@@ -370,13 +372,12 @@ def _creation_time(table: Table) -> str:
 def open_network_player(
     name: str, ply: int, warehouse: Versions, *, tables: bool = True, endgames: bool = False
 ) -> NetworkPlayer | LookaheadPlayer:
-    """A network with the best bearoff tables of the warehouse (none if `tables` is false), all memory-mapped. At ply 0
-    kernels can play the result. If `endgames` is true, contact endgames answer too; recorded games do not use them,
-    because recipes do not name such tables.
+    """Open a network with the best bearoff tables of the warehouse (none if `tables` is false), all memory-mapped. At
+    ply 0, kernels can play the result. If `endgames` is true, contact endgames answer too; recorded games do not use
+    them, because recipes do not name such tables.
 
     Raises UnknownPlayerError for another form of name, MissingTableError if there is no such network, and
-    CorruptFileError if a file is damaged.
-    """
+    CorruptFileError if a file is damaged."""
     table = find_network(name, warehouse)
     has_tables = tables and warehouse.root.is_dir()
     player = MappedNetwork(
@@ -388,8 +389,9 @@ def open_network_player(
 def map_player(
     warehouse: Versions, network: str | os.PathLike[str] = "", ply: int = 0, *, endgames: bool = True
 ) -> LookaheadPlayer:
-    """A player with the best bearoff tables of a warehouse, its contact endgames unless `endgames` is false, and one of
-    its networks or the default one of the package; or an ONNX file, for which exact tables only answer cube decisions.
+    """Open a player with the best bearoff tables of a warehouse, its contact endgames unless `endgames` is false, and a
+    network: one of the warehouse, the default one of the package, or an ONNX file, for which exact tables only answer
+    cube decisions.
 
     Maps files instead of copying them, and reads only what is needed. Raises MissingWarehouseError if the folder does
     not exist, MissingTableError if the network is missing, CorruptFileError if a file is damaged, UsageError for a ply

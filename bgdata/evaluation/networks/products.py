@@ -52,64 +52,66 @@ llvmlite.binding.initialize_native_asmparser()
 
 @intrinsic
 def _copy_points(_context: Any, of_count: Any, board: Any, inputs: Any) -> Any:
-    """copy_points(of_count, board, inputs), in a kernel: fills int16 inputs[8 * (p - 1):8 * p] for the points p from 1
-    to 24 with int16 of_count[board[p] + 15, 0:8], of int8 board[26]. All arrays are contiguous. Numba's loop would
-    check at each point whether the arrays overlap."""
+    """copy_points(of_count, board, inputs), in a kernel: for each point p from 1 to 24 of an int8[26] board, copies the
+    eight int16 numbers of_count[board[p] + 15, 0:8] to inputs[8 * (p - 1):8 * p]. All arrays are contiguous. Numba's
+    loop would check at each point whether the arrays overlap."""
     return types.void(of_count, board, inputs), _generate_points
 
 
 @intrinsic
 def _weigh_points(_context: Any, board: Any, _side: Any, weights: Any, _row: Any) -> Any:
-    """weigh_points(board, side, weights, row), in a kernel: the sum over the points p from 1 to 24 of max(side *
-    board[p], 0) * weights[row, p], of int8 board[26], side 1 or -1, and int16 weights[rows, 25]. The sum must fit
-    int16. Both arrays are contiguous. Numba's loop would go point by point."""
+    """weigh_points(board, side, weights, row), in a kernel: returns the sum over the points p from 1 to 24 of max(side
+    * board[p], 0) * weights[row, p], where board is int8[26], side is 1 or -1, and weights are int16[rows, 25]. The sum
+    must fit int16. Both arrays are contiguous. Numba's loop would go point by point."""
     return types.intp(board, types.intp, weights, types.intp), _generate_weighed
 
 
 @intrinsic
 def _count_changes(_context: Any, inputs: Any, _row: Any, _other: Any, _begin: Any, _end: Any) -> Any:
-    """count_changes(inputs, row, other, begin, end), in a kernel: the number of items begin:end in which int16
-    inputs[row] and inputs[other] differ. The array is contiguous, with room for whole vectors from `begin` on."""
+    """count_changes(inputs, row, other, begin, end), in a kernel: returns in how many of the items begin to end - 1 the
+    rows inputs[row] and inputs[other] differ. The int16 array is contiguous, with room for whole vectors from `begin`
+    on."""
     return types.intp(inputs, *[types.intp] * 4), _generate_count
 
 
 @intrinsic
 def _collect_changes(_context: Any, before: Any, after: Any, _count: Any, rows: Any, changes: Any) -> Any:
-    """collect_changes(before, after, count, rows, changes), in a kernel: returns n, and fills int16 rows[0:n] with the
-    items below `count` in which int16 `after` differs from `before`, and changes[0:n] with the differences; rows[n] and
-    changes[n] are 0. All arrays are contiguous. The first two have room for `count` rounded up to whole vectors, the
-    others for one vector more."""
+    """collect_changes(before, after, count, rows, changes), in a kernel: finds the items below `count` in which int16
+    `after` differs from `before`, and returns their number n. Fills int16 rows[0:n] with these items, and changes[0:n]
+    with the differences; rows[n] and changes[n] become 0. All arrays are contiguous. The first two have room for
+    `count` rounded up to whole vectors, the others for one vector more."""
     return types.intp(before, after, types.intp, rows, changes), _generate_changes
 
 
 @intrinsic
 def _add_rows(_context: Any, weights: Any, rows: Any, values: Any, _n: Any, before: Any, sums: Any) -> Any:
     """add_rows(weights, rows, values, n, before, sums), in a kernel: fills int32 sums[unit] with before[unit] plus the
-    sum over i < n of values[i] * weights[rows[i] * len(sums) + unit], except the last len(sums) % 32. n is even.
+    sum of values[i] * weights[rows[i] * len(sums) + unit] over i < n, except the last len(sums) % 32 units. n is even.
     Weights, rows and values are int16. All arrays are contiguous."""
     return types.void(weights, rows, values, types.intp, before, sums), _generate_rows
 
 
 @intrinsic
 def _gather_active(_context: Any, hidden: Any, _count: Any, active: Any, gathered: Any) -> Any:
-    """gather_active(hidden, count, active, gathered), in a kernel: returns m, and fills int16 active[0:m] with units
-    and gathered[lane, 0:m] with int16 hidden[lane, active[i]]. These are all units below `count` that are not 0 in some
-    lane, and perhaps others; at least one more place of both arrays is 0. Both have room for `count` rounded up to
-    whole vectors, and one vector more."""
+    """gather_active(hidden, count, active, gathered), in a kernel: finds the units below `count` that are not 0 in at
+    least one lane, and returns their number m. Fills int16 active[0:m] with these units, and gathered[lane, 0:m] with
+    their values int16 hidden[lane, active[i]]. The units may include others; at least one more place of both arrays is
+    0. Both have room for `count` rounded up to whole vectors, and one vector more."""
     return types.intp(hidden, types.intp, active, gathered), _generate_gathered
 
 
 def make_add_products(lanes: int) -> Any:
-    """The intrinsic `add_products` for this number of lanes."""
+    """Make the intrinsic function `add_products` for this number of lanes."""
 
     @intrinsic
     def add_products(
         _context: Any, weights: Any, _place: Any, _units: Any, active: Any, gathered: Any, _m: Any, sums: Any
     ) -> Any:
-        """add_products(weights, place, units, active, gathered, m, sums), in a kernel: adds to int32 sums[0:lanes,
-        0:units] the sums over i < m of gathered[lane, i] * weights[place + active[i] * width + p], where `width` is
-        `units` rounded up to whole vectors, and p the place of the unit by UNITS. Sums up to `width` are overwritten.
-        All arrays are contiguous, and zeros follow the first m, as `gather_active` leaves them."""
+        """add_products(weights, place, units, active, gathered, m, sums), in a kernel: adds to int32 sums[lane, unit],
+        for `lanes` lanes and `units` units, the sum of gathered[lane, i] * weights[place + active[i] * width + p] over
+        i < m. Here `width` is `units` rounded up to whole vectors, and p is the place of the unit in UNITS. Sums up to
+        `width` are overwritten. All arrays are contiguous, and zeros follow the first m, as `gather_active` leaves
+        them."""
         arguments = weights, types.intp, types.intp, active, gathered, types.intp, sums
         return types.void(*arguments), functools.partial(_generate_products, lanes)
 
@@ -118,7 +120,7 @@ def make_add_products(lanes: int) -> Any:
 
 @intrinsic
 def _shift_down(_context: Any, numbers: Any, _shift: Any, _most: Any, shifted: Any) -> Any:
-    """shift_down(numbers, shift, most, shifted), in a kernel: fills int16 shifted[i] with int32 numbers[i] / 2^shift
+    """shift_down(numbers, shift, most, shifted), in a kernel: fills int16 shifted[i] with int32 numbers[i] / 2^shift,
     rounded to the nearest integer and limited to 0 to `most`, except the last len(numbers) % 32. Both arrays are
     contiguous. Numba's loop would shift in 64 bits, which takes three times as long."""
     return types.void(numbers, types.int32, types.int32, shifted), _generate_shifted
@@ -184,7 +186,7 @@ def _generate_changes(context: Any, builder: Any, signature: Any, values: Any) -
 
 
 def _collect_vectors(builder: Any, before: Any, after: Any, count: Any, into: tuple[Any, Any], found: Any) -> None:
-    """Collect changes of 32 items at a time."""
+    """Generate the loop of `collect_changes` that takes 32 items at a time."""
     with cgutils.for_range_slice(builder, _number(0), count, _number(STEP), intp=_I64) as (start, _):
         change = builder.sub(*(_numbers(builder, array, start, _number(0)) for array in (after, before)))
         is_changed = builder.icmp_unsigned("!=", change, ir.Constant(_NUMBERS, None))
@@ -196,7 +198,7 @@ def _collect_vectors(builder: Any, before: Any, after: Any, count: Any, into: tu
 
 
 def _collect_items(builder: Any, before: Any, after: Any, count: Any, into: tuple[Any, Any], found: Any) -> None:
-    """Collect changes of one item at a time, without a branch."""
+    """Generate the loop of `collect_changes` that takes one item at a time, without a branch."""
     with cgutils.for_range(builder, count, intp=_I64) as loop:
         change = builder.sub(*(_item(builder, array, loop.index, 0) for array in (after, before)))
         at = builder.load(found)
@@ -211,7 +213,7 @@ def _generate_rows(context: Any, builder: Any, signature: Any, values: Any) -> A
     (count,) = cgutils.unpack_tuple(builder, sums.shape)
 
     def add_block(start: Any, vectors: int) -> None:
-        """Add the sums of some vectors of units from `start` on."""
+        """Generate code that computes the sums of `vectors` vectors of units, from unit `start` on."""
         totals = [[_new_total(builder) for _ in _IN_TURN] for _ in range(vectors)]
         with cgutils.for_range_slice(builder, _number(0), n, _number(2), intp=_I64) as (item, _):
             pair_of_rows = [builder.sext(_item(builder, rows, item, row), _I64) for row in (0, 1)]
@@ -262,7 +264,7 @@ def _generate_gathered(context: Any, builder: Any, signature: Any, values: Any) 
     zeros = ir.Constant(_NUMBERS, None)
 
     def fill(vectors: list[Any]) -> None:
-        """Store vectors as the next units, and their numbers in each lane."""
+        """Generate code that stores the next vectors of units, and their values in each lane."""
         at = builder.load(found)
         places = [at, *(builder.add(builder.mul(room, _number(lane)), at) for lane in lanes)]
         for array, place, vector in zip([active] + [gathered] * LANES, places, vectors, strict=True):
@@ -281,30 +283,30 @@ def _generate_gathered(context: Any, builder: Any, signature: Any, values: Any) 
 
 
 def _numbers_from(builder: Any, start: Any) -> Any:
-    """int16[32]: start, start + 1, and so on."""
+    """int16[32]: the numbers start, start + 1, and so on."""
     return builder.add(ir.Constant(_NUMBERS, list(range(STEP))), splat(builder, builder.trunc(start, _I16), _NUMBERS))
 
 
 def _is_left(builder: Any, start: Any, count: Any) -> Any:
-    """For each of the 32 items from `start` on, whether it is below `count`."""
+    """Conditions for 32 items from `start` on: whether the item is below `count`."""
     left = splat(builder, builder.trunc(builder.sub(count, start), _I16), _NUMBERS)
     return builder.icmp_signed("<", ir.Constant(_NUMBERS, list(range(STEP))), left)
 
 
 def _bits(builder: Any, mask: Any) -> Any:
-    """The number of true conditions among 32."""
+    """The number of true conditions in a mask of 32."""
     return builder.zext(builder.ctpop(builder.bitcast(mask, _I32)), _I64)
 
 
 def _pairs_of_items(builder: Any, array: Any, item: Any) -> Any:
-    """int16[32]: an item of an int16 array and the next one, repeated."""
+    """int16[32]: array[item] and array[item + 1], repeated 16 times; the array is int16."""
     address = builder.bitcast(builder.gep(array.data, [item]), _I32.as_pointer())
     return builder.bitcast(splat(builder, builder.load(address, align=2), _HALF), _NUMBERS)
 
 
 def _compress(builder: Any, vector: Any, is_active: Any) -> Any:
-    """int16[32]: the active numbers of a vector, then zeros. If the processor lacks AVX-512 VBMI2, inactive numbers are
-    only set to zero, so the active ones must come first."""
+    """int16[32]: the numbers of a vector where `is_active` is true, moved to the front, then zeros. If the processor
+    lacks AVX-512 VBMI2, the other numbers are only set to zero, so the active ones must already be in front."""
     zeros = ir.Constant(_NUMBERS, None)
     if not _has("avx512vbmi2"):
         return builder.select(is_active, vector, zeros)
@@ -320,7 +322,7 @@ def _generate_products(lanes: int, context: Any, builder: Any, signature: Any, v
     vectors = builder.sdiv(_rounded_up(builder, units, SUMS), _number(SUMS))
 
     def add_units(first: Any, vectors: int) -> None:
-        """Add the sums of some vectors of units from `first` on."""
+        """Generate code that adds the sums of `vectors` vectors of units, from unit `first` on."""
         totals = [[cgutils.alloca_once(builder, _HALF) for _ in range(vectors)] for _ in range(lanes)]
         rows = [builder.add(builder.mul(most, _number(lane)), first) for lane in range(lanes)]
         for row, of_lane in zip(rows, totals, strict=True):
@@ -354,7 +356,8 @@ def _generate_products(lanes: int, context: Any, builder: Any, signature: Any, v
 
 
 def _plus_products(builder: Any, total: Any, numbers: Any, factors: Any) -> Any:
-    """int32[16]: the total plus products of int16[32], two neighbouring products in each place."""
+    """int32[16]: the total plus the products of two int16[32] vectors; each item gets the products of two
+    neighbours."""
     if _has("avx512vnni"):
         kind = ir.FunctionType(_HALF, [_HALF, _NUMBERS, _NUMBERS])
         return builder.asm(kind, "vpdpwssd $3, $2, $0", "=v,0,v,v", [total, numbers, factors], side_effect=False)
@@ -367,7 +370,8 @@ def _plus_products(builder: Any, total: Any, numbers: Any, factors: Any) -> Any:
 
 
 def _sums_of_pairs(builder: Any, name: str, size: int, numbers: Any, factors: Any) -> Any:
-    """int32[16]: sums of two neighbouring products of int16[32], by an instruction for `size` numbers."""
+    """int32[16]: the sums of two neighbouring products of int16[32] vectors, by the processor instruction `name`, which
+    takes `size` numbers."""
     kind = ir.VectorType(_I16, size)
     called = cgutils.get_or_insert_function(
         builder.module, ir.FunctionType(ir.VectorType(_I32, size // 2), [kind, kind]), name
@@ -383,7 +387,7 @@ def _sums_of_pairs(builder: Any, name: str, size: int, numbers: Any, factors: An
 
 
 def _sum_of(builder: Any, vector: Any) -> Any:
-    """The sum of the numbers of a vector."""
+    """The sum of all numbers in a vector."""
     kind = vector.type
     name = f"llvm.vector.reduce.add.v{kind.count}i{kind.element.width}"
     summed = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind.element, [kind]), name)
@@ -391,7 +395,7 @@ def _sum_of(builder: Any, vector: Any) -> Any:
 
 
 def _has(feature: str) -> bool:
-    """Whether the target processor has a feature."""
+    """Whether the processor that code is compiled for has a feature."""
     wanted = config.CPU_FEATURES
     if wanted is not None:
         return f"+{feature}" in wanted.split(",")
@@ -399,12 +403,12 @@ def _has(feature: str) -> bool:
 
 
 def _most_vectors() -> int:
-    """The number of vectors of sums that stay in registers, an even number; AVX-512 has 32 registers."""
+    """How many vectors of sums stay in registers, an even number; AVX-512 has 32 registers."""
     return 4 if _has("avx512bw") else 2
 
 
 def _new_total(builder: Any) -> Any:
-    """The address of int32[16], set to zeros whenever this point is reached."""
+    """The address of a new int32[16], which is set to zeros whenever the code reaches this point."""
     address = cgutils.alloca_once(builder, _HALF)
     builder.store(ir.Constant(_HALF, None), address)
     return address
@@ -415,27 +419,28 @@ def _number(value: int) -> Any:
 
 
 def _rounded_up(builder: Any, value: Any, step: int) -> Any:
-    """The next multiple of a power of two at or above a value."""
+    """`value` rounded up to a multiple of `step`, a power of two."""
     return builder.and_(builder.add(value, _number(step - 1)), _number(-step))
 
 
 def _whole(builder: Any, count: Any) -> Any:
-    """`count` rounded down to whole vectors."""
+    """`count` rounded down to a multiple of STEP."""
     return builder.sub(count, builder.srem(count, _number(STEP)))
 
 
 def _item(builder: Any, array: Any, first: Any, place: int) -> Any:
-    """array[first + place]."""
+    """Load the number array[first + place]."""
     return builder.load(builder.gep(array.data, [builder.add(first, _number(place))]))
 
 
 def _numbers(builder: Any, array: Any, first: Any, start: Any, kind: Any = _NUMBERS) -> Any:
-    """Load numbers of an array from first + start on: STEP of int16, or as many as this kind of vector has."""
+    """Load a vector of numbers from array[first + start] on: STEP numbers of int16, or as many as a vector of `kind`
+    has."""
     address = vector_at(builder, array, builder.add(first, start), kind.element, kind.count)
     return builder.load(address, align=kind.element.width // 8)
 
 
 def _store(builder: Any, array: Any, first: Any, vector: Any) -> None:
-    """Fill array[first:first + n] with a vector."""
+    """Store a vector at array[first] and the places after it."""
     kind = vector.type
     builder.store(vector, vector_at(builder, array, first, kind.element, kind.count), align=kind.element.width // 8)

@@ -29,8 +29,8 @@ _U1, _U2, _U4, _U56 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
 
 
 class SideSets(NamedTuple):
-    """The checkers of one side, in its own numbering and ahead; `made` points have two checkers or more, and exclude
-    the bar."""
+    """The points where one side has checkers, as sets in its own numbering and ahead (see the module docstring). `made`
+    points have two checkers or more, and exclude the bar."""
 
     own: int
     own_made: int
@@ -40,7 +40,7 @@ class SideSets(NamedTuple):
 
 @kernel()
 def bit_count(points: int) -> int:
-    """Number of points in a set. Compilers turn this code into one instruction."""
+    """The number of points in a set. Compilers turn this code into one instruction."""
     bits = np.uint64(points)
     bits = bits - ((bits >> _U1) & _ONES)
     bits = (bits & _PAIRS) + ((bits >> _U2) & _PAIRS)
@@ -50,7 +50,8 @@ def bit_count(points: int) -> int:
 
 @kernel()
 def bit_count_32(points: np.int32) -> np.int32:
-    """Number of points in a set of int32, as int32: loops over lanes become vectors."""
+    """The number of points in a set, which is an int32, as an int32, so that loops over lanes become vector
+    instructions."""
     bits = np.int32(points - np.int32(np.int32(points >> _I1) & _ONES_32))
     bits = np.int32(np.int32(bits & _PAIRS_32) + np.int32(np.int32(bits >> _I2) & _PAIRS_32))
     bits = np.int32(np.int32(bits + np.int32(bits >> _I4)) & _NIBBLES_32)
@@ -59,13 +60,13 @@ def bit_count_32(points: np.int32) -> np.int32:
 
 @kernel()
 def lowest(points: int) -> int:
-    """The lowest point of a set, 64 if empty."""
+    """The lowest point in a set; 64 if the set is empty."""
     return bit_count((points & -points) - 1)
 
 
 @kernel()
 def side_sets(board: Boards) -> tuple[SideSets, SideSets]:
-    """The sets of the player on roll, and the sets of the opponent, of board[slot]."""
+    """The sets of points of the player on roll, then those of the opponent."""
     ours, our_made, theirs, their_made = 0, 0, 0, 0
     ours_ahead, ours_made_ahead, theirs_own, their_made_own = 0, 0, 0, 0
     for point in range(1, 25):
@@ -93,7 +94,7 @@ LAST_SQUARE = 15  # beyond this square (bar 0) a checker counts as escaped
 
 
 def escape_counts() -> NDArray[np.int8]:
-    """int8[4096]: by mask, number of rolls of 36 that escape."""
+    """int8[4096]: how many of the 36 rolls escape, by the mask of made points in front of the checker."""
     masks = np.arange(MASKS)
     near = masks & ((1 << BLOCK) - 1)
     end = np.array([mask.bit_length() for mask in range(1 << BLOCK)])[near]  # 0: no block
@@ -115,7 +116,7 @@ def escape_counts() -> NDArray[np.int8]:
 
 
 def window_counts() -> NDArray[np.int8]:
-    """int8[4096]: by mask, the most points within six neighbouring ones."""
+    """int8[4096]: the largest number of points within six neighbouring ones, by mask."""
     masks = np.arange(MASKS)
     counts = np.array([mask.bit_count() for mask in range(64)], np.int8)
     windows: NDArray[np.int8] = np.max([counts[masks >> start & 63] for start in range(7)], axis=0)
@@ -128,15 +129,15 @@ _WINDOWS = window_counts()
 
 @kernel()
 def escapes_from(square: int, made: int) -> int:
-    """Rolls of 36 that escape from `square` (bar 0) over points `made` above it."""
+    """How many of the 36 rolls let a checker escape from `square` (0 is the bar) over the points `made` above it."""
     return int(_ESCAPES[(made >> (square + 1)) & (MASKS - 1)])
 
 
 @kernel()
 def fewest_escapes(rearmost: int, made: int) -> tuple[int, int]:
-    """The fewest rolls of 36 that escape over points `made`: from a square at or beyond `rearmost`, and from any
-    square. The squares considered are those up to LAST_SQUARE where a checker may be, and always the bar, 0. The result
-    is 36 if there are none."""
+    """The fewest of the 36 rolls that escape over the points `made`: from a square at or beyond `rearmost`, and from
+    any square. Only squares up to LAST_SQUARE where a checker may be count, and always the bar, 0. The result is 36 if
+    there are none."""
     fewest, fewest_of_all = 36, 36
     for square in range(LAST_SQUARE + 1):
         count = int(_ESCAPES[(made >> (square + 1)) & (MASKS - 1)]) | ((made >> square) & 1) << 6
@@ -147,7 +148,7 @@ def fewest_escapes(rearmost: int, made: int) -> tuple[int, int]:
 
 @kernel()
 def longest_run(points: int) -> int:
-    """Length of the longest run of neighbouring points in a set."""
+    """The length of the longest run of neighbouring points in a set."""
     length = 0
     while points:
         points &= points >> 1
@@ -157,14 +158,15 @@ def longest_run(points: int) -> int:
 
 @kernel()
 def most_in_six(points: int) -> int:
-    """The most points of a set (1 to 24) within six neighbouring ones."""
+    """The largest number of points in a set (of points 1 to 24) within six neighbouring ones."""
     low, middle, high = points >> 1, points >> 8, points >> 13
     return int(max(_WINDOWS[low & (MASKS - 1)], _WINDOWS[middle & (MASKS - 1)], _WINDOWS[high & (MASKS - 1)]))
 
 
 @kernel()
 def points_in_front(square: int, made: int) -> int:
-    """Weight of points `made` up to 12 pips above `square`: two for each of the first six, one for each other."""
+    """A weight for the points `made` up to 12 pips above `square`: two for each of the nearest six points, one for each
+    other."""
     ahead = made >> (square + 1)
     return bit_count(ahead & 63) + bit_count(ahead & (MASKS - 1))
 
@@ -181,12 +183,12 @@ MOVERS, SINGLES, TARGETS, LANDINGS, SOURCES, PAIRS, WANTED, HITTING, HITTING_TWO
 
 @kernel()
 def entering_shots(movers: int, bar: int, targets: int, landings: int) -> tuple[int, int, int]:
-    """The rolls of 36 that can hit, the rolls that can hit two blots, and the pips lost to the best hit summed over 36
-    rolls, for a side with `bar` checkers on the bar, 1 or more.
+    """Count shots of a side with at least one checker on the bar. Returns how many of the 36 rolls can hit, how many
+    can hit two blots, and the pips lost to the best hit, summed over the 36 rolls.
 
-    `movers` are its other checkers, `targets` the blots, `landings` the points not blocked, all ahead. A blot on the
-    other side's own point p loses 25 - p pips. Ignores the rule that a roll must be played in full.
-    """
+    `bar` is the number of checkers on the bar, `movers` the points of the other checkers, `targets` the blots to hit,
+    `landings` the points that are not blocked, all ahead. A blot on the other side's own point p loses 25 - p pips.
+    Ignores the rule that a roll must be played in full."""
     hitting, hitting_two, pips = 0, 0, 0
     for die in range(1, 7):
         for other_die in range(die, 7):
@@ -203,7 +205,7 @@ def entering_shots(movers: int, bar: int, targets: int, landings: int) -> tuple[
 
 @kernel()
 def entering_mixed(movers: int, bar: int, targets: int, landings: int, die: int, other_die: int) -> tuple[int, bool]:
-    """The targets that two different dice can hit from the bar, and whether they can hit two."""
+    """The blots in `targets` that a side on the bar can hit with two different dice, and whether it can hit two."""
     entry, other_entry = (1 << die) & landings, (1 << other_die) & landings
     hits = (entry | other_entry) & targets
     if bar > 1:
@@ -222,8 +224,8 @@ def entering_mixed(movers: int, bar: int, targets: int, landings: int, die: int,
 
 @kernel()
 def entering_double(movers: int, bar: int, targets: int, landings: int, die: int) -> tuple[int, bool]:
-    """The targets that a double can hit from the bar, and whether it can hit two. All checkers can use the steps left
-    after entering, and every point is assumed to have enough checkers."""
+    """The blots in `targets` that a side on the bar can hit with a double, and whether it can hit two. All checkers can
+    use the steps left after entering, and every point is assumed to have enough checkers."""
     entry = (1 << die) & landings
     if entry == 0:
         return 0, False
@@ -244,17 +246,17 @@ def entering_double(movers: int, bar: int, targets: int, landings: int, die: int
 
 @kernel(borrows=True)
 def fill_roll_counts(numbers: RollNumbers) -> None:
-    """Fill numbers[HITTING + lane] to numbers[ON_BLOT + lane] from the six numbers[MOVERS + lane] to numbers[WANTED +
-    lane], for all lanes; each is a side without a checker on the bar.
+    """Count what rolls can do, for many sides (lanes) at once, none of which has a checker on the bar. Reads the six
+    sets numbers[MOVERS + lane] to numbers[WANTED + lane], and fills the counts numbers[HITTING + lane] to
+    numbers[ON_BLOT + lane].
 
-    Of 36 rolls HITTING can hit, HITTING_TWO can hit two blots, and PIPS is the total loss by the best hits; MAKING make
-    a new point that is WANTED, ON_BLOT one on a blot. All sets are ahead: MOVERS the checkers, SINGLES those alone on
-    their point, TARGETS the blots, LANDINGS the points not blocked. A point is made by two checkers from different
+    Of 36 rolls, HITTING can hit, HITTING_TWO can hit two blots, and PIPS is the total loss by the best hits; MAKING
+    make a new point that is WANTED, ON_BLOT one on a blot. All sets are ahead: MOVERS the checkers, SINGLES those alone
+    on their point, TARGETS the blots, LANDINGS the points not blocked. A point is made by two checkers from different
     SOURCES, or by one that covers a single checker; by a double also by two from one of the PAIRS, in one or two steps
     each. Ignores the rule that a roll must be played in full.
 
-    Loops over lanes have no branches and use 32 bits, and all numbers are in one array, so that they become vectors.
-    """
+    Loops over lanes have no branches and use 32 bits, and all numbers are in one array, so that they become vectors."""
     for lane in range(SIDES):
         numbers[HITTING + lane] = numbers[HITTING_TWO + lane] = numbers[PIPS + lane] = 0
         numbers[MAKING + lane] = numbers[ON_BLOT + lane] = 0
@@ -267,8 +269,8 @@ def fill_roll_counts(numbers: RollNumbers) -> None:
 
 @kernel(borrows=True)
 def add_mixed_roll(numbers: RollNumbers, high: np.int32, low: np.int32) -> None:
-    """Add two rolls of 36, the two orders of different dice, to the counts of all lanes. Two blots are hit by one
-    checker in passing or by two checkers; two hits of the same blot or with the same single checker do not count."""
+    """Add the two rolls with these different dice to the counts of all lanes. Two blots are hit by one checker in
+    passing or by two checkers; two hits of the same blot or with the same single checker do not count."""
     for lane in range(SIDES):
         target, landing, single = numbers[TARGETS + lane], numbers[LANDINGS + lane], numbers[SINGLES + lane]
         moved, other_moved = np.int32(numbers[MOVERS + lane] << high), np.int32(numbers[MOVERS + lane] << low)
@@ -293,8 +295,8 @@ def add_mixed_roll(numbers: RollNumbers, high: np.int32, low: np.int32) -> None:
 
 @kernel(borrows=True)
 def add_double(numbers: RollNumbers, die: np.int32) -> None:
-    """Add one roll of 36, a double, to the counts of all lanes; every point is assumed to have enough checkers for its
-    four steps."""
+    """Add the double of `die` to the counts of all lanes. Every point is assumed to have enough checkers for its four
+    steps."""
     for lane in range(SIDES):
         target, landing = numbers[TARGETS + lane], numbers[LANDINGS + lane]
         first = np.int32(np.int32(numbers[MOVERS + lane] << die) & landing)

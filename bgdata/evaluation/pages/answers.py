@@ -25,15 +25,16 @@ from bgdata.web.site import Row, Site
 
 
 def rules_of(site: Site, asked: PositionRequest) -> CubeRules:
-    """The match equity table and the rules for the stakes. Raises MissingTableError if there is no such table."""
+    """The rules for cube decisions at the stakes that a page was asked for, with their match equity table in a match.
+    Raises MissingTableError if there is no such table."""
     if isinstance(asked.own_stakes.score, MatchScore):
         return CubeRules(met=met_of(site, asked.options["met"]))
     return CubeRules(has_beavers=asked.has_beavers)
 
 
 def table_rows(site: Site, position: Position, most: int | None = None) -> Iterator[Row]:
-    """The rows of every table that covers a position, or of the smallest `most` exact and one-sided ones; empty for
-    other positions."""
+    """Look a position up in every bearoff table that covers it, one row each, or in the smallest `most` exact and the
+    smallest `most` one-sided tables. Empty for positions that no table covers."""
     try:
         on_roll, opponent = checker_rows(position)
     except BgdataError:
@@ -50,14 +51,15 @@ READERS = {"bearoff_two_sided": MoneyBearoff, "contact_endgame": MoneyEndgame}
 
 
 def cached_tables(site: Site) -> Tables:
-    """The current tables of any kind, smallest first; manifests are read and arrays mapped once."""
+    """A function from a kind to the site's current tables of it, smallest first. Manifests are read and arrays mapped
+    once."""
     return site.keep("tables", lambda: cache(partial(covering, site.warehouse)))
 
 
 def exact_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
-    """The value of the best cube action by each exact table, at the current cube: points per unit cube in money play;
-    in a match, mwc from tables for this score, with rows of their own that include cubeless chances. Damaged tables are
-    skipped in money play, where `table_rows` reports them."""
+    """Rows with the value of the best cube action by each exact table, for the current cube. In money play, values are
+    points per unit cube. In a match, they are mwc from tables for this score, and the rows include cubeless chances.
+    Damaged tables are skipped in money play, where `table_rows` reports them."""
     stakes = asked.own_stakes
     if not isinstance(stakes.score, MatchScore):
         for kind, reader in READERS.items():
@@ -90,8 +92,9 @@ def exact_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterato
 def side_by_side(
     evaluation: Evaluation, probed: Sequence[Row], bare: Evaluation, exact: Sequence[Row] = ()
 ) -> list[Row]:
-    """All answers, the most exact first, each with its difference from the first, and cubeful values from the tables
-    that have them."""
+    """List all answers for a position, the most exact first, each with its difference from the first. `probed` are the
+    rows of bearoff tables, `bare` is the static evaluation, and `exact` the rows of `exact_cubes`, whose cubeful values
+    are added to the rows of the same tables."""
     known = {row["source"]: row["cubeful"] for row in exact if "who" not in row}
     rows: list[Row] = [row for row in exact if "who" in row]
     rows += [

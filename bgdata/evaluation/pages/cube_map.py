@@ -39,8 +39,9 @@ STRONGEST_GAIN = 0.05  # mwc with the strongest color
 
 
 def page(site: Site, request: Request) -> Page:
-    """The right cube action at every score up to some points to go, with a centered cube of 1: exact if a table covers
-    it, or if its share of a few seconds is enough to solve the race. Take points and windows are by the model."""
+    """Show the right cube action at every score up to some number of points to go, with a centered cube of 1. It is
+    exact if a table covers the position, or if the race can be solved in this score's share of a few seconds. Take
+    points and windows come from the cube model."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     length = whole(request.query_params, "length", MAP)
     if not 2 <= length <= 15:
@@ -75,7 +76,8 @@ def page(site: Site, request: Request) -> Page:
 
 
 def score_row(player: LookaheadPlayer, asked: PositionRequest, rules: CubeRules, away: int, opponent_away: int) -> Row:
-    """The decision at a score, with a centered cube. At 1-away it is the Crawford game."""
+    """The row of a score: the decision with a centered cube. If exactly one player is 1-away, it is the Crawford
+    game."""
     stakes = Stakes(MatchScore(away, opponent_away, (away == 1) != (opponent_away == 1)))
     decision = player.decide_cube(asked.position, stakes, rules)
     points = decision.points._asdict() if decision.may_double else dict.fromkeys(Points._fields, NEVER)
@@ -96,7 +98,8 @@ def score_row(player: LookaheadPlayer, asked: PositionRequest, rules: CubeRules,
 def glance_row(
     player: LookaheadPlayer, asked: PositionRequest, rules: CubeRules, name: str, stakes: Stakes
 ) -> dict[str, object]:
-    """The best play of the roll, or without one the value and the cube action, for what is at stake."""
+    """The row named `name`, such as gammon-go: the best play of the roll at these stakes, or before the roll the value
+    and the cube action."""
     own = CubeRules() if isinstance(stakes.score, Money) else rules
     row: dict[str, object] = {
         "name": name,
@@ -126,7 +129,8 @@ LETTERS = {
 
 
 def cell_text(row: Row, show: str) -> str:
-    """The value that a cell of the map shows, in a few characters; chances are in percent."""
+    """The text in a cell of the cube map, a few characters; chances are in percent. `show` is what the map shows: one
+    of SHOWN."""
     if show == "mwc":
         return f"{100 * row['mwc']:.1f}"
     if show == "action" or row["action"] == "none":
@@ -140,7 +144,7 @@ def cell_text(row: Row, show: str) -> str:
 
 
 def cell_color(row: Row, show: str) -> str:
-    """The class of a cell of the map."""
+    """The CSS class with the color of a cell of the cube map. `show` is what the map shows: one of SHOWN."""
     if show == "mwc":
         return f"shade{shade(row['mwc'] - 0.5, 0.5)}"
     if show == "gain" and row["action"] != "none":

@@ -26,8 +26,8 @@ BOARDS = {"clear": EMPTY, "start": START}  # by the value of a button
 
 
 def go(site: Site, request: Request) -> Page | Response:
-    """Redirect a form to the address of its position, which is given by a notation or by counts of checkers by point.
-    If there is none, the form is shown again with the reason. Raises TooBusyError if too many pages are being
+    """Redirect the form of a position to the page of that position, which the form gives in a notation or as counts of
+    checkers. If they are invalid, show the form again with the reason. Raises TooBusyError if too many pages are being
     computed."""
     typed = dict(request.query_params)
     try:
@@ -37,8 +37,8 @@ def go(site: Site, request: Request) -> Page | Response:
 
 
 def target_of(fields: Mapping[str, str]) -> str:
-    """The address of the position of a form. Raises UsageError if both notation and checkers were changed, and the
-    errors of `PositionRequest`."""
+    """The address of the page for the position in a form. Raises UsageError if both the notation and the checkers were
+    changed, and the errors of `PositionRequest`."""
     given = dict(fields)
     text, is_ticked = given.pop("q", "").strip(), bool(given.pop("edit", ""))
     filled = dict(parse_qsl(given.pop("filled", "")))
@@ -74,7 +74,8 @@ def target_of(fields: Mapping[str, str]) -> str:
 
 
 def why_too_many(counts: Sequence[str]) -> str:
-    """Which side has too many checkers; empty if none. `counts` are of the points from 0 to 25, as they were typed."""
+    """Say which side has too many checkers; an empty string if none has. `counts` are the texts typed for points 0 to
+    25."""
     try:
         bar, *own = [int(count or 0) for count in counts]
     except ValueError:
@@ -87,7 +88,7 @@ def why_too_many(counts: Sequence[str]) -> str:
 
 
 def settings_of(fields: Mapping[str, str]) -> dict[str, str]:
-    """The query parameters of an address, from the fields of a form about roll, score and cube."""
+    """The query parameters of a position's address, from the fields of a form: roll, score and cube."""
     given = dict(fields)
     own, theirs = given.get("own", ""), given.get("theirs", "")
     if own or theirs:
@@ -103,8 +104,8 @@ def settings_of(fields: Mapping[str, str]) -> dict[str, str]:
 def form_of(
     site: Site, text: str, position: Position, values: Mapping[str, str], *, is_setup: bool, is_known: bool = True
 ) -> dict[str, Any]:
-    """The values that the template of the form shows: the notation `text`, the checkers of a position, and the values
-    of the other fields. If `is_known` is false, no notation belongs to these checkers."""
+    """The values that the form's template shows: the notation `text`, the checkers of the position, and the other
+    fields. If `is_known` is false, no notation belongs to these checkers."""
     own, _, theirs = values.get("away", "").partition("-")
     filled = dict.fromkeys(FIELDS, "") | {"q": text, "own": own, "theirs": theirs}
     filled |= {name: values[name] for name in FIELDS if name in values}
@@ -122,8 +123,8 @@ def form_of(
 
 
 def refusal(site: Site, error: BgdataError, text: str, values: Mapping[str, str]) -> Page:
-    """The page for a position that cannot be answered: the reason, and the form with what was typed. Raises `error` if
-    it is not about the position."""
+    """The page for a position that cannot be answered: it shows the reason, and the form with what was typed. Raises
+    `error` if it is not about the position."""
     status = status_of(error)
     if status not in (400, 404):
         raise error

@@ -30,8 +30,8 @@ from found group by variant
 
 
 def where(site: Site, request: Request) -> Page:
-    """The page of the occurrences of a position, for the player on roll, in every table that has positions, with links
-    to the first games and rows."""
+    """Show where a position occurs, with the player on roll: in every table that has positions, with links to the first
+    games and rows."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     rows = site.keep(("where", asked.position.id), lambda: occurrences(site, asked.position.id))
     shown_ = {"asked": asked, "rows": rows, "names": table_names(site), "board": format_board_svg(asked.position)}
@@ -39,14 +39,14 @@ def where(site: Site, request: Request) -> Page:
 
 
 def table_names(site: Site, *, filled: bool = False) -> list[str]:
-    """The tables with positions; if `filled`, only those of kinds that have versions."""
+    """The names of tables with a column of positions; if `filled`, only those of kinds that have versions."""
     kinds = [kind for kind in site.warehouse.kinds.values() if not filled or site.warehouse.variants(kind.name)]
     shapes = [shape for kind in kinds for shape in kind.tables]
     return sorted({shape.name for shape in shapes if any(column.name == "position_id" for column in shape.columns)})
 
 
 def occurrences(site: Site, position_id: str) -> list[Row]:
-    """The rows of a position by table and variant, in this order, with their addresses."""
+    """Count the rows with a position in each table and variant, in the order of their names, with links to them."""
     names = table_names(site, filled=True)
     queries = {name: COUNTS.format(name=name, table=identifier(name)) for name in names if name != "turns"}
     found = counts(site, "turns", TURNS, position_id) if "turns" in names else []
@@ -70,7 +70,8 @@ def occurrences(site: Site, position_id: str) -> list[Row]:
 
 
 def counts(site: Site, name: str, query: str, position_id: str) -> list[Row]:
-    """The counts of one table, or its error in place of a variant."""
+    """Count the rows with a position in one table by `query`. If the table is damaged, one row has the error in place
+    of the variant."""
     try:
         return site.rows(query, {"id": position_id})
     except QueryError as error:
@@ -78,8 +79,8 @@ def counts(site: Site, name: str, query: str, position_id: str) -> list[Row]:
 
 
 def probe(site: Site, request: Request) -> Page:
-    """The page of the rows of bearoff tables for a position, without long computations; its JSON is what `bgdata probe`
-    prints. Raises NotCoveredError if no table covers the position."""
+    """Show what bearoff tables say about a position, without long computations; the JSON is what `bgdata probe` prints.
+    Raises NotCoveredError if no table covers the position."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     found = list(table_rows(site, asked.position, most=1))
     if not found:

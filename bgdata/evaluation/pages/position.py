@@ -52,8 +52,9 @@ LUCKY = 0.6  # points: the strongest color of a roll
 
 
 def page(site: Site, request: Request) -> Page:
-    """The page of a position. Its JSON has what the commands `show`, `eval`, `cube`, `probe` and `hint` print, under
-    their names. If `play` is illegal, page and JSON contain the reason and all legal plays."""
+    """Show a position with its best play or cube action. The JSON has what the commands `show`, `eval`, `cube`, `probe`
+    and `hint` print, under their names. If the query parameter `play` is illegal, page and JSON contain the reason and
+    all legal plays."""
     text, given = request.path_params["text"], request.query_params
     try:
         return answer_of(site, text, given)
@@ -63,8 +64,8 @@ def page(site: Site, request: Request) -> Page:
 
 
 def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
-    """The page of a position with the parameters of its address. Raises the errors of `PositionRequest` and the player,
-    and TooBusyError if too many pages are being computed."""
+    """Make the page of a position in the notation `text`, with the query parameters `given`. Raises the errors of
+    `PositionRequest` and the player, and TooBusyError if too many pages are being computed."""
     asked = PositionRequest(text, given)
     if not 1 <= asked.plays <= site.limits.plays:
         raise UsageError(f"expected 1 to {site.limits.plays} plays, got {asked.plays}")
@@ -94,7 +95,7 @@ def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
 
 
 def headline(asked: PositionRequest, found: Mapping[str, Any]) -> str:
-    """The answer to the question of the board, in a few words: the best play of a roll, or the cube action."""
+    """The headline of the page: the best play of the roll, or before the roll the right cube action."""
     ranked, standing = found["ranked"], found["standing"]
     if found["is_over"]:
         return "The game is over"
@@ -110,12 +111,12 @@ def headline(asked: PositionRequest, found: Mapping[str, Any]) -> str:
 
 
 def verdict_of(verdict: Verdict | None, plays: Sequence[Play]) -> dict[str, object]:
-    """The JSON of a play's verdict, and of all legal plays."""
+    """The JSON that says whether a play is legal, and lists all legal plays."""
     return {"verdict": str(verdict) if verdict else None, "legal_plays": [str(play) for play in plays]}
 
 
 def warm_up(site: Site) -> None:
-    """Load the kernels that pages need, so that the first page is as quick as others."""
+    """Load the kernels that pages need, so that the first page is as quick as later ones."""
     for text, roll in (("4HPwATDgc/ABMA", "31"), ("CgAAEAEAAAAAAA", "")):
         try:
             answer_of(site, text, {"roll": roll} if roll else {})
@@ -124,8 +125,8 @@ def warm_up(site: Site) -> None:
 
 
 def position_answers(site: Site, player: LookaheadPlayer, asked: PositionRequest) -> dict[str, Any]:
-    """The answers of a player and the tables for a position, by their names in the template. Raises the player's
-    errors."""
+    """The answers of a player and of the tables for a position, by their names in the page template. Raises the
+    player's errors."""
     position, roll = asked.position, asked.roll
     evaluation, bare = player.evaluate(position), site.bare_player().evaluate(position)
     found: dict[str, Any] = {
@@ -157,18 +158,19 @@ def position_answers(site: Site, player: LookaheadPlayer, asked: PositionRequest
 def values_at(
     player: LookaheadPlayer, ply: int, position: Position, roll: Roll, given: tuple[Stakes, CubeRules] | tuple[()]
 ) -> dict[str, float]:
-    """The value of each play by the same player at another ply, by the name of the play."""
+    """The value of each play that the player evaluates at another ply, by the name of the play. `given` are the stakes
+    and rules, or empty."""
     ranked = LookaheadPlayer(player.evaluator, ply, player.filters, player.cubes).rank_plays(position, roll, *given)
     return {str(row.play): value_of(row) for row in ranked if row.evaluation.ply == ply}
 
 
 def value_of(row: RankedPlay) -> float:
-    """The equity by which a play is ranked: with the cube if the stakes are known."""
+    """The equity by which a play is ranked: cubeful if the stakes are known, otherwise cubeless."""
     return row.evaluation.cubeless_equity if row.cubeful_equity is None else row.cubeful_equity
 
 
 def page_data(asked: PositionRequest, found: Mapping[str, Any]) -> dict[str, object]:
-    """The JSON of the page."""
+    """The JSON of the page, from the answers `found`."""
     position, roll, evaluation = asked.position, asked.roll, found["evaluation"]
     legal = asked.verdict.legal_plays if asked.verdict else legal_plays(position, roll) if roll else []
     plays = [asked.play] if asked.play else [] if found["is_over"] else legal
@@ -189,7 +191,8 @@ def page_data(asked: PositionRequest, found: Mapping[str, Any]) -> dict[str, obj
 
 
 def cube_states(player: LookaheadPlayer, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
-    """The decision for each position of the cube. Raises the errors of `decide_cube` of the player."""
+    """The cube decisions for a centered cube and for a cube that either player owns. Raises the errors of the player's
+    `decide_cube`."""
     own = asked.own_stakes
     value = max(2, own.cube.value)
     for name, cube in (
@@ -206,12 +209,12 @@ def cube_states(player: LookaheadPlayer, asked: PositionRequest, rules: CubeRule
 
 
 def loss_step(loss: float) -> str:
-    """The word for a loss in points, which is also its color."""
+    """The word for a loss in points, such as mistake; it is also the CSS class for its color."""
     return next(word for most, word in STEPS if loss < most or most == STEPS[-1][0])
 
 
 def play_rows(asked: PositionRequest, ranked: list[RankedPlay]) -> Iterator[Row]:
-    """The plays of a page, each with its address and color."""
+    """The rows of the plays on the page, each with a link and a color."""
     for rank, row in enumerate(ranked[: asked.plays], start=1):
         yield {
             "rank": rank,
@@ -228,7 +231,7 @@ def play_rows(asked: PositionRequest, ranked: list[RankedPlay]) -> Iterator[Row]
 
 
 def roll_rows(player: LookaheadPlayer, position: Position) -> list[Row]:
-    """The cubeless value of each of the 21 rolls after its best play at 0-ply, and its luck."""
+    """Rows with each of the 21 rolls: the cubeless value after its best play at 0-ply, and its luck."""
     board = np.array([position.board], np.int8).repeat(len(DICE), axis=0)
     with threads(1):  # so little work is slower with several threads
         offsets, after = batch_plays(board, DICE)
@@ -248,7 +251,7 @@ def roll_rows(player: LookaheadPlayer, position: Position) -> list[Row]:
 
 
 def board(_: Site, request: Request) -> Response:
-    """The picture of a position with a roll, and with a play as arrows."""
+    """Draw a position with a roll, and a play as arrows."""
     asked = PositionRequest(request.path_params["text"].removesuffix(".svg"), request.query_params)
     text = format_board_svg(asked.position, roll=asked.roll, play=asked.play, stakes=asked.stakes)
     text = text.replace(">", f">{DARK}", 1)

@@ -112,8 +112,8 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Analysed:
-    """One game with its luck. A roll has its number among all turns of the game, cube actions included, as in the table
-    `turns`, and its play in the usual notation, "" if no checker could move."""
+    """One game with the luck of its rolls. `turns` contains the number of each roll among all turns of the game, cube
+    actions included, as in the table `turns`; `plays` its play in the usual notation, "" if no checker could move."""
 
     number: int  # number of the match in the file or variant, from 0
     match: Match
@@ -127,9 +127,9 @@ class Analysed:
 
 
 def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> list[Analysed]:
-    """Every game of a .mat or .sgf file, or of an imported `matches/VARIANT`, evaluated by a player. Raises
-    InvalidGameError if a game breaks a rule, UsageError if the player only chooses plays, UnknownPlayerError or
-    MissingTableError if there is no such player or version, and StorageError if the file cannot be read."""
+    """Evaluate every game of a match file, or of an imported `matches/VARIANT`, by a player. Raises InvalidGameError if
+    a game breaks a rule, UsageError if the player only chooses plays, UnknownPlayerError or MissingTableError if there
+    is no such player or version, and StorageError if the file cannot be read."""
     from bgdata.evaluation.player import open_named_player
     from bgdata.matches.steps import matches_at, notes_on
 
@@ -145,7 +145,8 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
 
 
 def analyse_game(player: Any, source: str, number: int, match: Match, game: Game) -> Analysed:
-    """One game of the match with this number, evaluated by a player. Raises InvalidGameError if it breaks a rule."""
+    """Evaluate one game by a player. `number` is the number of its match. Raises InvalidGameError if the game breaks a
+    rule."""
     from bgdata.selfplay.luck import game_luck, totals
 
     try:
@@ -161,7 +162,7 @@ def analyse_game(player: Any, source: str, number: int, match: Match, game: Game
 
 
 def record_game(game: Game, replayed: ReplayedGame) -> RecordedGame:
-    """The rolls of a replayed game as arrays, with its result in points per unit of the final cube."""
+    """The rolls of a replayed game as arrays, and its result in points per unit of the final cube."""
     from bgdata.selfplay.luck import RecordedGame
 
     rolled = [turn for turn in replayed.turns if turn.turn.dice]
@@ -180,7 +181,7 @@ def record_game(game: Game, replayed: ReplayedGame) -> RecordedGame:
 
 
 def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
-    """Rows of the rolls, in points of the player who rolled."""
+    """Yield a row of data for each roll, in points of the player who rolled."""
     record, found = analysed.record, analysed.found
     boards = record.boards.tolist()
     for turn, (player, dice) in enumerate(zip(record.players.tolist(), record.dice.tolist(), strict=True)):
@@ -203,7 +204,8 @@ def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
 
 
 def game_row(analysed: Analysed) -> dict[str, Any]:
-    """The row of one game, in points of player 0, except the columns of each player; NaN for an unfinished game."""
+    """One game as a row of data, in points of player 0, except the columns of each player; NaN for an unfinished
+    game."""
     found = analysed.totals
     return {
         "match": analysed.number,
@@ -225,7 +227,7 @@ def game_row(analysed: Analysed) -> dict[str, Any]:
 
 
 def turn_lines(analysed: Analysed) -> Iterator[str]:
-    """Lines of text for the turns of one game."""
+    """Yield lines of text for the turns of one game."""
     players = analysed.match.players
     columns = (
         Column("turn_number", COUNT, "turn"),
@@ -242,7 +244,8 @@ def turn_lines(analysed: Analysed) -> Iterator[str]:
 
 
 def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
-    """Lines of text for the games of one match, from player 0's point of view, with the mean of the finished games."""
+    """Yield lines of text for the games of one match, from player 0's point of view, and the mean of the finished
+    games."""
     players, rows = games[0].match.players, list(map(game_row, games))
     net = net_columns(POINTS, 9)
     ended = [row for row in rows if not isnan(row["result"])]
@@ -304,8 +307,8 @@ CUBEFUL_NOTE = (
 def print_cubeful_luck(
     warehouse: Warehouse, source: str, form: str, plot: Path | None, options: Mapping[str, Any]
 ) -> None:
-    """Print turns and games, or with `by_game` only games, and draw them if `plot` is given. Raises UsageError for a
-    player that is not a network, and the errors of `analyze.analyse`."""
+    """Print the luck of turns and games with the cube, or of games only with the option `by_game`, and draw it if
+    `plot` is given. Raises UsageError for a player that is not a network, and the errors of `analyze.analyse`."""
     from bgdata.evaluation.players import NETWORK
 
     kind, _, network = options["player"].partition("/")
@@ -325,16 +328,16 @@ def print_cubeful_luck(
 
 
 def cubeful_turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
-    """The row of one act, in mwc or points of the player who acts. `worth_after` is `worth_before` plus luck, skill,
-    and the gain of looking ahead over the play that is best at 0-ply; `drift` includes that gain."""
+    """One act as a row of data, in mwc or points of the player who acts. `worth_after` is `worth_before` plus luck,
+    skill, and the gain of looking ahead over the play that is best at 0-ply; `drift` includes that gain."""
     row = analysis_rows.turn_row(analysis, turn)
     skill = {"skill": 0.0 - row["play_loss"] - row["cube_loss"], "cube_skill": 0.0 - row["cube_loss"]}
     return {**{name: row[name] for name in OF_TURN}, **skill, "drift": row["drift"]}
 
 
 def cubeful_game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
-    """The row of one game, in mwc or points of player 0, except the columns of each player; None for an unfinished
-    game."""
+    """One game as a row of data, in mwc or points of player 0, except the columns of each player; None for an
+    unfinished game."""
     row, scores = analysis_rows.game_row(analysis, game), totals_of([game.judged]).scores
     return {
         **{name: row[name] for name in OF_GAME},
@@ -346,7 +349,7 @@ def cubeful_game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, A
 
 
 def match_lines(analysis: MatchAnalysis, *, with_turns: bool) -> Iterator[str]:
-    """Lines of text with the luck of a match: turns, games, and both players."""
+    """Yield lines of text about the luck in a match: turns, games, and both players."""
     yield headline(analysis) + "\n"
     for game in analysis.games if with_turns else ():
         yield from cubeful_turn_lines(analysis, game)
@@ -360,7 +363,7 @@ def match_lines(analysis: MatchAnalysis, *, with_turns: bool) -> Iterator[str]:
 
 
 def cubeful_turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
-    """Lines of text for the turns of one game, each from the point of view of the player who acts."""
+    """Yield lines of text for the turns of one game, each from the point of view of the player who acts."""
     worth, change = worth_quantity(analysis, is_change=False), worth_quantity(analysis)
     columns = (
         Column("turn_number", COUNT, "turn"),

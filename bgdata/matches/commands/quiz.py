@@ -127,7 +127,7 @@ def quiz(
 def evaluate_questions(
     questions: Sequence[Question], warehouse: Warehouse, player: LookaheadPlayer, met: str
 ) -> Iterator[Question]:
-    """Yield the questions with answers; a question that has answers is not changed."""
+    """Yield the questions with answers evaluated by the player. A question that has answers is not changed."""
     from bgdata.cli.defaults import find_met_or_file
     from bgdata.equity.cube import CubeRules
 
@@ -140,14 +140,14 @@ def evaluate_questions(
 
 
 def check_source(player: str | None, source: str | None) -> None:
-    """Raise UsageError unless the questions have one source."""
+    """Raise UsageError unless exactly one of `player` and `source` is given."""
     if (player is None) == (source is None):
         both = "neither" if player is None else "both"
         raise UsageError(f"expected a PLAYER, or --from with {' or '.join(SOURCES)}, got {both}")
 
 
 def check_theme(theme: str | None) -> None:
-    """Raise UsageError for a name that is no theme."""
+    """Raise UsageError if `theme` is not the name of a theme."""
     from bgdata.game.themes import Theme
 
     labels = [each.label for each in Theme]
@@ -158,7 +158,7 @@ def check_theme(theme: str | None) -> None:
 def write_files(
     questions: Sequence[Question], title: str, seed: int, *, page: Path | None, anki: Path | None, xgid: Path | None
 ) -> None:
-    """Write the questions in the formats that have a file."""
+    """Write the questions to each of the given files: as a page, as an Anki deck, or as XGIDs."""
     from bgdata.matches.commands.quiz_files import format_quiz, write_deck
 
     if page:
@@ -176,7 +176,8 @@ def session(
     questions: Iterator[Question], count: int, results: Results, seed: int, ask: Callable[[str], str],
     save: Callable[[], None],
 ) -> None:  # fmt: skip
-    """Ask the questions one by one, until the user leaves."""
+    """Ask the questions one by one in the terminal, until the user leaves. `ask` prints a prompt and returns what the
+    user types."""
     n_right = n_asked = 0
     for number, question in enumerate(questions, 1):
         shown = question.shuffled_answers(seed)
@@ -205,7 +206,7 @@ def board(question: Question) -> str:
 
 
 def read_answer(shown: Sequence[Answer], ask: Callable[[str], str]) -> Answer | None:
-    """The answer of the user; None to leave."""
+    """The answer that the user types, repeated until it is one of those `shown`; None if the user leaves."""
     while True:
         text = ask(f"1 to {len(shown)}, or quit: ").strip()
         if text.lower() in ("quit", "q", "exit"):
@@ -216,7 +217,7 @@ def read_answer(shown: Sequence[Answer], ask: Callable[[str], str]) -> Answer | 
 
 
 def verdict(question: Question, given: Answer, shown: Sequence[Answer]) -> Iterator[str]:
-    """Whether an answer is right, and the values of all answers."""
+    """Yield lines of text: whether an answer is right, and the values of all answers."""
     best = question.answers[0]
     if given.loss >= RIGHT:
         yield f"wrong: {given.text} loses {given.loss:.3f}; best is {best.text}"

@@ -62,7 +62,7 @@ GameRows: TypeAlias = dict[str, Array]  # the decisions of one game: the arrays 
 
 
 class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
-    """Computation of `match_analysis`."""
+    """Computes `match_analysis`: judges the games of imported matches, and copies games that were judged before."""
 
     def compute(self, build: Build[MatchAnalysisParameters]) -> None:
         source, before = build.inputs["source"], judged_alike(build)
@@ -92,7 +92,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
         return {"decisions": decisions, "mean_loss": loss / decisions if decisions else 0.0}
 
     def check_sample(self, recheck: Recheck[MatchAnalysisParameters]) -> str:
-        """Judge a sample of games again, and recompute the places and names of all games."""
+        """Judge a random sample of games again and compare them, and recompute the places and names of all games."""
         source, table = recheck.inputs["source"], recheck.table
         for name, values in places_of(recheck, keys_of_games(source, {})).items():
             if not np.array_equal(table.array(name), values):
@@ -112,7 +112,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
 
 
 def judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Table]]:
-    """The versions that the same network, tables and settings have judged, each with its import."""
+    """The versions that were judged by the same network, tables and settings, each with the import that it judged."""
     found = []
     mine = {role: table.folder.name for role, table in build.inputs.items() if role != "source"}
     for table in build.warehouse.versions("match_analysis"):
@@ -126,7 +126,7 @@ def judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Tab
 
 
 def known_games(tables: Iterable[Table], wanted: set[bytes]) -> dict[bytes, GameRows]:
-    """The wanted games in versions, by their keys."""
+    """The decisions of those games in `tables` whose keys are in `wanted`, by key."""
     found: dict[bytes, GameRows] = {}
     for table in tables:
         arrays, begin = table.arrays(), 0
@@ -138,20 +138,20 @@ def known_games(tables: Iterable[Table], wanted: set[bytes]) -> dict[bytes, Game
 
 
 def judge_games(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of games `begin` to before `end` of the import."""
+    """Judge games `begin` to before `end` of the import, and return the arrays of their decisions."""
     analysts, source = opened_once(open_judging, settings)
     games = range(begin, end)
     return arrays_of([judge(analysts, *each) for each in zip(situations_of(source, games), games, strict=True)])
 
 
 def open_judging(settings: Settings) -> tuple[dict[int, Analyst], Table]:
-    """Open what `judge_games` needs, from its settings."""
+    """Open what `judge_games` needs, from its settings. Returns the analysts and the import."""
     context = context_of(settings, MatchAnalysisParameters)
     return open_analyst(context), context.inputs["source"]
 
 
 def open_analyst(context: Context[MatchAnalysisParameters]) -> dict[int, Analyst]:
-    """The analysts for games with beavers and without, by `has_beavers`."""
+    """Two analysts, one for games with beavers and one for games without, by `has_beavers`."""
     player = LookaheadPlayer(open_roller(context), context.parameters.ply)
     met = first_met(context.inputs["met"].arrays())
     rules = (CubeRules(met=met, has_beavers=beavers) for beavers in (False, True))
@@ -159,7 +159,7 @@ def open_analyst(context: Context[MatchAnalysisParameters]) -> dict[int, Analyst
 
 
 def judge(analysts: Mapping[int, Analyst], found: Situation, game: int) -> GameRows:
-    """The decisions of a game."""
+    """Judge a game, and return the rows of its decisions. `game` is its number in the import."""
     rows = [
         row
         for number, act in enumerate(judge_game(analysts[found.has_beavers], found.record))
@@ -175,7 +175,7 @@ def judge(analysts: Mapping[int, Analyst], found: Situation, game: int) -> GameR
 
 
 class Decision(NamedTuple):
-    """The decision of one row, with the numbers of NUMBERS and the values of VALUES."""
+    """A decision as a row of the table, with the numbers of NUMBERS and the values of VALUES."""
 
     numbers: tuple[int, ...]
     values: tuple[float, ...]
@@ -186,7 +186,8 @@ class Decision(NamedTuple):
 
 
 def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Iterator[Decision]:
-    """The decisions of an act. A roll has up to two: whether to double, if that was possible, and the play."""
+    """Yield the decisions of an act as rows. A roll has up to two: whether to double, if that was possible, and the
+    play."""
     act, is_match = judged.act, bool(found.match.length)
     score = act.stakes.score
     away = (MONEY_AWAY, MONEY_AWAY) if isinstance(score, Money) else (score.away, score.opponent_away)
@@ -217,7 +218,7 @@ def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Ite
 
 
 def losses(loss: float, judged: Judged, *, is_match: bool) -> tuple[float, ...]:
-    """A loss in points and mwc, without luck."""
+    """A loss as the VALUES of a row: in points, and in mwc if it is from a match; luck is NaN."""
     return loss / judged.point, loss if is_match else math.nan, math.nan, math.nan
 
 
@@ -241,7 +242,7 @@ def counts_for_pr(judged: Judged, kind: int) -> bool:
 
 
 def xgid(found: Situation, judged: Judged, kind: int) -> str:
-    """The XGID of a decision, for the player on roll."""
+    """The XGID of the position before a decision, for the player on roll."""
     act, length = judged.act, found.match.length
     score = act.stakes.score
     scores = (0, 0) if isinstance(score, Money) else (length - score.opponent_away, length - score.away)
@@ -257,7 +258,7 @@ def xgid(found: Situation, judged: Judged, kind: int) -> str:
 
 
 def arrays_of(games: Sequence[GameRows]) -> dict[str, Array]:
-    """The arrays of the decisions of games, in order."""
+    """The arrays of all decisions of these games, in order."""
     found = {name: np.concatenate([none, *(game[name] for game in games)]) for name, none in NO_ROWS.items()}
     for name in TEXTS:
         lengths = np.cumsum([0, *(len(game[name]) for game in games)])
@@ -267,12 +268,12 @@ def arrays_of(games: Sequence[GameRows]) -> dict[str, Array]:
 
 
 def split_games(shard: Mapping[str, Array]) -> Iterator[GameRows]:
-    """The games in the arrays of `arrays_of`."""
+    """Yield the decisions of each game in arrays of `arrays_of`."""
     return (rows_in(shard, slice(*ends)) for ends in pairwise([0, *shard["game_ends"].tolist()]))
 
 
 def rows_in(arrays: Mapping[str, Array], rows: slice) -> GameRows:
-    """The decisions of one game in the arrays of `arrays_of`."""
+    """The decisions in `rows`, those of one game, from arrays of `arrays_of`."""
     found = {name: np.asarray(arrays[name])[rows] for name in ("numbers", "values", "boards")}
     for name, each in TEXTS.items():
         ends = arrays[f"{name}_ends"]
@@ -284,7 +285,7 @@ def rows_in(arrays: Mapping[str, Array], rows: slice) -> GameRows:
 
 
 def places_of(context: Context[MatchAnalysisParameters], keys: Sequence[bytes]) -> dict[str, Array]:
-    """The arrays that say where the decisions of each game of the source are."""
+    """The arrays that say which games of the import the decisions are from. `keys` are the keys of all its games."""
     source = context.inputs["source"].arrays()
     return {
         "game_places": np.array(np.asarray(source["games"])[:, :2], np.int32),
@@ -295,7 +296,7 @@ def places_of(context: Context[MatchAnalysisParameters], keys: Sequence[bytes]) 
 
 
 def columns_of(arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """The columns of the table."""
+    """The columns of the table, from the arrays of decisions."""
     numbers, values = np.asarray(arrays["numbers"]), np.asarray(arrays["values"])
     boards = np.asarray(arrays["boards"])
     column = {name: np.ascontiguousarray(numbers[:, number]) for name, number in COLUMN.items()}
@@ -336,7 +337,7 @@ def columns_of(arrays: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def error_of(kind: int, made: str, loss: float) -> str | None:
-    """A description of an error."""
+    """The description of an error, such as a missed double; None if the decision is no error."""
     if loss <= 0:
         return None
     if kind == PLAY:

@@ -32,7 +32,7 @@ STEP = 4  # decisions in a shard: some seconds
 
 
 class RolledOut(NamedTuple):
-    """A decision with its choices, the best first, and the games of each."""
+    """A decision with its rolled-out choices, best first, and the number of games of each."""
 
     decision: AnalysedDecision
     choices: list[RolledOutChoice]
@@ -40,7 +40,8 @@ class RolledOut(NamedTuple):
 
 
 class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
-    """Computation of `match_rollouts`."""
+    """Computes `match_rollouts`: rolls out errors of analysed matches, and copies decisions that were rolled out
+    before."""
 
     def compute(self, build: Build[MatchRolloutParameters]) -> None:
         decisions = decisions_of(build)
@@ -90,7 +91,8 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
         return {"decisions": len(found), "confirmed_best": confirmed}
 
     def check_sample(self, recheck: Recheck[MatchRolloutParameters]) -> str:
-        """Roll out a sample of decisions again, and list the decisions of the analysis again."""
+        """Roll out a random sample of the decisions again and compare them, and list the decisions of the analysis
+        again."""
         decisions, table = decisions_of(recheck), recheck.table
         found = rolled_out_in(table.arrays())
         if [each.decision for each in found] != decisions:
@@ -110,8 +112,8 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
 
 
 def decisions_of(context: Context[MatchRolloutParameters]) -> list[AnalysedDecision]:
-    """The decisions of the analysis that lose enough, each once. Matches with beavers are left out: rollouts have
-    none."""
+    """The decisions of the analysis that lose enough to be rolled out, each once. Matches with beavers are left out,
+    because rollouts have none."""
     arrays, least = context.inputs["source"].arrays(), context.parameters.least_loss
     numbers, losses = np.asarray(arrays["numbers"]), np.asarray(arrays["values"])[:, 0]
     choices, xgids = (text_column(arrays, name).to_pylist() for name in ("choices", "xgids"))
@@ -127,7 +129,8 @@ def decisions_of(context: Context[MatchRolloutParameters]) -> list[AnalysedDecis
 
 
 def known_decisions(build: Build[MatchRolloutParameters]) -> dict[AnalysedDecision, RolledOut]:
-    """Decisions that other versions have rolled out by the same network, tables and settings."""
+    """The decisions that other versions have rolled out by the same network, tables and settings, with their
+    results."""
     found: dict[AnalysedDecision, RolledOut] = {}
     mine = {role: table.folder.name for role, table in build.inputs.items() if role != "source"}
     wanted = build.parameters
@@ -142,30 +145,30 @@ def known_decisions(build: Build[MatchRolloutParameters]) -> dict[AnalysedDecisi
 
 
 def roll_out_decisions(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of decisions `begin` to before `end` of the analysis."""
+    """Roll out decisions `begin` to before `end` of the analysis, and return their arrays."""
     roller, decisions = opened_once(open_rolling_out, settings)
     return arrays_of([roll_out(roller, decision) for decision in decisions[begin:end]])
 
 
 def open_rolling_out(settings: Settings) -> tuple[DecisionRoller, list[AnalysedDecision]]:
-    """Open what `roll_out_decisions` needs, from its settings."""
+    """Open what `roll_out_decisions` needs, from its settings. Returns the roller and the decisions."""
     context = context_of(settings, MatchRolloutParameters)
     return open_decision_roller(context), decisions_of(context)
 
 
 def open_decision_roller(context: Context[MatchRolloutParameters]) -> DecisionRoller:
-    """The roller of the parameters."""
+    """A roller with the network, the rules and the settings that the parameters name."""
     chosen, rules = context.parameters, CubeRules(met=first_met(context.inputs["met"].arrays()))
     return DecisionRoller(open_roller(context), rules, chosen.limits(), chosen.how(), chosen.within, chosen.most_plays)
 
 
 def roll_out(roller: DecisionRoller, decision: AnalysedDecision) -> RolledOut:
-    """A decision, rolled out."""
+    """Roll out the choices of a decision."""
     return RolledOut(decision, *roller.roll_out(decision))
 
 
 def is_best(decision: AnalysedDecision, choice: str) -> bool:
-    """Whether the analysis says that a choice is the best. It names a double together with its answer, and says `too
+    """Whether the analysis says that `choice` is the best. It names a double together with its answer, and says `too
     good to double`."""
     if decision.subject != DOUBLE:
         return decision.best == choice
@@ -173,7 +176,7 @@ def is_best(decision: AnalysedDecision, choice: str) -> bool:
 
 
 def is_whole(rolled: RolledOut) -> bool:
-    """Whether the choices of a decision are in order of their losses, and one of them was made."""
+    """Whether the choices of a decision are in order of their losses, and the one that was made is among them."""
     losses, names = [each.loss for each in rolled.choices], [each.choice for each in rolled.choices]
     return losses[:1] == [0] and losses == sorted(losses) and names.count(rolled.decision.made) == 1
 
@@ -185,7 +188,7 @@ def choice_rows(rolled: RolledOut) -> Iterator[tuple[int, bool, bool]]:
 
 
 def arrays_of(found: Sequence[RolledOut]) -> dict[str, Array]:
-    """The arrays of decisions in order, except `network`."""
+    """The arrays of rolled-out decisions in order, except the array `network`."""
     choices = [choice for each in found for choice in each.choices]
     return {
         **text_arrays("xgids", [each.decision.xgid for each in found]),
@@ -199,7 +202,7 @@ def arrays_of(found: Sequence[RolledOut]) -> dict[str, Array]:
 
 
 def rolled_out_in(arrays: Mapping[str, Array]) -> list[RolledOut]:
-    """The decisions in the arrays of `arrays_of`."""
+    """The rolled-out decisions in arrays of `arrays_of`."""
     xgids, asked, choices = (text_column(arrays, name).to_pylist() for name in ("xgids", "asked", "choices"))
     subjects, trials = np.asarray(arrays["subjects"]).tolist(), np.asarray(arrays["trials"]).tolist()
     ends, values = np.asarray(arrays["choice_ends"]).tolist(), np.asarray(arrays["values"]).tolist()

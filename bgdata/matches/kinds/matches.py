@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from bgdata.errors import InvalidParameterError
+from bgdata.formats.lines import encoding_name
 from bgdata.imports.kinds.shared.imports import (
     QUARANTINE,
     QUARANTINE_ARRAYS,
@@ -77,13 +80,31 @@ SAID_ARRAYS = (
 )
 
 
+@dataclass(frozen=True)
+class MatchesParameters(ImportParameters):
+    """Parameters of imported matches: the name, and the encoding of texts that are neither UTF-8 nor UTF-16, by
+    Python's name; empty for code page 1252."""
+
+    later = ("encoding",)
+    encoding: str = ""
+
+    def check(self) -> None:
+        """Raise InvalidParameterError for an invalid name, or for an unknown encoding."""
+        super().check()
+        if self.encoding and self.encoding != (name := encoding_name(self.encoding)):
+            raise InvalidParameterError(f"expected the encoding {name} by this name, got {self.encoding}")
+
+
 class Matches(FileImport):
-    """Kind `matches`: recorded matches, imported and replayed. One row per turn; games keep the order of the files."""
+    """Kind `matches`: recorded matches, imported and replayed. `games` has one row per game, in the order of the files;
+    `turns` has one row per turn."""
 
     name = "matches"
     revision = 6  # 6: binary files, what files say of themselves, and every match once
     summary = "Matches and money sessions recorded by other programs, every game replayed from the start position."
     is_told_by_content = True
+    parameters = MatchesParameters
+    smallest = MatchesParameters("sample")
     source = "Imported from .mat (Jellyfish format), .sgf, .xg, .bgf and .ogxm files and exports of gnubg and others"
     licence = "as of the files"
     columns = GAMES.columns

@@ -44,7 +44,7 @@ from players where starts_with(variant, $library) order by matches desc, player 
 
 @dataclass
 class Work:
-    """What is known of the last request: `idle` before one, then `working`, then `done` or `failed`."""
+    """The state of the last request to add files: `idle` before the first, then `working`, then `done` or `failed`."""
 
     state: str = "idle"
     step: str = ""
@@ -55,12 +55,12 @@ class Work:
     notes: list[str] = field(default_factory=list)
 
     def row(self) -> Row:
-        """The JSON of the page."""
+        """The JSON form of the page."""
         return {**vars(self), "notes": list(self.notes)}
 
 
 class Importer:
-    """Takes match files into the library of a site, one request at a time, in a process of its own."""
+    """Adds match files to the library of a site, one request at a time, in a process of its own."""
 
     def __init__(self, site: Site, token: str) -> None:
         self._site, self._token, self._lock = site, token, threading.Lock()
@@ -68,7 +68,7 @@ class Importer:
         self.work = Work()
 
     def page(self, site: Site, request: Request) -> Page:
-        """The page: a form for files, the progress of the last request, and links to what came of it."""
+        """The page with a form for match files, the progress of the last request, and links to its results."""
         self.check_token(request)
         files = library_files(site.warehouse)
         rows = site.rows(PLAYERS, {"library": f"{LIBRARY}-"}) if site.warehouse.variants("match_analysis") else []
@@ -86,7 +86,7 @@ class Importer:
         return Page("import.html", shown_, self.work.row())
 
     async def receive(self, request: Request) -> Response:
-        """Take the files of a form, and return to the page, which shows the progress."""
+        """Take the files of a submitted form, and redirect to the page, which shows the progress."""
         try:
             self.check_token(request)
             async with request.form(max_files=MAX_FILES, max_fields=4, max_part_size=100) as form:
@@ -98,13 +98,13 @@ class Importer:
         return RedirectResponse(request.url.path, 303)
 
     def check_token(self, request: Request) -> None:
-        """Raise MissingFileError, as for any unknown page, unless the address has the token."""
+        """Raise MissingFileError, as for any unknown page, unless the address contains the token."""
         if not secrets.compare_digest(request.path_params["token"].encode(), self._token.encode()):
             raise MissingFileError("expected a page of this site, got another address")
 
     def take(self, form: FormData) -> None:
-        """Begin to take the files of a form. Raises UsageError for an invalid name or ply, or without any file to
-        analyse, and TooBusyError while the files of an earlier request are taken."""
+        """Start the process that adds the files of a form. Raises UsageError for an invalid name or ply, or without any
+        file to analyse, and TooBusyError while the files of an earlier request are added."""
         ply = whole({"ply": str(form.get("ply") or "0")}, "ply", 0, most=MAX_PLY)
         files = [file for file in form.getlist("file") if isinstance(file, UploadFile) and file.filename]
         names = [checked_name(str(file.filename)) for file in files]
@@ -141,7 +141,7 @@ class Importer:
         threading.Thread(target=self._follow, args=(process, ours, incoming), daemon=True).start()
 
     def _follow(self, process: BaseProcess, pipe: Connection, incoming: TemporaryDirectory[str]) -> None:
-        """Read what the process says until it ends."""
+        """Record the messages of the process until it ends, and delete the folder `incoming`."""
         work, end = self.work, ("failed", "expected the import to end by itself, found that its process was ended")
         try:
             while True:
@@ -161,14 +161,14 @@ class Importer:
         self._lock.release()
 
     def end(self) -> None:
-        """End the process, if one is at work. What it has not finished is not in the warehouse."""
+        """Stop the process, if one is running. What it has not finished is not in the warehouse."""
         if self._process:
             self._process.kill()
             self._process.join()
 
 
 def note_message(work: Work, message: Sequence[Any]) -> None:
-    """Change what is known of the work by a step or note of the process."""
+    """Update `work` by a message of the process: a step of its progress, or a note."""
     kind, *values = message
     if kind == "step":
         work.step, work.done, work.total, work.unit = values
@@ -177,7 +177,7 @@ def note_message(work: Work, message: Sequence[Any]) -> None:
 
 
 def checked_name(name: str) -> str:
-    """The name of a file that is uploaded. Raises UsageError for one that is not the plain name of a visible file."""
+    """The name of an uploaded file. Raises UsageError if it is not the plain name of a visible file."""
     if INVALID.search(name) or name.startswith(".") or name != name.strip() or len(name.encode()) > MAX_NAME:
         raise UsageError(f"expected the plain name of a file, at most {MAX_NAME} bytes long, got {cite(name)}")
     return name

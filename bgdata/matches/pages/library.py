@@ -45,7 +45,8 @@ TITLES = {"all": "", "field": "All players"}
 
 
 def matches(site: Site, request: Request) -> Page:
-    """The imported matches and the ratings of players, or with `player` the report on a player's decisions."""
+    """The page of the imported matches and the ratings of players; with the query parameter `player`, the report on
+    that player's decisions."""
     number = whole(request.query_params, "page", 1, least=1, most=MAX_PAGE)
     player = request.query_params.get("player", "").strip()
     if player:
@@ -61,13 +62,13 @@ def matches(site: Site, request: Request) -> Page:
 
 
 def has_analysis(site: Site) -> bool:
-    """Whether the warehouse has an analysis of matches."""
+    """Whether the warehouse contains an analysis of matches."""
     return bool(site.warehouse.variants("match_analysis"))
 
 
 def report(site: Site, player: str, analysis: str) -> Page:
-    """The report on a player by an analysis, by default the one with most decisions of the player. Raises
-    MissingTableError if there is none."""
+    """The page of the report on a player, from the analysis called `analysis`, by default the one with most decisions
+    of the player. Raises MissingTableError if there is none."""
     analyses = [row["analysis"] for row in site.rows(ANALYSES, {"player": player})] if has_analysis(site) else []
     if not analyses or analysis not in ("", *analyses):
         by = f" in match_analysis/{cite(analysis)}" if analysis else ""
@@ -108,12 +109,12 @@ ERROR_COLUMNS = (
 
 
 def error_columns(row: Mapping[str, Any]) -> Row:
-    """The columns of an error that the JSON has."""
+    """The columns of an error that are part of the page's JSON."""
     return {name: row[name] for name in ERROR_COLUMNS}
 
 
 def replayed_at(site: Site, analysis: str) -> str:
-    """The address of the games of an analysis; empty if they were imported again since."""
+    """The address under which the games of an analysis are shown; empty if they have been imported again since."""
     warehouse = site.warehouse
     try:
         source = warehouse.made_from(warehouse.open_reference(f"match_analysis/{analysis}"))["source"]
@@ -125,8 +126,8 @@ def replayed_at(site: Site, analysis: str) -> str:
 
 
 def error_row(row: Row, games: str) -> Row:
-    """An error with the addresses of its position, of its turn among the games, and of the boards of what was made and
-    what is best."""
+    """An error with the addresses of its position, of its turn in the game, and of pictures of the play made and the
+    best one. `games` is the address of the games."""
     position, is_play = position_path(row["xgid"]), row["subject"] == "play"
     picture = f"/board{position.removeprefix('/position')}"
     plays: Sequence[str] = (row["made"], row["best"]) if is_play else ("",)

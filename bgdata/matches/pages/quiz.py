@@ -36,8 +36,8 @@ COUNTS = {
 
 
 def quiz(site: Site, request: Request) -> Page:
-    """A question of a quiz: an error of a player, a rolled-out decision, or one of the opening book. With an answer,
-    the values of all plays or cube actions."""
+    """The page of a question: an error of a player, a rolled-out decision, or a decision of the opening book. After an
+    answer it shows the values of all plays or cube actions."""
     given = dict(request.query_params)
     sources = site.keep("quiz sources", lambda: sources_of(site))
     if sources and not (given.get("from") or given.get("player", "").strip()):
@@ -76,21 +76,22 @@ def quiz(site: Site, request: Request) -> Page:
 
 
 def sources_of(site: Site) -> list[Row]:
-    """What a quiz can ask about in this warehouse, with the number of questions: tables, then players who erred."""
+    """What a quiz can ask about in this warehouse, as rows with the number of questions: tables, then players who
+    erred."""
     tables = [(name, site.rows(COUNTS[name])[0]["n"]) for name in reversed(SOURCES)]
     found = [{"from": name, "player": None, "analysis": None, "questions": count} for name, count in tables if count]
     return found + [{"from": None, **row} for row in site.rows(PLAYERS)]
 
 
 def analysis_of(given: Mapping[str, str], sources: Sequence[Row]) -> str:
-    """The analysis with the most errors of the player who is asked for; empty without a player."""
+    """The analysis that contains the most errors of the player in the address; empty if the address names no player."""
     player = given.get("player", "").strip()
     return next((str(row["analysis"]) for row in sources if player and row["player"] == player), "")
 
 
 def chosen_questions(site: Site, given: Mapping[str, str], sources: Sequence[Row]) -> list[Question]:
-    """The questions of the source in the address, with the greatest loss first; empty without a source.
-    Raises UsageError for an unknown word, and MissingTableError if the source has no questions."""
+    """The questions from the source that the address names, the greatest loss first; empty if it names none. Raises
+    UsageError for an unknown word, and MissingTableError if the source has no questions."""
     words = {"from": SOURCES, "theme": [each.label for each in Theme], "phase": PHASES, "about": ABOUT}
     for name, known in words.items():
         if given.get(name) and given[name] not in known:
@@ -119,7 +120,8 @@ def chosen_questions(site: Site, given: Mapping[str, str], sources: Sequence[Row
 
 
 def least_loss(text: str) -> float:
-    """The least loss that a parameter says, in points. Raises UsageError unless it is a number from 0 to 9."""
+    """The smallest loss that questions must have, in points, from a query parameter. Raises UsageError unless it is a
+    number from 0 to 9."""
     try:
         found = float(text or 0)
         if not 0 <= found <= 9:
@@ -130,7 +132,7 @@ def least_loss(text: str) -> float:
 
 
 def answer_question(site: Site, question: Question, analysis: str) -> Question:
-    """The question with its answers, which the player of the site evaluates if the source has none."""
+    """The question with its answers. The site's player evaluates them if the source has none."""
     if question.answers:
         return question
 
@@ -144,7 +146,7 @@ def answer_question(site: Site, question: Question, analysis: str) -> Question:
 
 
 def chosen_answer(text: str, choices: Sequence[Answer]) -> Answer | None:
-    """The answer of this text; None without a text. Raises UsageError if it is no answer."""
+    """The answer called `text`; None if `text` is empty. Raises UsageError if it is none of the choices."""
     found = answer_of(text, choices) if text else None
     if text and found is None:
         raise UsageError(f"expected {', '.join(each.text for each in choices)} as answer, got {cite(text)}")
@@ -152,8 +154,8 @@ def chosen_answer(text: str, choices: Sequence[Answer]) -> Answer | None:
 
 
 def boards_of(question: Question, answer: Answer | None) -> list[tuple[str, str]]:
-    """The boards with their titles, as the player who decides sees them: after an answer about a play, of the best play
-    and, if it was another, of the one chosen."""
+    """Titles and pictures of boards, as the player who decides sees them. After an answer about a play, they are of the
+    best play and, if another was chosen, of that one."""
     position, stakes, roll = question.view
     if answer is None or roll is None:
         return [("", format_board_svg(position, roll=roll, stakes=stakes, names=question.names))]
@@ -170,7 +172,7 @@ def quiz_row(
     sources: Sequence[Row], count: int, number: int | None, question: Question | None, answer: Answer | None,
     choices: Sequence[Answer],
 ) -> Row:  # fmt: skip
-    """The JSON of the page; what would give the answer away is null without an answer."""
+    """The JSON form of the page. Without an answer, the fields that would give it away are null."""
     told = question if answer else None
     return {
         "questions": count,

@@ -180,8 +180,9 @@ RATE_COLUMNS = (
 def score_player(
     warehouse: Warehouse, name: str, ply: int, sets: Sequence[str], files: Sequence[Path], form: str
 ) -> None:
-    """Import the files, score the player on each set and print one line for each. Raises UnknownPlayerError if there is
-    no such player, MissingTableError if a set is missing, and the errors of imports."""
+    """Import the benchmark files, score the player on each benchmark in `sets`, and print one line for each. Raises
+    UnknownPlayerError if there is no such player, MissingTableError if a benchmark is missing, and the errors of
+    imports."""
     from bgdata.evaluation.player import open_named_player
     from bgdata.measures.steps.scores import full_name
     from bgdata.measures.steps.sets import build_benchmark_scores, chosen_sets, judge_of
@@ -228,7 +229,8 @@ def score_cube_actions(warehouse: Warehouse, name: str, ply: int, form: str) -> 
 
 
 def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:
-    """The result of a series in two lines of text, with the luck-adjusted result in a third if luck was measured."""
+    """The result of a series of games as two lines of text, and the luck-adjusted result as a third if luck was
+    measured. `found` contains the statistics of the version."""
 
     def percent(name: str) -> str:
         return f"{PERCENT.text(found[f'{name}_share'])} %"
@@ -258,7 +260,8 @@ WORST_COLUMNS = (
 
 
 def judgement_lines(parameters: RefereeParameters, found: Mapping[str, float]) -> Iterator[str]:
-    """The result of `bgdata referee` as lines of text."""
+    """Yield the lines of text that `bgdata referee` prints: how much the player loses per decision. `found` contains
+    the statistics of the version."""
     without = "" if parameters.tables else ", without tables"
     what, judge = "bearoff", f"bearoff_two_sided/{parameters.points}x{parameters.checkers}"
     if parameters.points == ANYWHERE:
@@ -279,7 +282,7 @@ def judgement_lines(parameters: RefereeParameters, found: Mapping[str, float]) -
 
 
 def worst_decisions(table: Table, count: int = 5) -> Iterator[str]:
-    """Lines of text about the decisions that lost most, each position and roll once; empty if nothing was lost."""
+    """Yield lines of text about the decisions that lost most, each position and roll once; none if nothing was lost."""
     losses, ranks = table.array("losses"), table.array("ranks")
     rows = sorted((row for row in range(len(losses)) if ranks[row] > 0), key=lambda row: -losses[row])
     found: dict[tuple[str, str, str], dict[str, Any]] = {}

@@ -94,13 +94,13 @@ def ladder(
 
 
 def name_of(row: Row) -> str:
-    """Short name of a player with its ply, such as `diverse-19 1-ply`."""
+    """The short name of a player with its ply, such as `diverse-19 1-ply`."""
     name = str(row["player_name"]).removeprefix("network/")
     return f"{Path(name).name} {row['ply']}-ply"
 
 
 def ladder_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
-    """The ladder as lines of text."""
+    """Yield the ladder as lines of text: a line of figures for each player, and how well the ratings fit the games."""
     found = table.manifest.statistics
     unit = "matches" if table.manifest.parameters["play"].startswith("match") else "games"
     columns = (
@@ -121,8 +121,8 @@ def ladder_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def draw_ladders(ladders: Mapping[str, Sequence[Row]], path: Path) -> None:
-    """Write a picture of the ratings of each play with their 95 % intervals, best player on top. Raises StorageError if
-    it cannot be written."""
+    """Write a picture of the ratings with their 95 % intervals, one chart for each kind of play, the best player on
+    top. Raises StorageError if it cannot be written."""
     most = max(map(len, ladders.values()))
     with new_figure(3.6 * len(ladders) + 0.6, 0.26 * most + 1.2) as figure:
         panels = figure.subplots(1, len(ladders), squeeze=False)[0]

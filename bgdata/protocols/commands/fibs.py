@@ -123,15 +123,14 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
 
 
 class Saver:
-    """Keeps the record of a match over several connections and writes it into one file, atomically. Raises StorageError
-    if the file cannot be written."""
+    """Keeps the record of a match over several connections, and writes it into one file, atomically."""
 
     def __init__(self, path: Path | None) -> None:
         check_place(path or Path("match.mat"))
         self.path, self.record = path, None  # type: Path | None, Record | None
 
     def write(self, record: Record | None) -> None:
-        """Write the record and print its path. Raises StorageError if it cannot be written."""
+        """Write the record, and print the path of the file. Raises StorageError if it cannot be written."""
         if record and (path := self._path_for(record)):
             write_matches(path, [record.match])
             click.echo(f"saved {path}", err=True)
@@ -142,7 +141,7 @@ class Saver:
             save_matches(path, [record.match])
 
     def _path_for(self, record: Record) -> Path | None:
-        """The path of the record, the same for the whole match; None while the record is empty."""
+        """The path of the file, the same for the whole match; None while the record is empty."""
         self.record = record
         if record.games and not self.path:
             self.path = Path(time.strftime(f"fibs-{record.players[1]}-%Y%m%d-%H%M%S.mat"))
@@ -150,7 +149,8 @@ class Saver:
 
 
 def connect(host: str, port: int, patience: float) -> socket.socket:
-    """A connection to a server. Raises ExternalProgramError if it does not answer."""
+    """Open a connection to a server, waiting up to `patience` seconds. Raises ExternalProgramError if it does not
+    answer."""
     try:
         connection = socket.create_connection((host, port), timeout=patience)
     except OSError as error:

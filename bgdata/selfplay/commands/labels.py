@@ -171,7 +171,8 @@ UNTIL = 0.005  # default standard error of benchmark plays, in points
 
 
 def label_by_lookahead(warehouse: Warehouse, source: str, options: Mapping[str, Any], form: str) -> None:
-    """Build a version of `lookahead_labels` and print a summary."""
+    """Label the positions of `source` by a network at 1-ply, as a version of `lookahead_labels`, and print a
+    summary."""
     from bgdata.training.steps import network_parameters
 
     place, recipe = find_source(warehouse, source)
@@ -189,7 +190,8 @@ def label_by_lookahead(warehouse: Warehouse, source: str, options: Mapping[str, 
 
 
 def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Mapping[str, Any], form: str) -> None:
-    """Build a version of `engine_labels` and print a summary. Raises UsageError if options do not fit each other."""
+    """Label the positions of `source` by `engine`, as a version of `engine_labels`, and print a summary. Raises
+    UsageError if two options contradict each other."""
     from bgdata.evaluation.lookahead import MAX_PLY
     from bgdata.evaluation.player import open_named_player
     from bgdata.training.steps import network_parameters
@@ -211,8 +213,8 @@ def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Map
 
 
 def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, form: str) -> None:
-    """Build a version of `bearoff_labels` and print a summary. Raises UsageError if `source` is not a one-sided table,
-    and MissingTableError if a table is missing."""
+    """Label bearoffs by bearoff tables, as a version of `bearoff_labels`, and print a summary. Raises UsageError if
+    `source` is not a one-sided table, and MissingTableError if a table is missing."""
     from bgdata.evaluation.bearoff import SIZE
     from bgdata.measures.steps.scores import table_size
 
@@ -233,8 +235,9 @@ def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, fo
 
 
 def label_by_rollouts(warehouse: Warehouse, source: str, options: Mapping[str, Any], form: str) -> None:
-    """Build a version of `rollout_labels` and print its accuracy. Raises InvalidParameterError if a setting is out of
-    range, and MissingTableError if the source or network is missing."""
+    """Roll out the positions of `source`, as a version of `rollout_labels`, and print the standard errors. Raises
+    InvalidParameterError if a setting is out of range, and MissingTableError if the source or the network is
+    missing."""
     roller, (place, recipe) = roller_parameters(warehouse, options["network"], options), find_source(warehouse, source)
     given = {"source": place, "seed": options["seed"], "source_recipe": recipe}
     parameters = rollout_labels.RolloutLabelParameters(**roller, **given)
@@ -247,7 +250,7 @@ def label_by_rollouts(warehouse: Warehouse, source: str, options: Mapping[str, A
 
 
 def exactness(found: Mapping[str, float]) -> str:
-    """The mean and the largest standard error of rollouts, as a string."""
+    """A phrase with the mean and the largest standard error of rollouts, from the statistics of a version."""
     mean, largest = (LOSS.text(found[f"{name}_standard_error"]) for name in ("mean", "largest"))
     return f"standard errors of {mean} on average, at most {largest}"
 
@@ -255,8 +258,8 @@ def exactness(found: Mapping[str, float]) -> str:
 def roller_parameters(
     warehouse: Warehouse, network: str, options: Mapping[str, Any], default_until: float | None = None
 ) -> dict[str, Any]:
-    """The network and the settings of rollouts from the options of a command. `default_until` is the standard error to
-    reach if no option names one. Raises MissingTableError if the network is missing."""
+    """The parameters that name the network and the settings of rollouts, from a command's options. `default_until` is
+    the standard error to reach if the user gives none. Raises MissingTableError if the network is missing."""
     from bgdata.training.steps import network_parameters
 
     until = default_until if options["until"] is None else options["until"]
@@ -273,7 +276,8 @@ def roller_parameters(
 
 
 def describe_missed(rows: int, what: str, found: Mapping[str, float], parameters: RollerParameters) -> str:
-    """A second line of text if standard errors are larger than wanted, else an empty string."""
+    """A second line of text if rollouts missed the standard error that `parameters` ask for, else an empty string.
+    `found` contains the statistics of a version with `rows` rows; `what` is the noun for a row."""
     missed = round(rows * (1 - found["reached_share"]))
     if not missed:
         return ""

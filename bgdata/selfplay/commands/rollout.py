@@ -148,7 +148,8 @@ class RolloutOutput(NamedTuple):
 def roll_out_cubeless(
     player: NetworkPlayer, request: RolloutRequest, kept: KeptRollout, progress: Progress
 ) -> RolloutOutput:
-    """Roll out a position, or the better plays of a roll. Raises UsageError if options do not fit."""
+    """Roll out a position, or the better plays of a roll, without the cube; `kept` contains the trials that an earlier
+    run finished. Raises UsageError if options contradict each other."""
     from bgdata.game.codec import flip_boards
     from bgdata.selfplay.rollout import roll_out
     from bgdata.selfplay.rollout_decisions import own_blocks, roll_out_decision
@@ -182,7 +183,7 @@ def roll_out_cubeless(
 
 
 def estimate(blocks: Values) -> str:
-    """The equity after the finished blocks of a rollout, with its standard error."""
+    """The equity after the finished blocks of trials, with its standard error, as text for a progress bar."""
     from bgdata.selfplay.rollout import result_of
 
     if blocks.shape[1] < 2:
@@ -193,7 +194,7 @@ def estimate(blocks: Values) -> str:
 
 
 def describe_result(result: RolloutResult) -> list[str]:
-    """The five chances and the equity of the first position with standard errors, as lines."""
+    """Lines of text: the five chances and the equity of the first position in the result, with standard errors."""
     chances, errors = 100 * result.chances[0], 100 * result.standard_errors[0]
     lines = []
     for name, most, places in (("win", chances[0], (0, 1, 2)), ("lose", 100 - chances[0], (0, 3, 4))):
@@ -207,7 +208,7 @@ def describe_result(result: RolloutResult) -> list[str]:
 
 
 def describe_luck(result: RolloutResult) -> str:
-    """The number of trials, and how much subtracting luck reduced the standard error, as a line."""
+    """A line of text: the number of trials, and how much smaller the standard error is because luck was subtracted."""
     trials, plain, error = result.trials[0], result.plain_standard_errors[0], result.equity_standard_errors[0]
     if plain == error:
         return f"{trials:,} trials"
@@ -218,8 +219,8 @@ def describe_luck(result: RolloutResult) -> str:
 def roll_out_cubeful(
     player: NetworkPlayer, request: RolloutRequest, stakes: Stakes, rules: CubeRules, progress: Progress
 ) -> RolloutOutput:
-    """Roll out the cube decision of a position, or the better plays of a roll, with the cube. Raises UsageError if
-    options do not fit, and InvalidParameterError if rules do not fit the stakes."""
+    """Roll out the cube actions of a position, or the better plays of a roll, with the cube. Raises UsageError if
+    options contradict each other, and InvalidParameterError if `rules` do not fit `stakes`."""
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.selfplay.cubeful_rollout import decision_starts, play_starts, roll_out_with_cube
 
@@ -243,17 +244,17 @@ def roll_out_cubeful(
 
 
 def rollout_rules(warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any]) -> CubeRules:
-    """The cube rules of both sides. A match needs a match equity table even if both sides play as for money. Raises the
-    errors of `cli.defaults.chosen_rules`."""
+    """The cube rules that both sides play by, from a command's options. A match needs a match equity table even if both
+    sides play as for money. Raises the errors of `cli.defaults.chosen_rules`."""
     is_match, as_money = isinstance(stakes.score, MatchScore), options["as_money"]
     rules = chosen_rules(warehouse, stakes, {**options, "as_money": as_money and not is_match})
     return replace(rules, as_money=as_money)
 
 
 def choice_rows(result: CubefulRollout, names: list[str], *, is_turned: bool, is_match: bool) -> list[dict[str, Any]]:
-    """Rows of cube actions, or of plays if `is_turned`, the best first. `result` contains the values of the plays to
-    the opponent. Values are in points per unit cube, or mwc, to the player who decides; losses are against the first
-    row."""
+    """One row of data for each cube action, or for each play if `is_turned`, the best first. `is_turned` says that the
+    values in `result` are the opponent's. Rows contain values in points per unit cube, or mwc, for the player who
+    decides, and losses against the best."""
     from bgdata.selfplay.cubeful_rollout import difference
 
     values = result.values if not is_turned else 1 - result.values if is_match else -result.values
@@ -274,7 +275,8 @@ def choice_rows(result: CubefulRollout, names: list[str], *, is_turned: bool, is
 
 
 def choice_lines(rows: list[dict[str, Any]], *, is_match: bool) -> list[str]:
-    """A table of the actions or plays: value and loss with standard errors; mwc in percent."""
+    """The lines of a table of cube actions or plays: value and loss with standard errors. Match winning chances are in
+    percent."""
     value, amount = (Quantity(2, 100), Quantity(2, 100)) if is_match else (EQUITY, LOSS)
     columns = (
         Column("choice", heading="", width=26),
@@ -291,7 +293,7 @@ def choice_lines(rows: list[dict[str, Any]], *, is_match: bool) -> list[str]:
 
 
 class KeptRollout:
-    """The finished blocks of trials of one rollout, saved in a folder. A block contains all boards."""
+    """The finished blocks of trials of one rollout, saved in a folder. A block contains trials of all boards."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -306,7 +308,7 @@ class KeptRollout:
         return sum(part.shape[1] for part in self.blocks)
 
     def load(self) -> None:
-        """Load the blocks of an earlier run, up to the first missing one."""
+        """Load the blocks that an earlier run saved, up to the first missing one."""
         if self.folder.is_dir():
             for (begin, _), path in sorted(intact_shards(self.progress, self.folder, self.folder.name).items()):
                 with suppress(CorruptFileError, StorageError):  # deleted: another run has finished this rollout
@@ -315,7 +317,7 @@ class KeptRollout:
         self.saved = len(self.blocks)
 
     def save(self) -> None:
-        """Write the blocks finished since the last save. Raises StorageError if they cannot be written."""
+        """Write the blocks that were finished since the last save. Raises StorageError if they cannot be written."""
         if self.saved < len(parts := list(self.blocks)):
             begin = sum(part.shape[1] for part in parts[: self.saved])
             values = np.concatenate(parts[self.saved :], axis=1)
@@ -336,8 +338,8 @@ class KeptRollout:
     def saving_with_progress(
         self, progress: Progress, most_trials: int, estimate: Callable[[Values], str]
     ) -> Callable[[Rolled], Rolled]:
-        """The argument `wrap` for `roll_out`: it saves finished blocks, advances a progress bar of at most
-        `most_trials`, and shows the `estimate` of the blocks so far."""
+        """A function to pass to `roll_out` as `wrap`: it saves finished blocks, advances a progress bar of at most
+        `most_trials`, and shows the text that `estimate` makes from the blocks so far."""
         from bgdata.kernel import thread_count
         from bgdata.selfplay.rollout_kernels import BLOCK
 
@@ -379,8 +381,8 @@ class KeptRollout:
 
 @contextmanager
 def kept_rollout(*parts: object) -> Iterator[KeptRollout]:
-    """Yield the blocks of the rollout with this identity, which contains everything that the games depend on. The saved
-    blocks are deleted when the `with` block ends without an error."""
+    """Yield the saved blocks of one rollout. `parts` identify it: they contain everything that its games depend on.
+    When the `with` block ends without an error, the saved blocks are deleted."""
     from bgdata.kernel_cache import kernel_cache, kernel_fingerprint
 
     named = repr((FORMAT, kernel_fingerprint(), *parts))

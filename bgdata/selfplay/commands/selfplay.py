@@ -136,7 +136,8 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
 
 
 def summary(games: int, found: Mapping[str, float]) -> str:
-    """Lines of text about how the games ended, and the mean result of player 0."""
+    """Lines of text: how the games ended, and the mean result of player 0. `found` contains the statistics of the
+    version."""
     shares = ", ".join(f"{100 * found[f'{kind}_share']:.1f} % {kind}s" for kind in ("single", "gammon", "backgammon"))
     points = f"{EQUITY.text(found['points_per_game'], found['standard_error'])} points per game"
     if "hedged_standard_error" in found:
@@ -147,8 +148,8 @@ def summary(games: int, found: Mapping[str, float]) -> str:
 
 
 def network_choice(warehouse: Warehouse, player: str) -> NetworkChoice:
-    """The network named `network` or `network/NAME`, with the default tables. Raises UsageError if the player is not a
-    network, and MissingTableError if it is missing."""
+    """The parameters that name a network and the default bearoff tables. `player` is `network` or `network/NAME`.
+    Raises UsageError for any other player, and MissingTableError if the network is missing."""
     from bgdata.evaluation.networks.player import find_network
     from bgdata.evaluation.players import NETWORK
 
@@ -161,7 +162,8 @@ def network_choice(warehouse: Warehouse, player: str) -> NetworkChoice:
 
 
 def cubeful_summary(found: Mapping[str, float], games: int) -> str:
-    """Lines of text about how the games with the cube ended, and the mean result of player 0."""
+    """Lines of text: how the games with the cube ended, and the mean result of player 0. `found` contains the
+    statistics of the version."""
     if "matches_won_share" in found:
         won = f"{100 * found['matches_won_share']:.1f} +/- {100 * found['standard_error']:.1f} % of matches won"
     else:
@@ -189,8 +191,9 @@ from selfplay_labels_summary where variant = $variant order by positions desc
 
 
 def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
-    """The parameters of a corpus, for labels that name it as their input. Raises MissingTableError if the corpus is
-    missing or was made by another recipe, and the errors of `Table.check_sizes` if it is damaged."""
+    """The parameters of the corpus called `source`, for labels that name this corpus as their input. Raises
+    MissingTableError if the corpus is missing or its stored parameters no longer lead to it, and the errors of
+    `Table.check_sizes` if it is damaged."""
     kind, variant, *_ = [*source.split("/"), ""]
     if kind != SELFPLAY.name or not variant:
         raise UsageError(f"expected a corpus such as selfplay/network-10000-seed-1, got {cite(source)}")
@@ -210,7 +213,7 @@ def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
 
 
 def command_for(variant: str) -> str:
-    """The arguments of `bgdata` that make a corpus of this name, as far as its name tells."""
+    """The `bgdata` arguments that make a corpus called `variant`, as far as the name tells."""
     name = NAME.fullmatch(variant)
     if not name:
         return "selfplay"
@@ -220,7 +223,7 @@ def command_for(variant: str) -> str:
 
 
 def rescored_lines(parameters: SelfPlayLabelParameters, found: Mapping[str, float]) -> list[str]:
-    """The result of rescoring as lines of text."""
+    """Lines of text that describe the result of rescoring. `found` contains the statistics of the labels."""
     race = f" and, combined, bearoff_one_sided/{parameters.one_sided_points}x15" if parameters.one_sided_points else ""
     table, share = f"{parameters.points}x{parameters.checkers}", found["rescored"] / found["positions"]
     hedged = ""

@@ -30,9 +30,9 @@ MAX_PAIRS = 1 << 28
 
 @dataclass(frozen=True)
 class BearoffParameters(Parameters):
-    """Parameters of `bearoff_labels`: `pairs` is the number of pairs from the one-sided table of `points`, or 0 for
-    each of its layouts once on roll; `exact_pairs` is the number of pairs from the two-sided table of `table_points`
-    and `table_checkers`. `seed` chooses the pairs."""
+    """Parameters of `bearoff_labels`. `pairs` is the number of bearoffs drawn from the one-sided table with `points`
+    points; 0 takes each of its layouts once for the player on roll. `exact_pairs` is the number of bearoffs drawn from
+    the two-sided table of `table_points` and `table_checkers`. `seed` determines the draws."""
 
     points: int = 10
     table_points: int = 6
@@ -42,15 +42,15 @@ class BearoffParameters(Parameters):
     seed: int = 1
 
     def two_sided_parameters(self) -> TwoSidedParameters | None:
-        """The parameters of the two-sided table."""
+        """The parameters of the two-sided table that gives exact chances."""
         if not self.table_points and not self.table_checkers:
             return None
         return TwoSidedParameters(self.table_points, self.table_checkers)
 
 
 class BearoffLabels(Dataset[BearoffParameters]):
-    """Kind `bearoff_labels`: bearoffs with chances from tables. One row per pair: first pairs from the one-sided table
-    by their indexes, then exact pairs."""
+    """Kind `bearoff_labels`: bearoffs with chances from tables. One row per bearoff: first those from the one-sided
+    table, by index, then those from the two-sided table, which are exact."""
 
     name = "bearoff_labels"
     computed_by = "labels"

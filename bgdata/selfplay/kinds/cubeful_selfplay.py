@@ -40,7 +40,7 @@ MET = "met"  # role of the match equity table in the inputs
 
 
 def side_of(text: str) -> CubeSide:
-    """The cube handling of a side that a string means. `0.7` is Janowski's model with this cube life index, `first:0.7`
+    """How one side handles the cube, from a word. `0.7` is Janowski's model with this cube life index, `first:0.7`
     Janowski's withdrawn version, `jump:0.08` the jump model with this volatility. `local:0.08` is the jump model with
     the volatility of each position, and 0.08 for cubes turned later. The prefix `money:` handles the cube as in money
     play at any score; the prefix `cubeful:` also chooses plays by their value with the cube. Raises
@@ -66,8 +66,8 @@ def side_of(text: str) -> CubeSide:
 
 
 def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
-    """The cube handling of both sides, from one word for both or one for each. Raises InvalidParameterError if a word
-    is invalid."""
+    """How both sides handle the cube, from one word for both or two words separated by a space (see `side_of`). Raises
+    InvalidParameterError if a word is invalid."""
     words = text.split()
     if not 1 <= len(words) <= 2 or text != " ".join(words):
         raise InvalidParameterError(f"expected one cube model, or two with a space between, got {text!r}")
@@ -75,8 +75,8 @@ def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
 
 
 def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) -> None:
-    """Raise InvalidParameterError if the rules are impossible. The match equity table is an input, and is not
-    checked."""
+    """Raise InvalidParameterError if the match length, the Jacoby rule and the cube models of both sides cannot be
+    combined. Does not look at match equity tables."""
     from bgdata.selfplay.series import CubefulRules
 
     even = np.full((max(length, 1), max(length, 1)), 0.5) if length <= MAX_AWAY else np.full((1, 1), 0.5)
@@ -87,8 +87,9 @@ def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) 
 
 
 def met_inputs(length: int, models: str, *, is_own: bool = False) -> dict[str, tuple[str, Parameters]]:
-    """The match equity table of a match by role, empty if neither model needs one. The table is the published one up to
-    12-away, and the default one, lengthened if necessary, for longer matches or if `is_own` is true."""
+    """The match equity table of a match to `length` points, as an input by role; empty if neither of the cube `models`
+    needs one. Matches to up to 12 points use the published table, longer ones, or all if `is_own` is true, the table
+    that bgdata computes, lengthened if necessary."""
     if not length or all(word.removeprefix(CUBEFUL).startswith(AS_MONEY) for word in models.split()):
         return {}
     default = MATCH_EQUITY.defaults[0]
@@ -101,9 +102,9 @@ MAX_PLY = 2
 
 @dataclass(frozen=True)
 class CubefulParameters(NetworkChoice):
-    """Parameters of `cubeful_selfplay`: the cube models as strings (see `side_of`), one for both sides, or one each for
-    player 0 and player 1. The games of a seed are money games if `length` is 0, with or without the Jacoby rule, else
-    matches. Both sides look `ply` rolls ahead, to choose plays and to handle the cube."""
+    """Parameters of `cubeful_selfplay`. `cube` names the cube models, one for both sides, or one each for player 0 and
+    player 1 (see `side_of`). If `length` is 0, the games are money games, with or without the Jacoby rule; else they
+    are matches to `length` points. Both sides look `ply` rolls ahead to choose plays and to handle the cube."""
 
     later: ClassVar[tuple[str, ...]] = ("ply",)
 
@@ -116,8 +117,8 @@ class CubefulParameters(NetworkChoice):
 
 
 class CubefulSelfPlay(RowsOfGames[CubefulParameters]):
-    """Kind `cubeful_selfplay`: games of a network against itself with the cube. One row per game, and one per turn or
-    cube action."""
+    """Kind `cubeful_selfplay`: games of a network against itself with the cube. `games` has one row per game; `turns`
+    has one row per turn or cube action."""
 
     name = "cubeful_selfplay"
     revision = 4  # 4: matches record the Jacoby rule; 3: luck considers 8 plays of each roll

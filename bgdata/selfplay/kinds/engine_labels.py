@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EngineParameters(Parameters):
-    """Parameters of `engine_labels`: the source of the positions, and the engine: a program with its version and its
-    ply (0 is static), or `network` with its bearoff tables, as in `NetworkChoice`. `source_recipe` contains the
-    parameters of the source for `source_input`."""
+    """Parameters of `engine_labels`: the source of the positions, and the engine that evaluates them. The engine is a
+    program with its version and ply (0 is static), or `network` with its bearoff tables, as in `NetworkChoice`.
+    `source_recipe` contains the parameters of the source for `source_input`."""
 
     source: VersionRef = rollouts.UNNAMED
     engine: str = "gnubg"
@@ -39,7 +39,8 @@ class EngineParameters(Parameters):
     source_recipe: Given = NONE_GIVEN
 
     def choice(self) -> rollouts.NetworkChoice:
-        """The network and its tables, by default the network of the package."""
+        """The network and its bearoff tables. The network is the package's default one unless these parameters name
+        another."""
         return rollouts.NetworkChoice(
             network=self.network or DEFAULT_NETWORK,
             network_version=self.network_version,
@@ -48,7 +49,8 @@ class EngineParameters(Parameters):
         )
 
     def check_determined(self) -> None:
-        """Raise InvalidParameterError if the network is not part of bgdata and has no version."""
+        """Raise InvalidParameterError if the engine is a network that is not part of bgdata and these parameters give
+        no version of it."""
         self.choice().check_determined()
 
 

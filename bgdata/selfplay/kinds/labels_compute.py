@@ -54,7 +54,7 @@ ROLLOUT_COLUMNS = {
 
 
 class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
-    """Rolls out each position of a source."""
+    """Computes `rollout_labels`: rolls out each position of a source."""
 
     def compute(self, build: Build[RolloutLabelParameters]) -> None:
         boards, _ = source_boards(build)
@@ -87,7 +87,7 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
         }
 
     def check_sample(self, recheck: Recheck[RolloutLabelParameters]) -> str:
-        """Roll out a sample of positions again."""
+        """Roll out a random sample of the positions again, and compare the results with the stored ones."""
         table, parameters, names = recheck.table, recheck.parameters, rollouts.ROLLED
         chooser = rollouts.open_roller(recheck).chooser
         boards, first = source_boards(recheck)
@@ -100,39 +100,43 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
         return sample_text(count, len(boards), "rollouts")
 
     def _source_arrays(self, context: Context[RolloutLabelParameters], boards: Array) -> dict[str, Array]:
-        """The positions, their classes, and the network that rolled out."""
+        """The arrays that need no rollout: the positions, their classes, and the name of the network that rolled them
+        out."""
         network = rollouts.network_text(context.parameters, context.inputs)
         return {"boards": boards, "classes": position_classes(boards).astype(np.uint8), "network": network}
 
 
 def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of rollouts of rows `begin` to before `end` of the source, or of the part."""
+    """The rollout arrays of source rows `begin` to before `end`. If only a part of the source is labelled, rows count
+    from the start of that part."""
     parameters, chooser, boards, first = opened_once(open_rollouts, settings)
     items = first + np.arange(begin, end)
     return rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[begin:end], items, rollouts.ROLLED)
 
 
 def open_rollouts(settings: Settings) -> tuple[RolloutLabelParameters, Chooser, Array, int]:
-    """Open what `roll_out_rows` needs, from its settings: recipe, player, boards and the row of the first board."""
+    """Open what `roll_out_rows` needs, from its settings. Returns the parameters, the player, the boards, and the
+    source row of the first board."""
     context = context_of(settings, RolloutLabelParameters)
     return context.parameters, rollouts.open_roller(context).chooser, *source_boards(context)
 
 
 def source_boards(context: Context[RolloutLabelParameters]) -> tuple[Array, int]:
-    """int8[n, 26]: the positions of the source, or of the part; and the row of the first one."""
+    """int8[n, 26]: the positions of the source, or of the part of it that is labelled; and the source row of the first
+    one."""
     boards = context.inputs["source"].array("boards")
     rows = context.items(len(boards))
     return np.ascontiguousarray(boards[rows.start : rows.stop]), rows.start
 
 
 def source_places(context: Context[Any]) -> Places:
-    """The distinct positions of the source, or of its rows in the part."""
+    """The distinct positions of the source, or of the part of it that is labelled."""
     source = context.inputs["source"]
     return distinct_places(source, context.items(rollout_kinds.position_count(source)))
 
 
 class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
-    """Evaluates each position at 1-ply, by a network and its tables."""
+    """Computes `lookahead_labels`: evaluates each position at 1-ply by a network and its tables."""
 
     weighed_by = dict.fromkeys(("mean_change", "mean_absolute_change"), "lookahead")
 
@@ -171,7 +175,7 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
         }
 
     def check_sample(self, recheck: Recheck[LookaheadParameters]) -> str:
-        """Evaluate a sample of positions of the source again, and find their rows."""
+        """Evaluate a random sample of source positions again, and compare the results with the stored rows."""
         table = recheck.table
         check_arrays(table, {"network": rollouts.network_text(recheck.parameters, recheck.inputs)})
         player, every = rollouts.open_roller(recheck), source_places(recheck)
@@ -187,28 +191,29 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
 
 
 def look_ahead(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The results of `evaluate_both` for the distinct positions `begin` to before `end` of the source, or of the
-    part."""
+    """Evaluate the distinct source positions `begin` to before `end` by `evaluate_both`. If only a part of the source
+    is labelled, positions count from the start of that part."""
     player, places = opened_once(open_player_and_positions, settings)
     return evaluate_both(player, places.boards[begin:end])
 
 
 def open_player_and_positions(settings: Settings) -> tuple[NetworkPlayer, Places]:
-    """Open what `look_ahead` needs, from its settings: player and positions."""
+    """Open what `look_ahead` needs, from its settings. Returns the player and the distinct positions."""
     context = context_of(settings, LookaheadParameters)
     return rollouts.open_roller(context), source_places(context)
 
 
 def evaluate_both(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
-    """The chances of boards at 1-ply and at 0-ply, and their sources as places in LABEL_SOURCES."""
+    """The chances of boards at 1-ply and at 0-ply, and where these chances come from, as indexes into LABEL_SOURCES."""
     found, static = player.evaluate_ahead(boards, 1), player.evaluate_many(boards).chances
     sources = np.minimum(found.sources, LABEL_SOURCES.index("lookahead")).astype(np.uint8)
     return {"chances": ordered_chances(found.chances), "static_chances": static, "sources": sources}
 
 
 def changed_labels(parameters: LookaheadParameters, places: Places, evaluated: Mapping[str, Array]) -> dict[str, Array]:
-    """All declared arrays except the network's name, for positions whose equity changes by at least
-    `parameters.least_change`."""
+    """The arrays of `lookahead_labels`, except the network's name, for positions whose equity changes by at least
+    `parameters.least_change` points from 0-ply to 1-ply. `evaluated` contains the arrays of `evaluate_both` for all of
+    `places`."""
     changes = cubeless_equities(evaluated["chances"]) - cubeless_equities(evaluated["static_chances"])
     which = np.abs(changes) >= parameters.least_change
     found = {**places._asdict(), **evaluated, "changes": changes}
@@ -216,7 +221,7 @@ def changed_labels(parameters: LookaheadParameters, places: Places, evaluated: M
 
 
 class EngineLabelsComputation(RowsComputation[EngineParameters]):
-    """Evaluates each position by another program, or by a network that looks ahead."""
+    """Computes `engine_labels`: evaluates each position by another program, or by a network that looks ahead."""
 
     def compute(self, build: Build[EngineParameters]) -> None:
         places = source_places(build)
@@ -233,7 +238,8 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
         return {"ply": np.full(len(found["rows"]), computed.parameters.ply, np.int32)}
 
     def check_sample(self, recheck: Recheck[EngineParameters]) -> str:
-        """Find the positions again, and evaluate a sample of them if this version of the program is installed."""
+        """Find the distinct positions again, and, if this version of the program is installed, evaluate a random sample
+        of them again. Compares both with the stored rows."""
         places = source_places(recheck)
         check_arrays(recheck.table, self._source_arrays(recheck, places))
         try:
@@ -248,7 +254,7 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
         return sample_text(len(chosen), len(places.rows))
 
     def _source_arrays(self, context: Context[EngineParameters], places: Places) -> dict[str, Array]:
-        """The places of the positions, and the name and version of the engine."""
+        """The arrays that need no engine: where each position is from, and the name and version of the engine."""
         parameters = context.parameters
         text = np.frombuffer(f"{parameters.engine} {parameters.version}".encode(), np.uint8)
         if parameters.engine == "network":
@@ -257,20 +263,23 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
 
 
 def ask_engine(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The chances of the distinct positions `begin` to before `end` of the source, or of the part, by the engine."""
+    """Evaluate the distinct source positions `begin` to before `end` by the engine, and return their chances. If only a
+    part of the source is labelled, positions count from the start of that part."""
     engine, parameters, places = opened_once(open_engine_and_positions, settings)
     return {"chances": chances_by(engine, parameters, places.boards[begin:end])}
 
 
 def open_engine_and_positions(settings: Settings) -> tuple[Evaluator, EngineParameters, Places]:
-    """Open what `ask_engine` needs, from its settings: engine, recipe and positions."""
+    """Open what `ask_engine` needs, from its settings. Returns the engine, the parameters and the distinct
+    positions."""
     context = context_of(settings, EngineParameters)
     return open_engine(context), context.parameters, source_places(context)
 
 
 def open_engine(context: Context[EngineParameters]) -> Evaluator:
-    """The engine as an evaluator. Raises UnknownPlayerError if it is not installed or does not look so far ahead,
-    InvalidParameterError if it has another version, and MissingTableError if the network is missing."""
+    """The engine that the parameters name, as an evaluator. Raises UnknownPlayerError if it is not installed or does
+    not look so far ahead, InvalidParameterError if another version is installed, and MissingTableError if the network
+    is missing."""
     parameters = context.parameters
     if parameters.engine == "network":
         return rollouts.open_roller(Context(parameters.choice(), context.inputs, context.warehouse))
@@ -279,14 +288,14 @@ def open_engine(context: Context[EngineParameters]) -> Evaluator:
 
 
 def chances_by(engine: Evaluator, parameters: EngineParameters, boards: Array) -> Array:
-    """float32[n, 5]: chances of boards by an engine, limited to 0 to 1 and to their order, which changes them by
-    rounding only."""
+    """float32[n, 5]: chances of boards by an engine. Chances outside 0 to 1 or out of order are corrected, which
+    changes them by rounding only."""
     ahead = parameters.ply if parameters.engine == "network" else 0  # programs look ahead by themselves
     return ordered_chances(evaluate_ahead(engine, boards, ahead).chances)
 
 
 class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
-    """Draws pairs of layouts, and labels them with chances from bearoff tables."""
+    """Computes `bearoff_labels`: draws bearoffs, and looks up or combines their chances in bearoff tables."""
 
     def compute(self, build: Build[BearoffParameters]) -> None:
         job, boards = build.job, boards_of(build.parameters)
@@ -306,7 +315,7 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[BearoffParameters]) -> str:
-        """Draw the pairs again. For a sample of them, look up the chances in the tables, or combine the distributions,
+        """Draw the bearoffs again and compare the boards. For a random sample of them, look up or combine the chances
         again."""
         table, boards = recheck.table, boards_of(recheck.parameters)
         if len(boards) != len(table.array("boards")):
@@ -319,7 +328,7 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
 
 
 def boards_of(parameters: BearoffParameters) -> Array:
-    """int8[n, 26]: the boards of the pairs."""
+    """int8[n, 26]: the bearoffs that the parameters draw."""
     layouts, two_sided = all_layouts(parameters.points, MAX_CHECKERS), parameters.two_sided_parameters()
     boards = paired_boards(layouts, random_pairs(layouts, parameters.pairs or len(layouts) - 1, parameters.seed))
     if two_sided is None:
@@ -330,7 +339,7 @@ def boards_of(parameters: BearoffParameters) -> Array:
 
 
 def table_labels(inputs: Mapping[str, Table], boards: Array) -> dict[str, Array]:
-    """All declared arrays for these boards."""
+    """All declared arrays for these boards, with chances from the tables in `inputs`."""
     found = BearoffEvaluator(**inputs).evaluate_many(boards)
     return {
         "boards": boards,
@@ -342,7 +351,8 @@ def table_labels(inputs: Mapping[str, Table], boards: Array) -> dict[str, Array]
 
 
 def check_win(table: Table, one_sided: Table, row: int) -> None:
-    """Recompute the win chance of a combined row. Raises CheckFailedError if it differs."""
+    """Recompute the win chance of a row whose two distributions were combined. Raises CheckFailedError if the stored
+    chance differs."""
     reader, board = RaceTable(one_sided), table.array("boards")[row].astype(int)
     points = reader.points
     on_roll, opponent = board[1 : points + 1].tolist(), (-board[24 : 24 - points : -1]).tolist()

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class LookaheadParameters(rollouts.NetworkChoice):
     """Parameters of `lookahead_labels`: the source of the positions, and the network that evaluates them. Positions
-    whose equity changes by less than `least_change` points are left out; 0 keeps all. `source_recipe` contains the
-    parameters of the source for `source_input`."""
+    whose equity changes by less than `least_change` points from 0-ply to 1-ply are left out; 0 keeps all.
+    `source_recipe` contains the parameters of the source for `source_input`."""
 
     source: VersionRef = rollouts.UNNAMED
     source_recipe: Given = NONE_GIVEN

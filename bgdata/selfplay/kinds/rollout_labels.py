@@ -28,7 +28,7 @@ class RolloutLabelParameters(rollouts.RollerParameters):
 
 
 class RolloutLabels(Dataset[RolloutLabelParameters]):
-    """Kind `rollout_labels`: positions with chances by rollouts. One row per position of the source."""
+    """Kind `rollout_labels`: positions with chances by rollouts. One row per position, in the order of the source."""
 
     name = "rollout_labels"
     computed_by = "labels"

@@ -34,7 +34,8 @@ STEP = 8192  # turns whose plays are evaluated at a time
 
 
 def game_arrays(corpus: Table, rows: Array, seed: int) -> dict[str, Array]:
-    """The arrays `games`, `turns` and `splits` for these turns of a corpus with this seed."""
+    """The arrays `games`, `turns` and `splits` for these turn rows of a corpus. `seed` is the seed of its games, by
+    which splits are chosen."""
     first_turns = np.asarray(corpus.array("first_turns"))
     games = np.searchsorted(first_turns, rows, side="right") - 1
     turns = rows - first_turns[games]
@@ -44,7 +45,7 @@ def game_arrays(corpus: Table, rows: Array, seed: int) -> dict[str, Array]:
 
 
 class PositionSampleComputation(RowsComputation[SampleParameters]):
-    """Computation of `position_sample`."""
+    """Computes `position_sample`: chooses distinct positions of each class from a corpus."""
 
     def compute(self, build: Build[SampleParameters]) -> None:
         corpus, job = build.inputs["games"], build.job
@@ -64,7 +65,7 @@ class PositionSampleComputation(RowsComputation[SampleParameters]):
         }
 
     def check_sample(self, recheck: Recheck[SampleParameters]) -> str:
-        """Check that each row is the position of its game and turn."""
+        """Check that each row is the position of its game and turn in the corpus."""
         table, corpus = recheck.table, recheck.inputs["games"]
         games, turns = np.asarray(table.array("games")), np.asarray(table.array("turns"))
         chosen = recheck.generator.permutation(len(games))[: recheck.rows]
@@ -79,7 +80,7 @@ class PositionSampleComputation(RowsComputation[SampleParameters]):
 
 
 class PlayRows(NamedTuple):
-    """Plays of turns, one row for each play."""
+    """The kept plays of several turns, one row for each play."""
 
     boards: Array  # int8[n, 26] after the play, of the opponent, who is on roll
     turns: Array  # int64[n] index of the turn in the input
@@ -88,7 +89,7 @@ class PlayRows(NamedTuple):
 
 
 class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
-    """Computation of `play_sample`."""
+    """Computes `play_sample`: ranks the plays of sampled turns, and keeps the positions after the best."""
 
     def compute(self, build: Build[PlaySampleParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -119,7 +120,7 @@ class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
         return {**counts_of(computed.arrays["splits"], SPLITS), "turns": turns}
 
     def check_sample(self, recheck: Recheck[PlaySampleParameters]) -> str:
-        """Rank the plays of a sample of turns again."""
+        """Rank the plays of a random sample of turns again, and compare them with the stored rows."""
         table, corpus, chooser = recheck.table, recheck.inputs["games"], open_roller(recheck).chooser
         games, turns, ranks = (np.asarray(table.array(name)) for name in ("games", "turns", "ranks"))
         begins = np.flatnonzero(ranks == 1)
@@ -138,7 +139,8 @@ class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
 
 
 def plays_of(chooser: Chooser, boards: Array, dice: Array, window: Window) -> PlayRows:
-    """The best plays of int8[n, 26] boards with int8[n, 2] dice, by a network at 0-ply."""
+    """The best plays of int8[n, 26] boards with int8[n, 2] dice, by a network at 0-ply. `window` says how many plays
+    are kept."""
     offsets, after_play = batch_plays(np.ascontiguousarray(boards), np.ascontiguousarray(dice))
     after = flip_boards(after_play)
     losses = static_losses(chooser, after, offsets)

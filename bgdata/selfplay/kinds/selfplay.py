@@ -33,9 +33,9 @@ TABLES = {  # bearoff tables of the network of the package
 
 @dataclass(frozen=True)
 class SelfPlayParameters(Parameters):
-    """Parameters of `selfplay`: the player, its version (empty for `network`, because the recipe depends on that
-    network), the number and the seed of the games, and whether the luck of every roll is measured, which takes ten
-    times as long. The player measures luck itself, or, if it has no networks, the network of the package."""
+    """Parameters of `selfplay`: the player and its version, the number and the seed of the games, and whether the luck
+    of every roll is measured, which takes ten times as long. The version is empty for `network`, because that network
+    is an input. Luck is measured by the player itself or, if it has no networks, by the network of the package."""
 
     player: str = "network"
     version: str = ""
@@ -45,12 +45,12 @@ class SelfPlayParameters(Parameters):
 
     @property
     def corpus(self) -> SelfPlayParameters:
-        """The parameters of the games alone, from the parameters of a kind that is made from games."""
+        """The parameters of the corpus alone. Kinds that are made from a corpus have these parameters and more."""
         return SelfPlayParameters(**{name: getattr(self, name) for name in SelfPlayParameters.names()})
 
 
 class SelfPlay(RowsOfGames[SelfPlayParameters]):
-    """Kind `selfplay`: games of one player against itself. One row per game, and one per turn."""
+    """Kind `selfplay`: games of one player against itself. `games` has one row per game, `turns` one row per turn."""
 
     name = "selfplay"
     revision = 2  # 2: luck considers 8 plays of each roll

@@ -51,7 +51,8 @@ _ACTIONS = tuple(ACTIONS.index(name) for name in ("play", "double", "take", "pas
 
 
 class PlayedGamesComputation(Computation[P]):
-    """Base of kinds whose games are played in shards, shown as `games` and `turns`, and played again to verify them."""
+    """Base of computations that play games in shards, write them as `games` and `turns`, and play some again to verify
+    them."""
 
     unit: ClassVar[tuple[str, str]]  # name of an item of a shard, singular and plural
     most_replayed: ClassVar[int]  # items that a verification plays again
@@ -59,13 +60,14 @@ class PlayedGamesComputation(Computation[P]):
     turn_parts: ClassVar[tuple[str, ...]]  # arrays of shards with a row for each turn
 
     def play(self, build: Build[P], work: Work, parts: Sequence[range]) -> Array:
-        """Save the arrays of the shards, and `first_turns`; returns `first_turns`."""
+        """Play all shards, and save their arrays and `first_turns`. Returns `first_turns`, the first turn row of each
+        game."""
         shards = list(compute_shards(build.job, "games", work, parts))
         return save_games(build.job, shards, (*self.game_parts, *self.turn_parts))
 
     def play_again(self, recheck: Recheck[P], play: ShardOf, settings: Settings, first_games: Array) -> str:
-        """Play a sample of games or matches again. Games first_games[number:number + 2] belong to item `number`. Raises
-        CheckFailedError if they differ."""
+        """Play a random sample of games or matches again. Games first_games[number]:first_games[number + 1] belong to
+        match `number`. Raises CheckFailedError if a replayed game differs from the stored one."""
         table, first_turns = recheck.table, np.asarray(recheck.table.array("first_turns"))
         count, total = min(recheck.rows, self.most_replayed, len(first_games) - 1), len(first_games) - 1
         items = recheck.items(total)
@@ -120,7 +122,7 @@ class PlayedGamesComputation(Computation[P]):
 
 
 class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
-    """Computation of `selfplay`."""
+    """Computes `selfplay`: plays cubeless games of a player against itself."""
 
     unit = "game", "games"
     most_replayed = 50
@@ -150,7 +152,7 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[SelfPlayParameters]) -> str:
-        """Play a sample of games again, if the player has the same version."""
+        """Play a random sample of games again and compare them, if the player still has the same version."""
         parameters = recheck.parameters
         try:
             title, version, settings = seat_of(recheck)
@@ -164,7 +166,7 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
 
 
 class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
-    """Computation of `cubeful_selfplay`."""
+    """Computes `cubeful_selfplay`: plays games with the cube of a network against itself."""
 
     unit = "match", "matches"
     most_replayed = 20
@@ -198,7 +200,7 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         }
 
     def check_sample(self, recheck: Recheck[CubefulParameters]) -> str:
-        """Play a sample of matches again, if the network still exists."""
+        """Play a random sample of matches again and compare them, if the network still exists."""
         try:
             settings = cubeful_settings(recheck)
         except BgdataError as error:
@@ -209,8 +211,8 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
 
 
 def seat_tables(context: Context[SelfPlayParameters]) -> dict[str, Table]:
-    """The versions by which a player plays, by role. A network given by name plays with the best bearoff tables of the
-    warehouse. Raises MissingTableError if one is missing."""
+    """The versions of the network and the bearoff tables by which the player plays, by role. A network given by name
+    plays with the best bearoff tables of the warehouse. Raises MissingTableError if one is missing."""
     if not context.parameters.player.startswith("network/"):
         return dict(context.inputs)
     tables = {"network": find_network(context.parameters.player, context.warehouse)}
@@ -222,8 +224,8 @@ def seat_tables(context: Context[SelfPlayParameters]) -> dict[str, Table]:
 
 
 def seat_of(context: Context[SelfPlayParameters]) -> tuple[str, str, Settings]:
-    """The player that the parameters name: a description with its version, its version, and what `play_shard` needs.
-    Raises MissingTableError if a version is missing."""
+    """The player that the parameters name: its label with version, its version, and the settings that `play_shard`
+    needs. Raises MissingTableError if a version is missing."""
     parameters = context.parameters
     settings: Settings = {
         **{role: str(table.folder.resolve()) for role, table in seat_tables(context).items()},
@@ -236,7 +238,7 @@ def seat_of(context: Context[SelfPlayParameters]) -> tuple[str, str, Settings]:
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of a shard: games `begin` to before `end` of the player in the settings of `seat_of`."""
+    """Play games `begin` to before `end`, and return the arrays of this shard. `settings` are those of `seat_of`."""
     name, luck = str(settings["player"]), bool(settings["luck"])
     *_, chooser = open_seat(name, settings)
     judge = open_seat("network", settings)[-1] if luck and name in PLAIN_PLAYERS else chooser
@@ -255,15 +257,16 @@ def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 
 def mean_and_error(points: Array, prefix: str) -> dict[str, float]:
-    """The mean of the games' points and its standard error (0 for a single game), by name."""
+    """The mean of the games' points and its standard error (0 for a single game), as statistics whose names begin with
+    `prefix`."""
     spread = float(points.std(ddof=1)) if len(points) > 1 else 0.0
     mean = float(points.mean(dtype=np.float64))
     return {f"{prefix}points_per_game": mean, f"{prefix}standard_error": spread / len(points) ** 0.5}
 
 
 def game_records(arrays: Mapping[str, Array], first: int = 0) -> Array:
-    """int32[games, 8]: records of GAME_ARRAYS, of games from number `first` on. Cubeless games become money games from
-    0-0 in sessions of SESSION_GAMES."""
+    """int32[games, 8]: records of the games, with the columns of GAME_ARRAYS. Games are numbered from `first`; cubeless
+    games become money games from 0-0 in sessions of SESSION_GAMES."""
     if "games" in arrays:
         return np.asarray(arrays["games"])
     outcomes = np.asarray(arrays["outcomes"])
@@ -274,8 +277,8 @@ def game_records(arrays: Mapping[str, Array], first: int = 0) -> Array:
 
 
 def turn_records(arrays: Mapping[str, Array], rows: slice) -> Array:
-    """int32[n, 7]: records of TURN_ARRAYS for the turns in `rows`. In cubeless games all are plays with a centered cube
-    at 1."""
+    """int32[n, 7]: records of the turns in `rows`, with the columns of TURN_ARRAYS. In cubeless games all turns are
+    plays with a centered cube at 1."""
     if "turns" in arrays:
         return np.asarray(arrays["turns"][rows])
     games, turns = turn_places(arrays["first_turns"], rows)
@@ -287,8 +290,8 @@ def turn_records(arrays: Mapping[str, Array], rows: slice) -> Array:
 
 
 def play_texts(moves: Array) -> pa.Array:
-    """int8[n, 4, 3] checker moves in the usual notation, as a dictionary column; each different play is formatted
-    once."""
+    """A dictionary column of plays in the usual notation, from int8[n, 4, 3] checker moves. Each different play is
+    formatted once."""
     flat = moves.reshape(len(moves), 12).astype(np.int64) + 1
     keys = flat @ (1 << np.arange(0, 60, 5))  # each below 32
     _, first, places = np.unique(keys, return_index=True, return_inverse=True)
@@ -300,7 +303,8 @@ def play_texts(moves: Array) -> pa.Array:
 
 
 def match_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """The arrays of a cubeless corpus in the form of imported matches, which are written as files of other programs."""
+    """The arrays of a cubeless corpus in the form that imported matches have, so that they can be exported to other
+    programs' files."""
     records = game_records(arrays)
     return {
         "games": records,
@@ -313,14 +317,15 @@ def match_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def cubeful_settings(context: Context[CubefulParameters]) -> Settings:
-    """The settings of `play_cubeful_shard` for workers. Raises MissingTableError if a version is missing."""
+    """The settings that a worker needs to run `play_cubeful_shard`. Raises MissingTableError if a version is
+    missing."""
     wanted = ("cube", "seed", "length", "jacoby", "ply")
     return {**folders_of(context), **{name: getattr(context.parameters, name) for name in wanted}}
 
 
 def match_texts(settings: Settings, games: int, matches: int) -> dict[str, Array]:
-    """Arrays of strings: whether the Jacoby rule holds in each match, and the players of each game, as network,
-    version, ply unless it is 0, and cube model."""
+    """Arrays of strings: the rules of each match (whether the Jacoby rule applies), and the players of each game, by
+    network, version, ply unless it is 0, and cube model."""
     label, version, _ = open_seat("network", settings)
     player = f"{label} {version}" + (f" {settings['ply']}-ply" if settings["ply"] else "")
     words = [word.replace(":", " ") for word in str(settings["cube"]).split()]  # .mat files allow no colon in a name
@@ -330,14 +335,14 @@ def match_texts(settings: Settings, games: int, matches: int) -> dict[str, Array
 
 
 def match_places(parameters: CubefulParameters, games: Array) -> Array:
-    """int64[matches + 1]: the first game of each match; a money game is a match of its own."""
+    """int64[matches + 1]: the index of the first game of each match. A money game is a match of its own."""
     first = np.arange(len(games)) if not parameters.length else np.flatnonzero(games[:, 1] == 1)
     return np.append(first, len(games))
 
 
 def play_cubeful_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of a shard: matches `begin` to before `end`. Money games are from 0-0 in sessions of SESSION_GAMES.
-    Raises WorkerError if the kernels of the worker differ."""
+    """Play matches `begin` to before `end`, and return the arrays of this shard. Money games are from 0-0 in sessions
+    of SESSION_GAMES. Raises WorkerError if the kernels of the worker differ."""
     chooser, rules = open_played(settings)
     sides, ply = sides_of(str(settings["cube"])), int(settings["ply"])
     found = cubeful_self_play(chooser, sides, rules, end - begin, int(settings["seed"]), begin, ply=ply)

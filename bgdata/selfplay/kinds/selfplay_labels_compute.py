@@ -42,7 +42,7 @@ _EXACT, _NONE = int(BearoffSource.EXACT), int(BearoffSource.NONE)
 
 
 class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
-    """Computation of `selfplay_labels`."""
+    """Computes `selfplay_labels`: labels every turn of a corpus with its rescored outcome."""
 
     weighed_by = {"mean_square_change_covered": "covered"}  # noqa: RUF012 (never changed)
 
@@ -70,7 +70,7 @@ class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
         return found | {"exact_equity_error_bound": error_bound(parameters.points, parameters.checkers)}
 
     def check_sample(self, recheck: Recheck[SelfPlayLabelParameters]) -> str:
-        """Label a sample of games again."""
+        """Label the turns of a random sample of games again, and compare them with the stored rows."""
         parameters = recheck.parameters
         games = recheck.items(parameters.games)
         check_corpus(recheck.inputs["games"])
@@ -81,21 +81,22 @@ class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
 
 
 def label_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """All declared arrays for the turns of games `begin` to before `end`."""
+    """All declared arrays for the turns of games `begin` to before `end` of the corpus."""
     context = opened_once(open_labelling, settings)
     return label_games(context.parameters, context.inputs, np.arange(begin, end))
 
 
 def open_labelling(settings: Settings) -> Context[SelfPlayLabelParameters]:
-    """Open what `label_shard` needs, from its settings: the parameters and input tables. Raises CorruptFileError if a
-    table is damaged."""
+    """Open what `label_shard` needs, from its settings: the parameters and the input tables. Raises CorruptFileError if
+    a table is damaged."""
     context = context_of(settings, SelfPlayLabelParameters)
     check_corpus(context.inputs["games"])
     return context
 
 
 def label_games(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
-    """All declared arrays for the turns of ascending games of a corpus that `check_corpus` has accepted."""
+    """All declared arrays for the turns of the corpus games whose ascending numbers are `games`. `check_corpus` must
+    have accepted the corpus."""
     corpus, tables = inputs["games"], {role: table for role, table in inputs.items() if role != "games"}
     bearoff = BearoffEvaluator(**tables)
     first_turns = np.asarray(corpus.array("first_turns"))
@@ -132,8 +133,8 @@ def check_corpus(corpus: Table) -> None:
 
 
 def sources_of(bearoff: BearoffEvaluator, boards: Array, solved: Array) -> Array:
-    """int8[n]: the source of the chances of the solved board of each row; undefined in rows that have no solved
-    board."""
+    """int8[n]: which table gave the chances of `solved[row]`, the board with which a row was rescored. Undefined in
+    rows that were not rescored."""
     covered = np.flatnonzero(solved == np.arange(len(solved)))
     sources = np.zeros(len(boards), np.int8)
     sources[covered] = bearoff.evaluate_many(boards[covered]).sources
@@ -141,7 +142,7 @@ def sources_of(bearoff: BearoffEvaluator, boards: Array, solved: Array) -> Array
 
 
 class Labels(NamedTuple):
-    """Labels of turns: one row each, before the roll, for the player on roll."""
+    """Labels of turns, one row each, for the player on roll before the roll."""
 
     points: Array  # int8[n] won at the end of the game, -3 to 3
     chances: Array  # float32[n, 5] rescored
@@ -151,10 +152,9 @@ class Labels(NamedTuple):
 def rescored_labels(
     tables: BearoffArrays, outcomes: Array, begins: Array, offsets: Array, boards: Array, *, combined: bool = False
 ) -> Labels:
-    """Labels of int8[n, 26] boards before the roll. Rows belong to games as in `games.Corpus`. A position is covered if
-    the two-sided table contains it, and, if `combined` is true, also if two one-sided distributions can be combined,
-    which is an approximation. Labels are the same on any number of threads.
-    """
+    """Label int8[n, 26] boards before the roll with rescored outcomes. Rows belong to games as in `games.Corpus`. A
+    game is rescored at a position that the two-sided table contains, and, if `combined` is true, also where two
+    one-sided distributions can be combined, which is an approximation. Labels are the same on any number of threads."""
     n = len(boards)
     labels = Labels(np.empty(n, np.int8), np.empty((n, 5), np.float32), np.empty(n, np.int64))
     fill_labels(tables, combined, outcomes, begins, offsets, boards, *labels)
@@ -162,8 +162,9 @@ def rescored_labels(
 
 
 def rescoring_figures(before: Array, chances: Array, turns_later: Array) -> dict[str, float]:
-    """Statistics of the variance that rescoring removes from labels, in squared points of cubeless equity. Takes the
-    float64[n] outcomes, the chances after rescoring, and the turns until a table covers the game (-1 for never)."""
+    """How much variance rescoring removes from labels, in squared points of cubeless equity, as statistics. `before`
+    contains the float64[n] outcomes, `chances` the chances after rescoring, and `turns_later` the turns until a table
+    covers the game (-1 for never)."""
     after = cubeless_equities(chances).astype(np.float64)
     squares, is_covered = (after - before) ** 2, turns_later == 0
     found = {
@@ -181,13 +182,12 @@ def rescoring_figures(before: Array, chances: Array, turns_later: Array) -> dict
 
 
 def luck_adjusted_equities(labels: Labels, offsets: Array, lucks: Array) -> Array:
-    """float32[n]: cubeless equity of the player on roll before each roll, in points; rows offsets[g] to offsets[g + 1]
-    belong to game g. The equity is exact where a table covers the position, and NaN where the luck of the roll is
-    unknown.
+    """float32[n]: cubeless equity of the player on roll before each roll, in points: the label minus the luck of the
+    rolls that led to it. Rows offsets[g]:offsets[g + 1] belong to game g. The equity is exact where a table covers the
+    position, and NaN where the luck of the roll is unknown.
 
     The value after the last turn of a game is the outcome. Games are summed separately, so a game is the same in any
-    corpus.
-    """
+    corpus."""
     is_covered = labels.solved == np.arange(len(labels.solved))
     rescored = cubeless_equities(labels.chances).astype(np.float64)
     adjusted = np.empty(len(lucks))
@@ -216,8 +216,8 @@ def fill_labels(
     chances: Array,
     solved: Array,
 ) -> None:
-    """Fill points[turn], chances[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1] of
-    boards[turn, slot], from last to first."""
+    """Label the turns offsets[game]:offsets[game + 1] of boards[turn, slot], from last to first. Fills points[turn],
+    chances[turn, 0:5] and solved[turn]."""
     for game in prange(len(outcomes)):
         begin, end = offsets[game], offsets[game + 1]
         for turn in range(end - 1, begin - 1, -1):

@@ -30,7 +30,7 @@ TURNS = 40  # turns of a game, roughly: games from set-ups are shorter than thos
 
 @dataclass(frozen=True)
 class StartShare:
-    """A kind of start, and the relative number of games with it, such as `back-game:3`."""
+    """A kind of start position, and the relative number of games that begin with it, such as `back-game:3`."""
 
     start: str
     share: float = 1.0
@@ -40,7 +40,8 @@ class StartShare:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The share that `START:SHARE` means. Raises InvalidParameterError for another form."""
+        """The kind of start and the share from a string `START:SHARE`. Raises InvalidParameterError for another
+        form."""
         start, _, share = text.partition(":")
         try:
             return cls(start, float(share or 1))

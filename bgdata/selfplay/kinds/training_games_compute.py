@@ -45,7 +45,7 @@ ROW_ARRAYS = (
 
 
 class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
-    """Computation of `training_games`."""
+    """Computes `training_games`: plays games that begin anywhere, and labels every turn."""
 
     def compute(self, build: Build[TrainingGameParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -74,7 +74,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
         return found | {"turns_per_game": len(labels) / (1 + int(games[-1] - games[0]))}
 
     def check_sample(self, recheck: Recheck[TrainingGameParameters]) -> str:
-        """Play a sample of games again."""
+        """Play a random sample of games again, and compare them with the stored ones."""
         table, parameters = recheck.table, recheck.parameters
         check_arrays(table, {"network": network_text(parameters, recheck.inputs)})
         player, games = open_roller(recheck), np.asarray(table.array("games"))
@@ -89,7 +89,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of games `begin` to before `end`."""
+    """Play games `begin` to before `end`, and return their arrays."""
     parameters = TrainingGameParameters.from_manifest(json.loads(str(settings["parameters"])))
     doubts = doubtful_positions(Path(str(settings["doubts"]))) if parameters.doubts else None
     return play_and_label(open_network(settings), parameters, range(begin, end), doubts)
@@ -97,8 +97,8 @@ def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 @functools.lru_cache(1)  # once for all shards of a worker
 def doubtful_positions(folder: Path) -> Array:
-    """int8[n, 26]: the positions in the training split of a version for which 0-ply and 1-ply chances of its network
-    differ most: one of every DOUBTED positions, at least one."""
+    """int8[n, 26]: positions in the training split of the version in `folder` for which 0-ply and 1-ply chances of its
+    network differ most. One of every DOUBTED positions is taken, at least one."""
     table = Table(folder)
     rows = np.flatnonzero(np.asarray(table.array("splits")) == SPLITS.index("train"))
     values = (np.asarray(table.array(f"{name}_equities")[rows]) for name in ("lookahead", "static"))
@@ -109,7 +109,8 @@ def doubtful_positions(folder: Path) -> Array:
 def play_and_label(
     player: NetworkPlayer, parameters: TrainingGameParameters, games: range, doubts: Array | None = None
 ) -> dict[str, Array]:
-    """The arrays of the games in `games`; `doubts` are the positions where doubtful games begin."""
+    """Play the games whose numbers are in `games`, and return their arrays. Doubtful games begin at positions of
+    `doubts`."""
     starts, positions = starts_of(parameters, games), NO_POSITIONS
     if doubts is not None:
         hashes = game_hashes(parameters.seed, np.arange(games.start, games.stop))
@@ -133,8 +134,9 @@ def play_and_label(
 
 
 def starts_of(parameters: TrainingGameParameters, games: range) -> Array:
-    """int8[games]: numbers of `Start`, in proportion to their shares. Game g begins with the start at g x golden ratio
-    modulo 1 on the line of shares, so any range of games contains each start in proportion."""
+    """int8[games]: the kind of start of each game, as a number of `Start`, in proportion to the shares. Game g takes
+    the kind at g x golden ratio modulo 1 on the line of shares, so any range of games contains each kind in
+    proportion."""
     places = (np.arange(games.start, games.stop) * 0.6180339887498949) % 1.0
     shares = np.cumsum([each.share for each in parameters.starts])
     numbers = np.array([STARTS.index(each.start) for each in parameters.starts], np.int8)

@@ -31,13 +31,13 @@ from bgdata.web.site import Row, Site
 WITHIN, MOST_PLAYS = 0.16, 5  # points behind the best static play, and number of plays
 WARM = "CgAAEAEAAAAAAA"  # a short game
 FIRST_ROUND = 36  # games of each choice before the others get more
-FIRST_SECONDS = 0.25  # of games for a page that nobody has asked for before
+FIRST_SECONDS = 0.15  # of games for a page that nobody has asked for before
 
 
 def page(site: Site, request: Request) -> Page:
-    """The page of the values of the plays of a roll, or of the cube actions, by a rollout with the cube, score and
-    rules of the address; if it has none, plays are rolled out without a cube. Its JSON is from `trials` games of each
-    choice, the page from the games so far. Raises UsageError if there are too many trials."""
+    """The page of a rollout of the plays of a roll, or of the cube actions before it. The cube, the score and the rules
+    are in the address; without them, plays are rolled out cubeless. The JSON form plays `trials` games of each choice;
+    the page shows the games so far. Raises UsageError if there are too many trials."""
     asked = asked_of(request)
     trials = whole(request.query_params, "trials", ROUND)
     if trials > site.limits.trials:
@@ -64,15 +64,15 @@ def page(site: Site, request: Request) -> Page:
 
 
 def stream(site: Site, request: Request) -> Response:
-    """The estimates of `page` as server-sent events, one for each round of games of a choice. Raises TooMuchAskedError
-    if the client already has as many streams as allowed."""
+    """Roll out the choices of a page, and send an estimate as a server-sent event after each round of games. Raises
+    TooMuchAskedError if the client already has as many streams as allowed."""
     asked, client = asked_of(request), client_of(request)
     return watched_stream(site, client, estimates(site, asked, client))
 
 
 def asked_of(request: Request) -> PositionRequest:
-    """The rollout that an address requests. Raises the errors of `PositionRequest`, InvalidPositionError if the game is
-    over, and UsageError if options do not fit."""
+    """The position and settings of the rollout that an address requests. Raises the errors of `PositionRequest`,
+    InvalidPositionError if the game is over, and UsageError if options contradict each other."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     check_in_progress(asked.position)
     check_offer(asked.match, asked.text)
@@ -80,15 +80,15 @@ def asked_of(request: Request) -> PositionRequest:
 
 
 def key_of(asked: PositionRequest) -> object:
-    """The name under which a site keeps a rollout."""
+    """The key under which a site keeps the rollout of this request."""
     stakes = asked.stakes if asked.roll else asked.own_stakes
     rules = asked.options["met"], asked.has_beavers, asked.ply if asked.roll else 0
     return "choices", tuple(asked.position.board), str(asked.roll), stakes, rules
 
 
 def rollout_for(site: Site, asked: PositionRequest, player: LookaheadPlayer) -> GrowingRollout:
-    """The rollout of a position, kept or new. Raises UsageError if the player has no networks, MissingTableError if
-    there is no match equity table, and the errors of `roll_out_with_cube`."""
+    """The rollout that the site has kept for this request, or a new one. Raises UsageError if the player has no
+    networks, MissingTableError if there is no match equity table, and the errors of `roll_out_with_cube`."""
 
     def make() -> GrowingRollout:
         rules, chooser = rules_of(site, asked), network_of(player).chooser
@@ -101,8 +101,8 @@ def rollout_for(site: Site, asked: PositionRequest, player: LookaheadPlayer) -> 
 
 
 def warm_up(site: Site) -> None:
-    """Load the compiled kernels of rollouts, so that the first one is as quick as others. The player stays free
-    meanwhile. Kernels that were never compiled, which takes a minute, wait for the first rollout."""
+    """Load the compiled kernels of rollouts, so that the first rollout is as quick as later ones. The player stays free
+    meanwhile. If the kernels have never been compiled, which takes a minute, that is left to the first rollout."""
     if not module_cache(Path(cubeful_rollout.__file__)).is_dir():
         return
     with suppress(BgdataError):
@@ -114,9 +114,9 @@ def warm_up(site: Site) -> None:
 
 
 def growing_rollouts(site: Site, asked: PositionRequest, client: str | None, trials: int) -> Iterator[GrowingRollout]:
-    """Yield the rollout as it is, and after each round of games, until all choices have `trials`; a round goes to the
-    choice with the fewest games. Other requests may use the player between rounds. Each round is charged to the client,
-    if any. Raises TooBusyError if the player stays busy."""
+    """Yield the rollout as it is, and again after each round of games, until all choices have `trials` games; a round
+    goes to the choice with the fewest. Other requests may use the player between rounds. Each round is charged to the
+    client, if any. Raises TooBusyError if the player stays busy."""
     while True:
         with site.player(asked.ply) as player:
             rollout = rollout_for(site, asked, player)
@@ -137,6 +137,6 @@ def estimates(site: Site, asked: PositionRequest, client: str = "") -> Iterator[
 
 
 def kept_estimates(site: Site, asked: PositionRequest) -> dict[str, Row]:
-    """The estimates that the site keeps, by choice; empty if nobody has rolled the position out."""
+    """The estimates that the site has kept, by choice; empty if nobody has rolled the position out."""
     kept: GrowingRollout | None = site.kept_result(key_of(asked))
     return {row.choice: row._asdict() for row in kept.estimates()} if kept else {}

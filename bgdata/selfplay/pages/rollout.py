@@ -30,21 +30,21 @@ ROUND = 72  # games between two estimates of a stream
 
 
 def network_of(player: LookaheadPlayer) -> NetworkPlayer:
-    """The network of the player, for kernels. Raises UsageError if it has none."""
+    """The network by which the site's player evaluates, for kernels. Raises UsageError if it has none."""
     if not isinstance(player.evaluator, NetworkPlayer):
         raise UsageError(f"expected a player with networks to roll out, got {player.label}")
     return player.evaluator
 
 
 def result_row(player: NetworkPlayer, asked: PositionRequest, result: RolloutResult) -> Row:
-    """A result as a row of `bgdata rollout`."""
+    """The result of a rollout as a row of data, with the columns of `bgdata rollout`."""
     return {"position_id": asked.position.id, **player_columns(player)} | rollout_row(result, 0, Limits())
 
 
 def page(site: Site, request: Request) -> Page:
-    """The page of a cubeless rollout; its JSON is what `bgdata rollout` prints. If `trials` is not given, the page
-    shows the estimate that is kept, or the static one, and the stream continues from it. Raises UsageError if there are
-    too many trials."""
+    """The page of a cubeless rollout; its JSON form is what `bgdata rollout` prints. If `trials` is not given, the page
+    shows the estimate that the site has kept, or the static one, and the stream continues from it. Raises UsageError if
+    there are too many trials."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     check_in_progress(asked.position)
     trials = whole(request.query_params, "trials", TRIALS)
@@ -73,28 +73,29 @@ def page(site: Site, request: Request) -> Page:
 
 
 def static_row(player: LookaheadPlayer, network: NetworkPlayer, asked: PositionRequest) -> Row:
-    """The static evaluation as a row of a rollout that has no games."""
+    """The static evaluation of the position as a row of data: the start of a rollout, without games."""
     chances = {name: getattr(player.evaluate(asked.position), name) for name in (*CHANCES, "cubeless_equity")}
     errors = dict.fromkeys([f"{name}_standard_error" for name in CHANCES])
     return {**player_columns(network), **chances, **errors, "standard_error": None, "trials": 0}
 
 
 class KeptRounds:
-    """A rollout that its readers continue in turn, round by round, and its last result."""
+    """A cubeless rollout that the site keeps, and its last result. Each client that reads it may add rounds of
+    games."""
 
     def __init__(self, begin: Callable[[], Iterator[RolloutResult]]) -> None:
         self._rounds = begin()
         self.last: RolloutResult | None = None
 
     def grow(self) -> bool:
-        """Roll out one more round. Returns False if there is none left."""
+        """Play one more round of games. Returns False if the rollout already has the maximum number."""
         found = next(self._rounds, None)
         self.last = found or self.last
         return found is not None
 
 
 def key_of(asked: PositionRequest) -> object:
-    """The name under which a site keeps the rollout of a position."""
+    """The key under which a site keeps the rollout of this position."""
     return "rounds", tuple(asked.position.board)
 
 
@@ -117,29 +118,29 @@ class EventStream(StreamingResponse):
 
 
 def stream(site: Site, request: Request) -> Response:
-    """Estimates as server-sent events, one for each round of games. Raises TooMuchAskedError if the client already has
-    as many streams as allowed."""
+    """Roll out a position, and send an estimate as a server-sent event after each round of games. Raises
+    TooMuchAskedError if the client already has as many streams as allowed."""
     asked, client = PositionRequest(request.path_params["text"], request.query_params), client_of(request)
     check_in_progress(asked.position)
     return watched_stream(site, client, round_rows(site, asked, client))
 
 
 def watched_stream(site: Site, client: str, rows: Iterator[Mapping[str, object]]) -> Response:
-    """Rows as server-sent events while a client watches. Raises TooMuchAskedError if the client already has as many
-    streams as allowed."""
+    """A response that sends rows as server-sent events while the client is connected. Raises TooMuchAskedError if the
+    client already has as many streams as allowed."""
     if site.budget:
         site.budget.watch(client)
     return EventStream(estimate_events(site, rows), lambda: site.budget.leave(client) if site.budget else None)
 
 
 def event(name: str, data: object) -> str:
-    """A server-sent event as a string; if `name` is empty, it is a message."""
+    """A server-sent event as a string. If `name` is empty, the event is a plain message."""
     return f"event: {name}\n" * bool(name) + f"data: {json.dumps(data, allow_nan=False)}\n\n"
 
 
 def estimate_events(site: Site, rows: Iterator[Mapping[str, object]]) -> Generator[str]:
-    """The events of a stream: one for each row, then `done`, or `refused` with the reason and whether it
-    may be granted later."""
+    """Yield the events of a stream: one for each row, then `done`, or `refused` with the reason and whether the client
+    may try again later."""
     if not site.streams.acquire(blocking=False):
         message = f"expected at most {site.limits.streams} rollouts that are watched at once; try again in a minute"
         yield event("refused", {"error": message, "is_busy": True})
@@ -155,8 +156,8 @@ def estimate_events(site: Site, rows: Iterator[Mapping[str, object]]) -> Generat
 
 
 def round_rows(site: Site, asked: PositionRequest, client: str = "") -> Iterator[Row]:
-    """Yield the row of the estimate that is kept, if any, and of the estimate after each further round of games. Each
-    round is charged to the client, and releases the player between rounds, so that other requests can use it. Raises
+    """Yield a row with the kept estimate, if any, and a row with the estimate after each further round of games. Each
+    round is charged to the client, and releases the player afterwards, so that other requests can use it. Raises
     TooBusyError if the player stays busy."""
     board, most = np.array(asked.position.board, np.int8), site.limits.stream_trials
     is_begun = False

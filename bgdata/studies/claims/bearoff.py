@@ -38,23 +38,24 @@ race_table = lru_cache(maxsize=4)(RaceTable)
 
 
 def open_table(tables: Tables, pattern: str) -> Table:
-    """The table whose dataset/variant matches a pattern."""
+    """The version whose kind/variant matches `pattern`, among the tables that a claim reads."""
     return tables[matching(tables, pattern)[0]]
 
 
 def exact_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> Found:
-    """An equity of a two-sided table (cubeless, owned, centered or opponent_owned), with its stated error bound."""
+    """An equity of a position in a two-sided table, with the error bound that the table states. `column` is cubeless,
+    owned, centered or opponent_owned."""
     table = open_table(tables, pattern)
     return Found(float(getattr(TwoSidedTable(table).probe(on_roll, opponent), column)), bound=stated_error(table))
 
 
 def stated_error(table: Table) -> float:
-    """The error bound of the equities of a two-sided table, from its manifest."""
+    """The error bound of a two-sided table's equities, as its manifest states it."""
     return float(table.manifest.statistics["cubeless_error_bound"])
 
 
 def decided_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> Found:
-    """The equity of `exact_equity`, if the player on roll may double now. `column` is owned or centered."""
+    """The equity of `exact_equity` if the player on roll may double now. `column` is owned or centered."""
     equities = TwoSidedTable(open_table(tables, pattern)).probe(on_roll, opponent)
     doubled = min(1.0, 2 * equities.opponent_owned)
     bound = 2 * stated_error(open_table(tables, pattern))  # doubling doubles the error
@@ -62,14 +63,14 @@ def decided_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponen
 
 
 def exact_win_chance(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int]) -> Found:
-    """The cubeless winning chance of the player on roll."""
+    """The cubeless winning chance of the player on roll, from a two-sided table."""
     table = open_table(tables, pattern)
     return Found((TwoSidedTable(table).probe(on_roll, opponent).cubeless + 1) / 2, bound=stated_error(table) / 2)
 
 
 @lru_cache(maxsize=4)
 def gnubg_file(points: int, checkers: int, is_two_sided: bool) -> tuple[str, int]:
-    """The SHA-256 and the size in bytes of gnubg's file."""
+    """The SHA-256 and the size in bytes of the gnubg bearoff file of this size."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "gnubg.bd"
         if is_two_sided:
@@ -81,18 +82,19 @@ def gnubg_file(points: int, checkers: int, is_two_sided: bool) -> tuple[str, int
 
 
 def gnubg_sha256(tables: Tables, points: int, checkers: int, is_two_sided: bool) -> str:  # noqa: ARG001
-    """SHA-256 of the file that `export gnubg-bd` writes."""
+    """The SHA-256 of the file that `export gnubg-bd` writes for this size."""
     return gnubg_file(points, checkers, is_two_sided)[0]
 
 
 def gnubg_bytes(tables: Tables, points: int, checkers: int, is_two_sided: bool) -> int:  # noqa: ARG001
-    """Size of the file that `export gnubg-bd` writes."""
+    """The size in bytes of the file that `export gnubg-bd` writes for these points and checkers."""
     return gnubg_file(points, checkers, is_two_sided)[1]
 
 
 @lru_cache(maxsize=2)
 def gnubg_differences(ours: RaceTable) -> NDArray[np.float64]:
-    """float64[positions, rolls]: gnubg's chances minus ours."""
+    """float64[positions, rolls]: the chances in gnubg's file minus those in a table of ours, for each number of
+    rolls."""
     counts = gnubg_counts(ours.points, is_gammon=ours.first_index > 0)[ours.first_index :]
     differences = counts / GNUBG_SCALE
     chances = ours.chances_matrix(len(ours))
@@ -101,12 +103,12 @@ def gnubg_differences(ours: RaceTable) -> NDArray[np.float64]:
 
 
 def gnubg_chance_error(tables: Tables, pattern: str) -> float:
-    """The largest difference between the one-sided chances of gnubg and ours."""
+    """The largest difference between gnubg's one-sided chances and ours."""
     return float(np.abs(gnubg_differences(race_table(open_table(tables, pattern)))).max())
 
 
 def gnubg_mean_error(tables: Tables, pattern: str) -> float:
-    """The largest difference between the mean rolls of gnubg and ours."""
+    """The largest difference between gnubg's mean numbers of rolls and ours."""
     table = open_table(tables, pattern)
     ours = race_table(table)
     counts = gnubg_counts(ours.points, is_gammon=ours.first_index > 0)[ours.first_index :]
@@ -115,7 +117,8 @@ def gnubg_mean_error(tables: Tables, pattern: str) -> float:
 
 
 def gnubg_rolls(tables: Tables, layout: Sequence[int], what: str) -> float:  # noqa: ARG001
-    """Mean, standard deviation (sd) or epc of the rolls until a layout is off, by gnubg's rounded chances."""
+    """A figure of the number of rolls that bear off a layout, by gnubg's rounded chances. `what` is mean, sd (standard
+    deviation) or epc."""
     chances = gnubg_counts(len(layout), is_gammon=False)[position_index(layout)] / GNUBG_SCALE
     rolls = np.arange(len(chances))
     mean = float(chances @ rolls)
@@ -123,7 +126,8 @@ def gnubg_rolls(tables: Tables, layout: Sequence[int], what: str) -> float:  # n
 
 
 def figures(differences: NDArray[np.float64]) -> dict[str, float]:
-    """Mean, standard deviation (sd), mean absolute value, largest and smallest of differences over all pairs."""
+    """The mean, standard deviation (sd), mean absolute value, smallest and largest of the differences over all
+    pairs."""
     return {
         "mean": float(differences.mean()),
         "sd": float(differences.std()),

@@ -64,14 +64,13 @@ PATTERN = re.compile(r"[a-z_]+/[A-Za-z0-9*-]+")
 
 @dataclass(frozen=True)
 class Claim:
-    """One published number or word.
+    """One published number or word, and the query that recomputes it.
 
-    `correction` is the right value if the published one is wrong. `needs` are patterns KIND/VARIANT of default
-    variants that the query reads; `wants` are patterns of optional versions. `recorded` is an answer measured
-    earlier (value, standard error, games) with the programs `recorded_with`: it is used if a version that the query
-    reads is missing, or if there is no query because measuring takes too long. `experiment` says what would decide
-    an open claim, and `obstacle` why it is not done here.
-    """
+    `correction` is the right value if the published one is wrong. `needs` are patterns KIND/VARIANT of default variants
+    that the query reads; `wants` are patterns of optional versions. `recorded` is an answer measured earlier (value,
+    standard error, games) with the programs `recorded_with`: it is used if a version that the query reads is missing,
+    or if there is no query because measuring takes too long. `experiment` says what would decide an open claim, and
+    `obstacle` why it is not done here."""
 
     claim: str  # its name, such as A2.mean-6x9
     part: str
@@ -99,7 +98,7 @@ class Claim:
 
     @property
     def document(self) -> str:
-        """The source document that contains the claim, or `elsewhere`."""
+        """The name of the source document that contains the claim, or `elsewhere`."""
         return next(
             name for name, begins in DOCUMENTS.items()
             if any(self.source.startswith(source) and self.date.startswith(date) for source, date in begins)
@@ -110,7 +109,7 @@ Answer = int | float | str
 
 
 class Found(NamedTuple):
-    """An answer to the query of a claim, with its rounding and its standard error."""
+    """The answer to a claim's query, with its standard error and the largest effect of rounding."""
 
     answer: Answer
     error: float = 0.0  # standard error, 0 without a sample
@@ -171,8 +170,8 @@ def parse_fraction(text: str) -> float | None:
 
 @lru_cache(maxsize=4)
 def read_definitions(folder: Path = FOLDER) -> tuple[Claim, ...]:
-    """All claims, in order of files, groups and rows. Raises CorruptFileError, which names the file and group, if one
-    is invalid."""
+    """All claims that the files in `folder` define, in order of files, groups and rows. Raises CorruptFileError, which
+    names the file and group, if one is invalid."""
     found: dict[str, Claim] = {}
     for path in definition_files(folder):
         for claim in read_file(path):
@@ -190,12 +189,12 @@ def read_definitions(folder: Path = FOLDER) -> tuple[Claim, ...]:
 
 
 def definition_files(folder: Path = FOLDER) -> list[Path]:
-    """The files in natural order: A2 before A10."""
+    """The files of definitions in `folder`, in natural order: A2 before A10."""
     return sorted(folder.glob("*.toml"), key=lambda path: (len(path.stem), path.stem))
 
 
 def definitions_digest(folder: Path = FOLDER) -> str:
-    """12 hexadecimal digits that identify the content of the files."""
+    """12 hexadecimal digits that identify the content of the files of definitions."""
     digest = hashlib.sha256()
     for path in definition_files(folder):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -203,12 +202,12 @@ def definitions_digest(folder: Path = FOLDER) -> str:
 
 
 def part_names(folder: Path = FOLDER) -> list[str]:
-    """Parts of the register, in order: the names of the files."""
+    """The names of the register's parts, in order. Each file of definitions is a part."""
     return [path.stem for path in definition_files(folder)]
 
 
 def read_file(path: Path) -> Iterator[Claim]:
-    """The claims of one file. Raises CorruptFileError if it is invalid."""
+    """Yield the claims that one file of definitions contains. Raises CorruptFileError if it is invalid."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -229,8 +228,9 @@ def read_file(path: Path) -> Iterator[Claim]:
 
 
 def parse_claim(given: dict[str, Any], values: Mapping[str, Any], part: str, where: str) -> Claim:
-    """A claim from the fields of a group and the values of a row. Values replace their names in braces; a value with
-    the name of a field sets that field. Raises CorruptFileError if it is invalid."""
+    """Make a claim from the fields of a group, `given`, and the values of one row of the group. Values replace their
+    names in braces; a value with the name of a field sets that field. Raises CorruptFileError if the claim is invalid;
+    `where` names the file and group for the error."""
     for key in given:
         if key not in GIVEN:
             raise CorruptFileError(f"expected fields among {', '.join(GIVEN)} in {where}, got {key}")
@@ -261,8 +261,7 @@ def parse_claim(given: dict[str, Any], values: Mapping[str, Any], part: str, whe
 
 
 def fill_in(text: str, values: Mapping[str, Any], where: str) -> str:
-    """A string in which names in braces are replaced by the values of the row. Raises CorruptFileError for an unknown
-    name."""
+    """Replace names in braces by the values of a row. Raises CorruptFileError for an unknown name."""
     try:
         return text.format_map(values)
     except (KeyError, IndexError, ValueError) as error:
@@ -270,7 +269,7 @@ def fill_in(text: str, values: Mapping[str, Any], where: str) -> str:
 
 
 def check_claim(claim: Claim, where: str) -> None:
-    """Raise CorruptFileError if a claim is invalid."""
+    """Raise CorruptFileError if the fields of a claim contradict each other; `where` names its file and group."""
     name = claim.claim
     for field in NUMBERS:
         if not isinstance(getattr(claim, field), int | float):

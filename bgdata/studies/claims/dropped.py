@@ -25,7 +25,8 @@ CHANGED = 1e-12  # smaller differences of equities count as equal
 
 
 def results_of_roll(tables: Tables, layout: Sequence[int], high: int, low: int, keeps_wasting: bool) -> int:  # noqa: ARG001
-    """Number of results of a roll of two different dice, with plays that waste pips, or without them."""
+    """The number of different layouts to which a roll of two different dice leads, by all legal plays if
+    `keeps_wasting`, else without plays that waste pips."""
     plays, _ = plays_of(len(layout), sum(layout))
     place = position_index(layout) * ROLL_COUNT + (high - 1) * (high - 2) // 2 + low - 1
     begin, end = plays.start[place : place + 2]
@@ -34,13 +35,14 @@ def results_of_roll(tables: Tables, layout: Sequence[int], high: int, low: int, 
 
 @lru_cache(maxsize=2)
 def plays_of(points: int, checkers: int) -> tuple[Plays, NDArray[np.int64]]:
-    """All plays, and the pip count of every layout."""
+    """All legal plays from every layout, and the pip count of every layout."""
     return all_plays(points, checkers), pip_counts(all_layouts(points, checkers)).astype(np.int64)
 
 
 @lru_cache(maxsize=2)
 def keeps_pips(points: int, checkers: int) -> NDArray[np.bool_]:
-    """The mask of the results of `Plays` that use the most pips, which the generator keeps."""
+    """A mask of the plays in `plays_of` that use the most pips of their roll. A generator that drops plays which waste
+    pips keeps these."""
     plays, pips = plays_of(points, checkers)
     left = pips[plays.results]
     least = np.minimum.reduceat(left, plays.start[:-1])
@@ -48,7 +50,7 @@ def keeps_pips(points: int, checkers: int) -> NDArray[np.bool_]:
 
 
 class Rolls(NamedTuple):
-    """The fewest expected rolls of every layout, and their distribution."""
+    """The fewest expected rolls that bear off each layout, and the distribution of their number."""
 
     means: NDArray[np.float64]  # [positions]
     chances: NDArray[np.float64]  # [positions, rolls]
@@ -56,7 +58,7 @@ class Rolls(NamedTuple):
 
 @lru_cache(maxsize=2)
 def solved_rolls(points: int, checkers: int, is_filtered: bool) -> Rolls:
-    """One-sided tables from all plays, or from those that the generator keeps."""
+    """Solve one-sided bearoffs by all legal plays, or, if `is_filtered`, by the plays that waste no pips."""
     plays, _ = plays_of(points, checkers)
     dropped = ~keeps_pips(points, checkers) if is_filtered else np.zeros(len(plays.results), bool)
     count = (len(plays.start) - 1) // ROLL_COUNT
@@ -75,7 +77,7 @@ def solved_rolls(points: int, checkers: int, is_filtered: bool) -> Rolls:
 
 @lru_cache(maxsize=1)
 def legal_differences(points: int, checkers: int) -> dict[str, float]:
-    """The `figures` of one-sided minus exact equity by all legal plays, both solved in float64."""
+    """The `figures` of combined one-sided equity minus exact equity. Both are solved by all legal plays in float64."""
     from bgdata.bearoff.combine import one_sided_equities
 
     differences = one_sided_equities(solved_rolls(points, checkers, False).chances[1:])
@@ -84,13 +86,13 @@ def legal_differences(points: int, checkers: int) -> dict[str, float]:
 
 
 def legal_difference(tables: Tables, points: int, checkers: int, what: str) -> float:  # noqa: ARG001
-    """A figure of `legal_differences`."""
+    """One figure of `legal_differences`; `what` is its name."""
     return legal_differences(points, checkers)[what]
 
 
 @lru_cache(maxsize=1)
 def filtered_differences(points: int, checkers: int) -> dict[str, float]:
-    """The `figures` of one-sided minus exact equity if wasteful plays are dropped."""
+    """The `figures` of combined one-sided equity minus exact equity if plays that waste pips are dropped."""
     from bgdata.bearoff.combine import one_sided_equities
 
     differences = one_sided_equities(solved_rolls(points, checkers, True).chances[1:])
@@ -99,18 +101,18 @@ def filtered_differences(points: int, checkers: int) -> dict[str, float]:
 
 
 def filtered_difference(tables: Tables, points: int, checkers: int, what: str) -> float:  # noqa: ARG001
-    """A figure of `filtered_differences`."""
+    """One figure of `filtered_differences`; `what` is its name."""
     return filtered_differences(points, checkers)[what]
 
 
 @lru_cache(maxsize=1)
 def filtered_equities(points: int, checkers: int) -> NDArray[np.float64]:
-    """The `exact_equities` if wasteful plays are dropped, cached for the next claim."""
+    """The `exact_equities` by the plays that waste no pips, cached for the next claim."""
     return exact_equities(filtered_plays(points, checkers))
 
 
 def filtered_plays(points: int, checkers: int) -> Plays:
-    """All plays that the generator keeps."""
+    """All plays that waste no pips."""
     plays, _ = plays_of(points, checkers)
     kept = keeps_pips(points, checkers)
     counts = np.add.reduceat(kept, plays.start[:-1], dtype=np.int64)
@@ -118,7 +120,8 @@ def filtered_plays(points: int, checkers: int) -> Plays:
 
 
 def exact_equities(plays: Plays) -> NDArray[np.float64]:
-    """float64[layouts, layouts]: cubeless equities of the player on roll (first index), without the empty layout."""
+    """float64[layouts, layouts]: cubeless equities by the given plays for the player on roll (first index), without the
+    empty layout."""
     count = (len(plays.start) - 1) // ROLL_COUNT
     equities, turned = np.empty((count, count)), np.empty((count, count))  # `turned` has the opponent first
     equities[1:, 0] = turned[0, 1:] = -1  # the opponent has borne off
@@ -134,9 +137,9 @@ def fill_equities(
     equities: NDArray[np.float64],
     turned: NDArray[np.float64],
 ) -> None:
-    """Fill equities[player, opponent] and turned[opponent, player] from layout 1 on. `start` and `results` are as in
-    `Plays`. Plays lead to lower indexes: for each layout, first its equities against all lower layouts are filled, then
-    those of all layouts up to it against it."""
+    """Fill equities[player, opponent] and turned[opponent, player] from layout 1 on, by backward induction. `start` and
+    `results` are as in `Plays`. Plays lead to lower indexes: for each layout, first its equities against all lower
+    layouts are filled, then those of all layouts up to it against it."""
     count = (len(start) - 1) // ROLL_COUNT
     least = np.empty(count)  # equity of each opponent after the best play
     for layout in range(1, count):
@@ -164,7 +167,8 @@ def mean_of_best(
     player: int,
     row: NDArray[np.float64],
 ) -> float:
-    """Equity of a layout on roll against an opponent whose equities against each layout are `row`."""
+    """The equity of layout `player` on roll, the mean over all rolls after the best play of each. `row` contains the
+    opponent's equities against each layout."""
     total = 0.0
     for roll in range(ROLL_COUNT):
         begin, end = start[player * ROLL_COUNT + roll], start[player * ROLL_COUNT + roll + 1]

@@ -22,9 +22,9 @@ ROUND = 2  # turns from a player's roll to its next one
 
 
 def volatility_percent(tables: Tables, games: str, network: str) -> Found:
-    """Mean absolute change of the winning chance from a player's roll to its next, in percent. A network evaluates at
-    0-ply; only positions in WINDOWS count. The standard error treats games as observations, since the turns of a game
-    are correlated."""
+    """The mean absolute change of the winning chance between a player's roll and its next roll, in percent. A network
+    evaluates positions at 0-ply; only those in WINDOWS count. The standard error treats games as observations, since
+    the turns of a game are correlated."""
     table = open_table(tables, games)
     wins = 100 * win_chances(table, open_table(tables, network))
     first = table.array("first_turns")
@@ -35,18 +35,20 @@ def volatility_percent(tables: Tables, games: str, network: str) -> Found:
 
 
 def win_chances(games: Table, network: Table) -> NDArray[np.float64]:
-    """float64[turns]: cubeless winning chance of each turn's player on roll, by a network without tables."""
+    """float64[turns]: the cubeless winning chance of the player on roll in each turn, by a network without bearoff
+    tables."""
     player = NetworkPlayer(open_networks(network), BearoffEvaluator().arrays)
     return player.evaluate_many(games.array("turn_boards")).chances[:, 0].astype(np.float64)
 
 
 def is_near_a_cube_point(chances: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Mask of the chances in one of WINDOWS."""
+    """bool[n]: whether each chance is in one of WINDOWS, near the take point or the cash point."""
     return np.asarray(np.any([(low < chances) & (chances < high) for low, high in WINDOWS], axis=0))
 
 
 def mean_by_game(values: NDArray[np.float64], game: NDArray[np.int64], games: int) -> Found:
-    """The mean of all values, with the standard error of a ratio of sums over games."""
+    """The mean of all values, with the standard error of a ratio of sums over games. `game` is the number of each
+    value's game."""
     sums, counts = np.bincount(game, values, games), np.bincount(game, minlength=games)
     mean = sums.sum() / counts.sum()
     error = np.sqrt(((sums - mean * counts) ** 2).sum()) / counts.sum()

@@ -45,7 +45,7 @@ Run = Callable[[str], Sequence[Any]]  # answers an SQL query with the values of 
 
 
 class Judged(NamedTuple):
-    """A claim with our answer; None and 0 if nothing was computed."""
+    """A claim with our answer and its status. If nothing was computed, the answer is None and its errors are 0."""
 
     claim: Claim
     answer: Answer | None
@@ -57,14 +57,14 @@ class Judged(NamedTuple):
 
     @property
     def tolerance(self) -> float:
-        """Largest allowed distance from the published number; NaN if the answer is a word."""
+        """The largest allowed distance from the published number; NaN if the claim is a word."""
         number = parse_published(self.claim.published)
         return nan if number is None else margin(number[1], self.bound, self.error, self.published_error)
 
 
 def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Iterator[Judged]:
-    """Each claim with its answer and status, from tables by dataset/variant; `run` answers SQL over them. Raises
-    CorruptFileError if a query cannot be answered."""
+    """Yield each claim with our answer and its status. `tables` contains versions by kind/variant, and `run` answers
+    SQL queries over them. Raises CorruptFileError if a query cannot be answered."""
     for claim in claims:
         missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching(wanted, tables)]
         if claim.query and missing:
@@ -78,14 +78,15 @@ def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Ite
 
 
 def judge_without_query(claim: Claim, reason: str) -> Judged:
-    """A claim whose query cannot run here, answered from its record if it has one."""
+    """Judge a claim whose query cannot run here, by its recorded answer if it has one. `reason` is part of the
+    explanation."""
     if claim.recorded:
         return judge_record(claim, f"as {reason}")
     return Judged(claim, None, OPEN, explain(claim, OPEN, f"not computed, as {reason}"))
 
 
 def judge_record(claim: Claim, reason: str) -> Judged:
-    """A claim answered from its record, with the reason."""
+    """Judge a claim by the answer that its definition records. `reason` says why it is not computed."""
     value, error, games = (*claim.recorded, 0.0, 0)[:3]
     return judge_answer(
         claim, Found(value, float(error), int(games)), f"as measured with {claim.recorded_with}, {reason}"
@@ -93,8 +94,8 @@ def judge_record(claim: Claim, reason: str) -> Judged:
 
 
 def judge_answer(claim: Claim, found: Found, remark: str = "") -> Judged:
-    """An answered claim, with a remark on the answer. It disagrees if the answer is outside the tolerance. It is open,
-    without an answer, if the answer agrees but its sample is too small."""
+    """Judge a claim by an answer. It disagrees if the answer is outside the tolerance. It is open, without an answer,
+    if the answer agrees but its sample is too small. `remark` is added to the explanation."""
     # as printed, or from the number of games with the spread of ours
     by_games = found.error * sqrt(found.games / claim.published_games) if claim.published_games else None
     theirs = round_answer(claim.published_error if by_games is None else by_games)
@@ -113,35 +114,36 @@ def judge_answer(claim: Claim, found: Found, remark: str = "") -> Judged:
 
 
 def is_decidable(claim: Claim, answer: Answer) -> bool:
-    """Whether the published value and the answer are both numbers or both words."""
+    """Whether the published value and the answer can be compared: both are numbers or both are words."""
     if isinstance(answer, str):
         return True
     return parse_published(claim.published.removeprefix(MORE_THAN)) is not None
 
 
 def is_too_small(claim: Claim, found: Found) -> bool:
-    """Whether a sample is so small that nearly any answer would agree. An answer that disagrees still counts, unless
-    all its games ended alike, so that its error is unknown."""
+    """Whether the answer's sample is so small that nearly any answer would agree. An answer that disagrees still
+    counts, unless all its games ended alike, so that its error is unknown."""
     if claim.published_games:
         return 0 < found.games * COARSEST**2 < claim.published_games
     return 0 < COARSEST * claim.published_error < found.error
 
 
 def explain(claim: Claim, status: str, remark: str = "") -> str:
-    """The explanation of a claim with a remark; if it is open or disagrees, also the experiment and its obstacle."""
+    """The explanation of a claim with a remark. If the claim is open or disagrees, the experiment that would decide it
+    and its obstacle are added."""
     is_undecided = status in (OPEN, DISAGREES) and claim.experiment
     undecided = f"{DECIDES}{claim.experiment}. {OBSTACLE}{claim.obstacle}" if is_undecided else ""
     return "; ".join(filter(None, (claim.explanation, remark, undecided)))
 
 
 def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
-    """The dataset/variant that a pattern matches."""
+    """The names kind/variant among `names` that match a pattern, in their order."""
     return [name for name in names if fnmatchcase(name, pattern)]
 
 
 def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
-    """Whether an answer equals the printed value within `margin`, or exceeds it where "more than" was printed. Words
-    must be equal."""
+    """Whether an answer equals the printed value `text` within `margin`, or exceeds it where "more than" was printed.
+    Words must be equal."""
     least = parse_published(text.removeprefix(MORE_THAN)) if text.startswith(MORE_THAN) else None
     if least is not None and not isinstance(answer, str):
         return answer > least[0]
@@ -153,14 +155,14 @@ def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
 
 
 def margin(half: float, bound: float, *errors: float) -> float:
-    """Largest allowed distance of an answer from the published value. It is half of the last printed digit, plus the
-    largest effect of rounding on the answer, plus ERRORS standard errors of the difference of two independent
+    """The largest allowed distance of an answer from the published value. It is half of the last printed digit, plus
+    the largest effect of rounding on the answer, plus ERRORS standard errors of the difference of two independent
     samples."""
     return half + bound + ERRORS * hypot(*errors)
 
 
 class Together(NamedTuple):
-    """The rows of one printed table, judged together."""
+    """The result of judging all rows of one printed table together."""
 
     printed_table: str
     n_rows: int  # with a standard error
@@ -171,9 +173,9 @@ class Together(NamedTuple):
 
 
 def judge_together(rows: Iterable[Mapping[str, Any]]) -> list[Together]:
-    """Judge the rows of each printed table together by chi-squared, in order of tables. This shows small differences in
-    the same direction, which single rows do not show. Variances are of both samples and of printed rounding; rows are
-    assumed independent. `rows` are rows of the table `claims`."""
+    """Judge the rows of each printed table together by a chi-squared test, in order of tables. This shows small
+    differences in the same direction, which single rows do not show. Variances are of both samples and of printed
+    rounding; rows are assumed independent. `rows` are rows of the table `claims`."""
     found: dict[str, list[tuple[float, bool]]] = {}
     for row in rows:
         if row["printed_table"] and row["our_error"]:
@@ -191,7 +193,7 @@ def judge_together(rows: Iterable[Mapping[str, Any]]) -> list[Together]:
 
 
 def chi_squared_tail(total: float, degrees: int) -> float:
-    """Chance that a sum of `degrees` squared standard normal numbers is at least `total`. Abramowitz and Stegun,
+    """The chance that a sum of `degrees` squared standard normal numbers is at least `total`. Abramowitz and Stegun,
     Handbook of Mathematical Functions, 26.4.4 and 26.4.5: a finite sum for whole degrees."""
     tail, term = (erfc(sqrt(total / 2)), sqrt(2 * total / pi)) if degrees % 2 else (0.0, 1.0)
     for degree in range(2 + degrees % 2, degrees + 1, 2):
@@ -204,7 +206,7 @@ def chi_squared_tail(total: float, degrees: int) -> float:
 
 
 def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
-    """The answer to the query of a claim. Raises CorruptFileError if the query cannot be answered."""
+    """Answer the query of a claim. Raises CorruptFileError if it cannot be answered."""
     if claim.query.startswith("select "):
         values = run(claim.query)
         if not 1 <= len(values) <= SQL_VALUES:
@@ -227,15 +229,16 @@ def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
 
 
 def answer_with_bound(formula: Callable[..., Any], arguments: Sequence[Any]) -> Found:
-    """The answer of a formula, with the rounding error of its arguments. Arguments in quotes are printed figures, each
-    uncertain by half of its last digit. The `bound` of the answer is their combined effect, to first order."""
+    """Call a formula, and find how much rounding of its arguments changes the answer. Arguments in quotes are printed
+    figures, each uncertain by half of its last digit. The `bound` of the answer is their combined effect, to first
+    order."""
     answer = formula(*(values_of(argument) for argument in arguments))
     moved = [formula(*changed) for changed in moved_arguments(arguments)]
     return Found(answer, bound=sum(abs(other - answer) for other in moved))
 
 
 def values_of(argument: Any) -> Any:
-    """An argument with printed figures replaced by their numbers."""
+    """An argument in which printed figures are replaced by their numbers."""
     if isinstance(argument, list):
         return [values_of(each) for each in argument]
     number = parse_published(argument) if isinstance(argument, str) else None
@@ -243,7 +246,8 @@ def values_of(argument: Any) -> Any:
 
 
 def moved_arguments(arguments: Sequence[Any]) -> Iterator[list[Any]]:
-    """The arguments as values, once for each printed figure, which is increased by half of its last digit."""
+    """Yield the arguments as numbers, once for each printed figure among them, which is increased by half of its last
+    digit."""
     for place, argument in enumerate(arguments):
         before, after = ([values_of(each) for each in part] for part in (arguments[:place], arguments[place + 1 :]))
         if isinstance(argument, list):
@@ -254,8 +258,8 @@ def moved_arguments(arguments: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 def parse_call(claim: Claim) -> tuple[str, list[Any]]:
-    """The name and arguments of a call such as `name(1, "text", [2, 3])`. Raises CorruptFileError if the claim's query
-    is not one."""
+    """The function name and the arguments of a claim's query such as `name(1, "text", [2, 3])`. Raises CorruptFileError
+    if the query is not a call."""
     try:
         call = ast.parse(claim.query, mode="eval").body
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.keywords:
@@ -269,7 +273,7 @@ def parse_call(claim: Claim) -> tuple[str, list[Any]]:
 
 
 def round_answer(answer: Any) -> Any:
-    """An answer or its error rounded to nine digits, as it is stored; integers and words are unchanged."""
+    """An answer, or its error, rounded to the nine digits that are stored. Integers and words are unchanged."""
     if isinstance(answer, bool | int | str):
         return answer
     return round(float(f"{float(answer):.{DIGITS}g}"), DECIMALS) + 0.0  # no -0.0

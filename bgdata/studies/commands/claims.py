@@ -100,9 +100,9 @@ SHOWN = (  # fields that --explain prints
 
 
 def register_rows(warehouse: Warehouse, *, is_recomputed: bool) -> list[Row]:
-    """Rows of the current register, or of a new one if `is_recomputed`, from everything in the warehouse. If there is
-    no register, only the claims that need no tables, and a line of text about what is missing. Raises the errors of
-    `Warehouse.build`."""
+    """The rows of the register. If `is_recomputed`, a new register is built from everything in the warehouse; else the
+    current one is read. If there is none, only claims that need no tables are answered, and a line says what is
+    missing. Raises the errors of `Warehouse.build`."""
     if is_recomputed:
         with progress_bars() as progress:
             complete = DATASET.complete(register.WHOLE, warehouse)
@@ -122,7 +122,7 @@ def register_rows(warehouse: Warehouse, *, is_recomputed: bool) -> list[Row]:
 
 
 def list_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """Lines of text, one for each claim: name, published value, our answer, status, subject."""
+    """Yield one line of text for each claim: name, published value, our answer, status, subject."""
     heads = {"claim": "claim", "published": "published", "answer": "ours", "status": "status", "subject": "subject"}
     columns = [Column(name, heading=head, missing="-") for name, head in heads.items()]
     shown = ({**row, "published": cut(row["published"]), "answer": cut(answer_text(row))} for row in rows)
@@ -130,12 +130,12 @@ def list_lines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def cut(text: str | None) -> str | None:
-    """A value, shortened to the width of its column in the list."""
+    """A text, shortened to the width of its column in the list of claims."""
     return text if text is None or len(text) <= WIDEST else text[: WIDEST - 3] + "..."
 
 
 def explained_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """Lines of text that --explain prints for each claim: source, query, figures, explanation."""
+    """Yield the lines of text that --explain prints for each claim: source, query, figures, explanation."""
     for row in rows:
         yield f"{row['claim']}: {row['kind']}, {row['status']}" + (", erratum" if row["is_erratum"] else "")
         for name in SHOWN:

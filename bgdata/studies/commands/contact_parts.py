@@ -89,8 +89,8 @@ def parts(
 
 
 def part_lines(rows: Sequence[Row], parameters: ContactPartsParameters) -> Iterator[str]:
-    """Lines of text with the RMSE of each arm by theme, in thousandths of a point, from labels and then from
-    rollouts."""
+    """Yield lines of a table: the RMSE of each division by theme, in thousandths of a point, against labels and then
+    against rollouts."""
     found = {(row["arm"], row["grouping"], row["group_name"]): row for row in rows}
     for by_theme, overall, judge in MEASURES:
         yield f"RMSE of cubeless equity in thousandths of a point, from {judge}"
@@ -116,8 +116,8 @@ def part_lines(rows: Sequence[Row], parameters: ContactPartsParameters) -> Itera
 
 
 def draw_parts(rows: Sequence[Row], parameters: ContactPartsParameters, path: Path) -> None:
-    """Write a picture of the RMSE by theme, a mark for each arm, from labels and from rollouts. Raises StorageError if
-    it cannot be written."""
+    """Write a picture of the RMSE by theme, against labels and against rollouts, with a mark for each division. Raises
+    StorageError if the picture cannot be written."""
     found = {(row["arm"], row["grouping"], row["group_name"]): row["rmse"] for row in rows}
     names = [*CONTACT_THEMES, "all"]
     with new_figure(10.5, 4.6) as figure:

@@ -63,7 +63,7 @@ NAMES = ("rule", *LOSSES, "source")  # columns of the view: mean losses in point
 
 
 def rule_lines(table: Table, rules: Sequence[Row]) -> Iterator[str]:
-    """Lines of text: the rules side by side, and the formulas of found rules."""
+    """Yield lines of text: a table that compares the rules, and the formulas that the search found."""
     figures = table.manifest.statistics
     pairs, positions, longer = (int(figures[name]) for name in ("pairs", "played_positions", "longer_positions"))
     yield f"{table.name}: {pairs:,} pairs of layouts; {positions:,} positions of the corpus, {longer:,} of them longer"
@@ -80,8 +80,8 @@ def rule_lines(table: Table, rules: Sequence[Row]) -> Iterator[str]:
 
 
 def draw_rules(table: Table, rules: Sequence[Row], path: Path) -> None:
-    """Write a picture of the mean losses of all rules by weighting, as stacked bars of the three decisions. Raises
-    StorageError if it cannot be written."""
+    """Write a picture of the mean losses of all rules under each weighting, as stacked bars for the three decisions.
+    Raises StorageError if the picture cannot be written."""
     names = [rule["rule"] for rule in reversed(rules)]
     with new_figure(11.5, 0.28 * len(rules) + 1.4) as figure:
         panels = figure.subplots(1, len(TITLES), sharey=True)

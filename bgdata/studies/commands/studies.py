@@ -127,7 +127,8 @@ def cube_life(warehouse: Warehouse, points: int, checkers: int, plot: Path | Non
 
 
 class Series(NamedTuple):
-    """A measure by setting, with standard errors and published values (NaN where there is none)."""
+    """The values of one measure at several settings, with standard errors and published values (NaN where there is
+    none)."""
 
     name: str
     settings: Sequence[float]
@@ -141,7 +142,7 @@ GAMES, LUCK_ADJUSTED_GAMES = 100_000, 1000  # by default, without and with luck
 
 
 def read_series(table: Table) -> dict[tuple[int, str], Series]:
-    """The series of every measure, by match length and name, in the order of settings."""
+    """The series of every measure in a version, by match length and measure, with settings in the version's order."""
     from bgdata.kinds.column_values import text_column
 
     arrays = table.arrays()
@@ -155,7 +156,7 @@ def read_series(table: Table) -> dict[tuple[int, str], Series]:
 
 
 def study_rows(series: Mapping[tuple[int, str], Series]) -> Iterator[Row]:
-    """Rows of figures: a measure of a setting, with its standard error and the published value."""
+    """Yield a row of data for each measure and setting: value, standard error and published value."""
     for (length, measure), (_, *columns) in series.items():
         for setting, value, error, published in zip(*columns, strict=True):
             figures = {"setting": setting, "value": value, "standard_error": error, "published": published}
@@ -163,13 +164,13 @@ def study_rows(series: Mapping[tuple[int, str], Series]) -> Iterator[Row]:
 
 
 def title_of(length: int) -> str:
-    """The title for a match length, or for money games."""
+    """The title of a table of results, such as "match to 7", or "money" if `length` is 0."""
     return f"match to {length}" if length else "money"
 
 
 def series_to_draw(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, list[Series]]:
-    """The measure of the picture, and its series by match length. The measure is points, luck-adjusted if luck was
-    measured, or the value of the cube if a model plays itself."""
+    """The measure that the picture shows, and its series, one for each match length. The measure is points,
+    luck-adjusted if luck was measured, or the value of the cube if a model plays itself."""
     measures = {name for _, name in series}
     is_of_one = study.removeprefix(FIRST) == "statistics"
     wanted = ("mean_cube_value",) if is_of_one else (*LUCK_ADJUSTED, "points_per_match", "points_per_game")
@@ -178,7 +179,7 @@ def series_to_draw(study: str, series: Mapping[tuple[int, str], Series]) -> tupl
 
 
 def study_lines(series: Mapping[tuple[int, str], Series], length: int) -> Iterator[str]:
-    """Lines of text with the figures of one match length: measures by setting, with published values below."""
+    """Yield the lines of a table for one match length: measures by setting, with published values below."""
     measures = sorted((name for found, name in series if found == length), key=lambda name: (name not in POINTS, name))
     settings = [f"{setting:g}" for setting in series[length, measures[0]].settings]
     rows = []
@@ -199,7 +200,7 @@ LINES = [(line, colour) for line, colour in product(("-", "--", ":"), (TEAL, RED
 
 
 def draw_study(title: str, setting: str, unit: str, series: Sequence[Series], path: Path) -> None:
-    """Write a picture of all series: our values with two standard errors, published values as crosses. Raises
+    """Write a picture of all series: our values with two standard errors, and published values as crosses. Raises
     StorageError if it cannot be written."""
     with new_figure(6.4, 4.2) as figure:
         axes = figure.subplots()
@@ -215,7 +216,7 @@ def draw_study(title: str, setting: str, unit: str, series: Sequence[Series], pa
 
 
 def draw_series(axes: Axes, found: Series, line: str, colour: str) -> None:
-    """Draw one series."""
+    """Draw the values and the published values of one series."""
     errors = 2 * np.asarray(found.errors)
     axes.errorbar(found.settings, found.values, errors, fmt=f"o{line}", color=colour, capsize=3, label=found.name)
     axes.plot(found.settings, found.published, "x", color=colour, markersize=8)
@@ -240,7 +241,7 @@ REASONS = {
 
 
 def print_atlas(table: Table, form: str = "table") -> None:
-    """Print shares and means of the indexes, and the largest losses with their positions."""
+    """Print the distribution of cube life indexes in the atlas, and the largest losses with their positions."""
     from bgdata.bearoff.layouts import all_layouts
 
     figures = table.manifest.statistics
@@ -262,7 +263,8 @@ def print_atlas(table: Table, form: str = "table") -> None:
 
 
 def largest_loss(table: Table, place: int, name: str, layouts: Sequence[Sequence[int]]) -> Row:
-    """The first position with the largest loss of one kind."""
+    """A row about the largest loss of one kind and the first position that has it. `place` is the index of the kind of
+    loss, `name` its name."""
     losses, chances = table.array("losses")[:, :, place], table.array("chances")
     on_roll, opponent = np.unravel_index(int(np.argmax(losses)), losses.shape)
     exact, one_sided = chances[on_roll, opponent].tolist()
@@ -281,8 +283,8 @@ LIVE_TAKE_POINT, LIVE_CASH_POINT = 0.2, 0.8
 
 
 def draw_cube_life(table: Table, path: Path) -> None:
-    """Write a picture with, for each cube, the index by winning chance, and below it the distribution of the index.
-    Raises StorageError if it cannot be written."""
+    """Write a picture with two charts for each position of the cube: the index by winning chance, and below it the
+    distribution of the index. Raises StorageError if it cannot be written."""
     wins, indexes = np.asarray(table.array("chances"))[..., 0].ravel(), np.asarray(table.array("indexes"))
     with new_figure(10.5, 5.4) as figure:
         panels = figure.subplots(2, 3, sharex="row", height_ratios=(2, 1))
@@ -298,7 +300,8 @@ def draw_cube_life(table: Table, path: Path) -> None:
 
 
 def draw_map(axes: Axes, wins: Array, values: Array, title: str) -> None:
-    """Draw the pairs by winning chance and index, darker where there are more, and the mean index by chance."""
+    """Draw how many pairs of layouts there are by winning chance and index, darker where there are more, and the mean
+    index at each chance."""
     edges = np.linspace(0.0, 1.0, BINS + 1)
     counts, _, _ = np.histogram2d(wins, values, bins=(edges, edges))
     axes.pcolormesh(edges, edges, counts.T, norm="log", vmin=1, cmap="BuGn")
@@ -314,7 +317,7 @@ def draw_map(axes: Axes, wins: Array, values: Array, title: str) -> None:
 
 
 def draw_counts(axes: Axes, values: Array, share: float) -> None:
-    """Draw a histogram of the index, with the share of pairs that have one."""
+    """Draw a histogram of the index. `share` is the share of pairs of layouts that have an index."""
     axes.hist(values, bins=BINS, range=(0.0, 1.0), color=TEAL)
     axes.axvline(float(values.mean()), color=RED, linewidth=1.2)
     axes.set(xlabel=f"index, for {share:.1%} of pairs: {values.mean():.3f} ± {values.std():.3f}", xlim=(0, 1))

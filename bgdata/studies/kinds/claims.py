@@ -84,15 +84,16 @@ ROW_BYTES = 1000  # bytes of a claim with explanation and query, stored twice
 @dataclass(frozen=True)
 class ClaimsParameters(Parameters):
     """Parameters of `claims`: the parts of the register (all if empty), the digest of the definitions, and sources.
-    Sources are optional versions that some claims use, `KIND/VARIANT/VERSION`, sorted. Default variants are inputs."""
+    Sources are the optional versions that some claims use, `KIND/VARIANT/VERSION`, sorted. Default variants are inputs
+    instead."""
 
     parts: tuple[str, ...] = ()
     definitions: str = definitions_digest()
     sources: tuple[VersionRef, ...] = ()
 
     def chosen(self) -> list[Claim]:
-        """The claims of these parts. Raises InvalidParameterError if there is no such part, and CorruptFileError if a
-        definition is damaged."""
+        """The claims in the chosen parts of the register. Raises InvalidParameterError if there is no such part, and
+        CorruptFileError if a definition is damaged."""
         if self.definitions != definitions_digest():
             raise InvalidParameterError(
                 f"expected the definitions that are here ({definitions_digest()}), got {self.definitions}"
@@ -142,7 +143,8 @@ class Claims(Dataset[ClaimsParameters]):
         self.inputs(parameters)
 
     def complete(self, parameters: ClaimsParameters, warehouse: Versions) -> ClaimsParameters:
-        """The parameters with the current versions of everything in the warehouse that claims can use."""
+        """The parameters with sources added: the current versions of everything in the warehouse that claims can
+        use."""
         if parameters.sources:
             return parameters
         inputs = {f"{kind}/{warehouse.kinds[kind].slug(each)}" for kind, each in self.inputs(parameters).values()}
@@ -157,7 +159,7 @@ class Claims(Dataset[ClaimsParameters]):
         return replace(parameters, sources=tuple(map(VersionRef.parse, sorted(names))))
 
     def inputs(self, parameters: ClaimsParameters) -> Mapping[str, tuple[str, Parameters]]:
-        """The default variants that claims need, and the existing versions that they want."""
+        """The default variants that claims need or can use, by role."""
         claims = parameters.chosen()
         needs = [default_variant(pattern) for pattern in sorted({each for claim in claims for each in claim.needs})]
         wants = {each for claim in claims for each in claim.wants}
@@ -170,7 +172,7 @@ class Claims(Dataset[ClaimsParameters]):
 
 
 def check_sources(parameters: ClaimsParameters) -> None:
-    """Raise InvalidParameterError if no claim wants a source, or if sources are not sorted."""
+    """Raise InvalidParameterError if a source is not one that claims can use, or if sources are not sorted."""
     found = parameters.sources
     wants = {pattern for claim in parameters.chosen() for pattern in claim.wants}
     for place in found:
@@ -183,12 +185,12 @@ def check_sources(parameters: ClaimsParameters) -> None:
 
 
 def variant_of(table: Table) -> str:
-    """KIND/VARIANT of a version, from its folders."""
+    """The name KIND/VARIANT of a version, from its folders."""
     return "/".join(table.folder.parts[-3:-1])
 
 
 def can_be_read(warehouse: Versions, table: Table) -> bool:
-    """Whether a version is undamaged and its recipe is known."""
+    """Whether a version's manifest and parameters can be read."""
     try:
         warehouse.kinds[table.manifest.dataset].parameters.from_manifest(table.manifest.parameters)
     except (BgdataError, KeyError):
@@ -197,8 +199,8 @@ def can_be_read(warehouse: Versions, table: Table) -> bool:
 
 
 def default_variant(pattern: str) -> tuple[str, Parameters]:
-    """The kind and parameters of the default variant that matches. Raises CorruptFileError unless exactly one
-    matches."""
+    """The kind and the parameters of the default variant that matches `pattern`. Raises CorruptFileError unless exactly
+    one matches."""
     found = default_variants(pattern)
     if len(found) != 1:
         raise CorruptFileError(f"expected needs of claims that are one default variant each, got {pattern}")
@@ -206,7 +208,7 @@ def default_variant(pattern: str) -> tuple[str, Parameters]:
 
 
 def default_variants(pattern: str) -> list[tuple[str, Parameters]]:
-    """The kind and parameters of the default variants that match."""
+    """The kind and the parameters of each default variant that matches `pattern`, KIND/VARIANT."""
     name, _, variant = pattern.partition("/")
     kind = all_kinds().get(name)
     return [(name, each) for each in kind.defaults if fnmatchcase(kind.slug(each), variant)] if kind else []

@@ -22,7 +22,7 @@ NULLABLE = {"restates", "printed_table", "answer", "correction", "explanation", 
 
 
 class ClaimsComputation(Computation[ClaimsParameters]):
-    """Computation of `claims`."""
+    """Computes `claims`: answers and judges every claim of the register."""
 
     def compute(self, build: Build[ClaimsParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -53,7 +53,8 @@ class ClaimsComputation(Computation[ClaimsParameters]):
         return counts | {"errata": float(np.asarray(computed.arrays["is_erratum"]).sum())}
 
     def check_sample(self, recheck: Recheck[ClaimsParameters]) -> str:
-        """Answer a sample of the claims again, if the definitions are unchanged and all sources exist."""
+        """Answer a random sample of the claims again and compare the answers, if the definitions are unchanged and all
+        sources exist."""
         table, parameters = recheck.table, recheck.parameters
         if parameters.definitions != definitions_digest():
             raise CheckSkippedError("the definitions of the claims are others by now; try: bgdata claims")
@@ -70,8 +71,8 @@ class ClaimsComputation(Computation[ClaimsParameters]):
 
 
 def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[Array, Array]]) -> None:
-    """Compare recomputed arrays with the rows at `places`. Raises CheckFailedError, which names the first
-    difference."""
+    """Compare recomputed arrays with the stored rows whose numbers are `places`. Raises CheckFailedError, which names
+    the first difference."""
     stored = {name: pair[1] for name, pair in arrays.items()}
     again = {name: pair[0] for name, pair in arrays.items()}
     for column in TEXTS:
@@ -87,7 +88,8 @@ def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[A
 
 
 def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -> Iterator[Judged]:
-    """The claims with our answers. Raises MissingTableError if a source is missing."""
+    """Yield the claims with our answers from the inputs and sources. Raises MissingTableError if a source is
+    missing."""
     sources = [context.warehouse.open_reference(place) for place in context.parameters.sources]
     tables = {variant_of(table): table for table in [*context.inputs.values(), *sources]}
     with connect_tables(context.warehouse.kinds, tables.values()) as connection:
@@ -95,12 +97,12 @@ def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -
 
 
 def sorted_rows(found: Sequence[Judged]) -> list[Judged]:
-    """The rows sorted by their key."""
+    """The judged claims, sorted by the key of the table."""
     return sorted(found, key=lambda each: each.claim.claim)
 
 
 def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
-    """All declared arrays, with rows in order of their key."""
+    """All declared arrays, with the judged claims in order of their key."""
     rows = [row_of(each) for each in sorted_rows(found)]
     arrays: dict[str, Array] = {}
     for column in TEXTS:
@@ -112,7 +114,7 @@ def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
 
 
 def row_of(judged: Judged) -> dict[str, Any]:
-    """The row of a claim; empty strings and NaN mean null."""
+    """The values of one judged claim by column; empty strings and NaN mean null."""
     claim, answer, status, explanation, error, published_error, bound = judged
     value, _ = parse_published(claim.published) or (np.nan, np.nan)
     is_number = answer is not None and not isinstance(answer, str)

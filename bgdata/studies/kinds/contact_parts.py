@@ -31,13 +31,12 @@ POINTS = "points"
 
 @dataclass(frozen=True)
 class ContactPartsParameters(Parameters):
-    """Parameters of `contact_parts`: the labels, the ways of dividing positions, and the settings of training.
+    """Parameters of `contact_parts`: the labels, the numbers of parts, and the settings of training.
 
     `labels` and `guard` are as in `SupervisedParameters`. `parts` are numbers of parts for k-means. Every network has
     one layer of `units`, and learns from its positions for `epochs` epochs; an epoch has `epoch_rows` positions, 0 for
     all. `reference` names the reference positions on which networks are also measured; if it names no version, it is
-    the smallest variant, which is built first.
-    """
+    the smallest variant, which is built first."""
 
     labels: tuple[WeightedLabels, ...] = ()
     guard: tuple[VersionRef, ...] = ()
@@ -51,11 +50,11 @@ class ContactPartsParameters(Parameters):
     reference: VersionRef = SMALLEST
 
     def check_determined(self) -> None:
-        """Raise InvalidParameterError if a benchmark to leave out has no version."""
+        """Raise InvalidParameterError if a benchmark whose positions are left out is named without its version."""
         check_guard(self.guard)
 
     def recipe(self) -> SupervisedRecipe:
-        """The settings of the training of each network, by kernels that give the same result on any machine."""
+        """The training settings of each network. It is trained by kernels that give the same result on any machine."""
         return SupervisedRecipe(
             epochs=self.epochs,
             epoch_rows=self.epoch_rows,
@@ -66,17 +65,17 @@ class ContactPartsParameters(Parameters):
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """The names of the ways of dividing, in order."""
+        """The names of the divisions of positions into parts, in order: by hand, then by k-means."""
         return (*SCHEMES[:3], *(f"{SCHEMES[3]} {count}" for count in self.parts))
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of parts of each way of dividing."""
+        """How many parts each division in `arms` has."""
         return (*BY_HAND, *self.parts)
 
 
 class ContactParts(Dataset[ContactPartsParameters]):
-    """Kind `contact_parts`: errors of networks for parts of the contact positions. One row per way of dividing the
+    """Kind `contact_parts`: errors of networks for parts of the contact positions. One row per division of the
     positions, and per group of them."""
 
     name = "contact_parts"

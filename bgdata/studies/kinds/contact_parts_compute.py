@@ -50,7 +50,7 @@ class Measure(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The way of dividing, the grouping and the group of a row."""
+    """What a row of the table is about: the division, how positions are grouped, and the group."""
 
     arm: str
     grouping: str
@@ -59,7 +59,7 @@ class Group(NamedTuple):
 
 
 class ContactPartsComputation(Computation[ContactPartsParameters]):
-    """Computation of `contact_parts`."""
+    """Computes `contact_parts`: divides positions, and trains and measures a network for each part."""
 
     def compute(self, build: Build[ContactPartsParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -107,7 +107,7 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
         }
 
     def check_sample(self, recheck: Recheck[ContactPartsParameters]) -> str:
-        """Find the parts and count their positions again, and measure the stored networks, without training again."""
+        """Find the parts and count their positions again, and measure the stored networks again, without training."""
         table, parameters = recheck.table, recheck.parameters
         training, arms = open_feed(recheck, parameters.seed, "train"), stored_arms(table, parameters)
         for arm, wanted in zip(arms, found_arms(training, parameters), strict=True):
@@ -131,18 +131,18 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
 
 
 def found_arms(training: Feed, parameters: ContactPartsParameters) -> list[Arm]:
-    """All ways of dividing; k-means finds its centres in the first batch."""
+    """All divisions of positions into parts. k-means finds its centres in the first batch."""
     examples = contact_examples(read_examples(training, FEED_BATCH_ROWS))
     return arms_of(parameters.parts, examples, parameters.seed)
 
 
 def batches_per_epoch(training: Feed, parameters: ContactPartsParameters) -> int:
-    """Number of batches in an epoch."""
+    """The number of batches that networks learn in an epoch."""
     return -(-parameters.epoch_rows // FEED_BATCH_ROWS) or len(training)
 
 
 def count_examples(training: Feed, arms: list[Arm], parameters: ContactPartsParameters) -> Array:
-    """int64[network]: number of its positions, over all epochs."""
+    """int64[network]: the number of positions that each network learns from, over all epochs."""
     found = np.zeros(sum(arm.size for arm in arms), np.int64)
     for number in range(parameters.epochs * batches_per_epoch(training, parameters)):
         examples = contact_examples(by_network(training.batch(*divmod(number, len(training)))))
@@ -162,8 +162,8 @@ def validation_examples(context: Context[ContactPartsParameters]) -> Examples:
 
 
 def measures_of(context: Context[ContactPartsParameters]) -> tuple[Measure, Measure]:
-    """The labels and the reference positions of the validation split, on which networks are measured. Raises UsageError
-    if there are no labels of contact positions."""
+    """The two sets of contact positions in the validation split on which networks are measured: labels, and reference
+    positions. Raises UsageError if there are no labels of contact positions."""
     labels, table = validation_examples(context), context.inputs["reference"]
     rows = np.flatnonzero(
         (table.array("themes") < len(CONTACT_THEMES)) & (table.array("splits") == SPLITS.index("validation"))
@@ -176,7 +176,7 @@ def measures_of(context: Context[ContactPartsParameters]) -> tuple[Measure, Meas
 
 
 def groups_of(parameters: ContactPartsParameters) -> list[Group]:
-    """The group of each row, in the order of the arrays."""
+    """The group that each row of the table is about, in the order of the arrays."""
     found, first = [], 0
     for arm, size in zip(parameters.arms, parameters.sizes, strict=True):
         found.append(Group(arm, GROUPINGS[0], GROUPINGS[0], -1))
@@ -189,7 +189,7 @@ def groups_of(parameters: ContactPartsParameters) -> list[Group]:
 
 
 def learned_of(groups: list[Group], row: int, learned: Array) -> int | None:
-    """The number of positions from which the network of a row, or the networks of its arm, learned; None for other
+    """The number of positions that the network of a row, or all networks of its division, learned from; None for other
     groups."""
     group = groups[row]
     if group.network >= 0:
@@ -200,12 +200,12 @@ def learned_of(groups: list[Group], row: int, learned: Array) -> int | None:
 
 
 def kept_of(errors: ErrorSummary) -> tuple[float, float, float]:
-    """The errors of a group as a row of the array `errors`."""
+    """The errors of a group as they are stored in a row of the array `errors`."""
     return errors.rmse, errors.rmse_standard_error, errors.bias
 
 
 def measure_arms(networks: Networks, arms: list[Arm], measures: tuple[Measure, Measure]) -> list[ErrorSummary]:
-    """The errors of each group, in the order of `groups_of`."""
+    """The errors of each group of positions by the networks of its division, in the order of `groups_of`."""
     found, first = [], 0
     prepared = [(each, integer_inputs(each.boards), position_themes(each.boards)) for each in measures]
     for arm in arms:
@@ -221,7 +221,7 @@ def measure_arms(networks: Networks, arms: list[Arm], measures: tuple[Measure, M
 
 
 def stored_arms(table: Table, parameters: ContactPartsParameters) -> list[Arm]:
-    """The arms of a version."""
+    """The divisions of a version, with the centres that it stores."""
     centres, first, found = table.array("centres").astype(np.float64), 0, []
     for place, size in enumerate(parameters.sizes):
         scheme = Scheme(min(place, Scheme.K_MEANS))
@@ -232,8 +232,8 @@ def stored_arms(table: Table, parameters: ContactPartsParameters) -> list[Arm]:
 
 
 def stored_networks(table: Table, arms: list[Arm], parameters: ContactPartsParameters) -> Networks:
-    """The networks of a version, with the shapes of its recipe. Raises CorruptFileError if an array has another
-    length."""
+    """The networks of a version, with the shapes that its parameters give. Raises CorruptFileError if an array has
+    another length."""
     shapes, *new = new_part_networks(arms, parameters.units, parameters.seed)
     arrays = [table.array(name) for name in ("weights", "biases")]
     if [array.shape for array in arrays] != [array.shape for array in new]:

@@ -26,7 +26,7 @@ TABLE_ORDER = [2, 1, 3]  # indexes of the two-sided table's columns, in the orde
 
 
 class CubeLifeComputation(Computation[CubeLifeParameters]):
-    """Computation of `cube_life`."""
+    """Computes `cube_life`: finds the index that makes Janowski's model exact for every pair of bearoff layouts."""
 
     def compute(self, build: Build[CubeLifeParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -99,7 +99,8 @@ class CubeLifeComputation(Computation[CubeLifeParameters]):
 
 
 def atlas_row(stored: Array, one_sided: Array, bound: float) -> dict[str, Array]:
-    """The arrays of the atlas, float64[n, ...], from two-sided equities [n, 4] and one-sided win chances [n]."""
+    """The arrays of the atlas for one layout on roll, float64[n, ...], from two-sided equities [n, 4] and one-sided win
+    chances [n]. `bound` is the error bound of the equities."""
     equities = np.asarray(stored, np.float64)
     win, exact = np.clip((equities[:, 0] + 1.0) / 2.0, 0.0, 1.0), equities[:, TABLE_ORDER]
     one_sided, found = np.clip(one_sided, 0.0, 1.0), margins(exact)

@@ -42,8 +42,8 @@ UNITS = {
 
 @dataclass(frozen=True)
 class StudyParameters(NetworkChoice):
-    """Parameters of `cube_studies`: the study, the number of games (or matches) of each arm, the seed of all arms, and
-    whether luck is subtracted."""
+    """Parameters of `cube_studies`: the name of the study, the number of games (or matches) in each arm, the seed of
+    all arms, and whether luck is subtracted. An arm is one series of games."""
 
     study: str = "statistics"
     games: int = 100_000
@@ -55,17 +55,17 @@ class StudyParameters(NetworkChoice):
         return player_of(self.study, network)
 
     def arms(self) -> tuple[Arm, ...]:
-        """The arms (series of games) of the study. Raises InvalidParameterError if there is no such study."""
+        """The arms (series of games) that make up the study. Raises InvalidParameterError if there is no such study."""
         return arms_of(self.study)
 
 
 def published_studies() -> dict[StudyParameters, Path]:
-    """Folders of the studies in the package, by recipe; studies with a damaged manifest are left out."""
+    """The folders of the studies in the package, by parameters; studies with a damaged manifest are left out."""
     return published_versions(PUBLISHED, StudyParameters)
 
 
 class CubeStudies(Dataset[StudyParameters]):
-    """Kind `cube_studies`: studies of cube handling in played games. One row per measure of an arm."""
+    """Kind `cube_studies`: studies of cube handling in played games. One row per arm and measure."""
 
     name = "cube_studies"
     revision = 2  # 2: 8 plays of each roll measure luck

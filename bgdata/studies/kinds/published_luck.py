@@ -71,7 +71,7 @@ class PublishedLuck(Dataset[LuckParameters]):
 
 @lru_cache(maxsize=1)
 def published_rows() -> tuple[Mapping[str, str], ...]:
-    """The rows of the file, by column."""
+    """The rows of the package's file of published luck, by column."""
     with FILE.open(encoding="utf-8", newline="") as lines:
         return tuple(csv.DictReader(lines))
 

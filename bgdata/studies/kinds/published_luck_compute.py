@@ -18,7 +18,7 @@ PROGRAMS = ("jellyfish", "snowie")
 
 
 class PublishedLuckComputation(Computation[LuckParameters]):
-    """Computation of `published_luck`."""
+    """Computes `published_luck`: reads the published figures from the package's file."""
 
     def compute(self, build: Build[LuckParameters]) -> None:
         for name, values in published_arrays().items():
@@ -31,13 +31,13 @@ class PublishedLuckComputation(Computation[LuckParameters]):
         yield pa.record_batch({column.name: columns[column.name] for column in self.kind.columns})
 
     def check_sample(self, recheck: Recheck[LuckParameters]) -> str:
-        """Compare every row with the file that comes with the package."""
+        """Compare every stored row with the package's file."""
         check_arrays(recheck.table, published_arrays())
         return sample_text(len(published_rows()), len(published_rows()), "rolls")
 
 
 def published_arrays() -> dict[str, Array]:
-    """All declared arrays, from the published rows."""
+    """All declared arrays, from the rows of the package's file."""
     rows = published_rows()
     arrays: dict[str, Array] = {f"{name}s": np.array([int(row[name]) for row in rows], np.int8) for name in INTEGERS}
     arrays["programs"] = np.array([PROGRAMS.index(row["program"]) for row in rows], np.uint8)

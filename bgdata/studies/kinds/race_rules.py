@@ -101,7 +101,7 @@ class RaceRules(Dataset[RaceRuleParameters]):
 
 
 def corpus_of(parameters: RaceRuleParameters) -> SelfPlayParameters:
-    """The parameters of the corpus."""
+    """The parameters of the corpus that says how often positions come up."""
     return SelfPlayParameters(**{name: getattr(parameters, name) for name in SelfPlayParameters.names()})
 
 

@@ -32,7 +32,7 @@ SEARCH_PAIRS = 4_000_000  # drawn from the table for the search, which learns fr
 
 
 class RaceRulesComputation(Computation[RaceRuleParameters]):
-    """Computation of `race_rules`."""
+    """Computes `race_rules`: scores rules of thumb against an exact table, and searches for better rules."""
 
     def compute(self, build: Build[RaceRuleParameters]) -> None:
         races = Races.of(build.inputs)
@@ -78,13 +78,14 @@ class RaceRulesComputation(Computation[RaceRuleParameters]):
         }
 
     def check_sample(self, recheck: Recheck[RaceRuleParameters]) -> str:
-        """Compute everything again, because sums cannot be checked in part."""
+        """Compute all arrays again and compare them, because sums cannot be checked in part."""
         check_arrays(recheck.table, score_rules(Races.of(recheck.inputs)))
         return f"all {recheck.table.manifest.rows:,} rows"
 
 
 class Races(NamedTuple):
-    """An exact table, the counts of its layouts by rules (without the empty layout 0), and the pairs of a corpus."""
+    """Solved races: an exact table, the counts that rules need of its layouts (without the empty layout 0), and the
+    pairs of layouts that occur in a corpus."""
 
     exact: TwoSidedTable
     layouts: Array  # int8[n, points]
@@ -94,7 +95,7 @@ class Races(NamedTuple):
 
     @classmethod
     def of(cls, inputs: Mapping[str, Table]) -> Races:
-        """The races of the inputs of a version."""
+        """Open the races from the inputs of a version, by role."""
         exact = TwoSidedTable(inputs["two_sided"])
         layouts = all_layouts(exact.points, exact.checkers)[1:]
         rolls = RaceTable(inputs["one_sided"]).table.array("mean_rolls")[1 : len(layouts) + 1]
@@ -103,25 +104,27 @@ class Races(NamedTuple):
 
     @property
     def longer(self) -> Races:
-        """These races with only the pairs of the corpus in which both sides have many checkers."""
+        """The same races, but only with those pairs of the corpus in which both sides have at least LONGER_CHECKERS
+        checkers."""
         checkers = self.layouts.sum(axis=1)[self.played - 1]
         chosen = checkers.min(axis=1, initial=len(self.layouts)) >= LONGER_CHECKERS
         return self._replace(played=self.played[chosen], occurrences=self.occurrences[chosen])
 
     def margins(self, on_roll: Array, opponents: Array) -> Array:
-        """float64[n, 3]: margins of n pairs of position indexes."""
+        """float64[n, 3]: how much a double, a redouble and a take gain, for n pairs of position indexes."""
         return margins(self.exact.probe_many(on_roll, opponents)[:, TABLE_ORDER])
 
     def margins_of_rows(self, on_roll: Array) -> Array:
-        """float64[n, opponents, 3]: margins of consecutive position indexes against all others, in table order."""
+        """float64[n, opponents, 3]: the `margins` of consecutive position indexes on roll against all others, in table
+        order."""
         rows = self.exact.stored[on_roll[0] : on_roll[-1] + 1, 1:]
         found = self.exact.decode(rows)[..., TABLE_ORDER].reshape(-1, len(TABLE_ORDER))
         return margins(found).reshape(*rows.shape[:2], N_DECISIONS)
 
 
 def played_pairs(corpus: Table, exact: TwoSidedTable) -> tuple[Array, Array]:
-    """int64[k, 2]: the distinct pairs of a table that occur in the turns of a corpus, ascending; and int64[k], the
-    number of these turns."""
+    """int64[k, 2]: the distinct pairs of layouts of a table that occur in a corpus, ascending; and int64[k]: in how
+    many turns each occurs."""
     boards = np.asarray(corpus.array("turn_boards"))
     indexes = np.empty((len(boards), 2), np.int64)
     fill_covered(boards, exact.points, exact.checkers, indexes)
@@ -131,8 +134,8 @@ def played_pairs(corpus: Table, exact: TwoSidedTable) -> tuple[Array, Array]:
 
 @kernel(parallel=True)
 def fill_covered(boards: Array, points: int, checkers: int, indexes: Array) -> None:
-    """Fill indexes[row, (on roll, opponent)] with the position indexes of boards[row, slot]. -1 unless both sides have
-    1 to `checkers` checkers, all on their first `points` points."""
+    """Fill indexes[row, (on roll, opponent)] with the position indexes of both layouts in boards[row, slot]; -1 unless
+    both sides have 1 to `checkers` checkers, all on their first `points` points."""
     for row in prange(len(boards)):
         own, other, is_inside = 0, 0, boards[row, 0] == 0 and boards[row, 25] == 0
         for point in range(1, 25):
@@ -146,7 +149,8 @@ def fill_covered(boards: Array, points: int, checkers: int, indexes: Array) -> N
 
 
 def score_rules(races: Races, advance: Callable[[int], object] = lambda _: None) -> dict[str, Array]:
-    """All arrays of a version."""
+    """Score all rules, and search for better ones. Returns all arrays of a version. `advance` is called with the number
+    of pairs that were scored, for a progress bar."""
     found = found_rules(races)
     limits = np.array([rule.limits for rule in found], np.int64)
     sides = races.sides.copy()
@@ -171,7 +175,7 @@ def score_rules(races: Races, advance: Callable[[int], object] = lambda _: None)
 
 
 def found_rules(races: Races) -> list[FoundRule]:
-    """The rule that the search finds for each weighting, on the half that is not tested."""
+    """The rule that the search finds for each weighting of positions, on the half of the pairs that is not tested."""
     on_roll, opponent = searched_pairs(len(races.layouts))
     equal = (on_roll, opponent, np.ones(len(on_roll), np.int64))
     played = [(*each.played.T, each.occurrences) for each in (races, races.longer)]
@@ -179,8 +183,8 @@ def found_rules(races: Races) -> list[FoundRule]:
 
 
 def searched_pairs(layouts: int) -> tuple[Array, Array]:
-    """The position indexes, int64[n] of each side, of all pairs of layouts, or of SEARCH_PAIRS pairs drawn by a
-    hash."""
+    """The pairs of layouts for the search, as position indexes, int64[n] for each side: all pairs, or SEARCH_PAIRS
+    pairs drawn by a hash."""
     numbers = np.arange(min(layouts**2, SEARCH_PAIRS), dtype=np.uint64)
     if layouts**2 > SEARCH_PAIRS:
         numbers = mix_bits(numbers + GAMMA) % np.uint64(layouts**2)
@@ -189,7 +193,8 @@ def searched_pairs(layouts: int) -> tuple[Array, Array]:
 
 
 def training(races: Races, on_roll: Array, opponent: Array, occurrences: Array) -> Pairs:
-    """The pairs of position indexes on which rules are not tested."""
+    """The given pairs of position indexes without those on which rules are tested, for the search. `occurrences` are
+    their weights."""
     chosen = ~is_tested(on_roll, opponent)
     own, other = on_roll[chosen], opponent[chosen]
     steps = np.rint(races.margins(own, other) * STEPS).astype(np.int32)
@@ -197,7 +202,8 @@ def training(races: Races, on_roll: Array, opponent: Array, occurrences: Array) 
 
 
 def arrays_of(sums: Array, found: Sequence[FoundRule]) -> dict[str, Array]:
-    """All arrays of a version, in key order, from int64[rules, decisions, weightings, halves, SUMS]."""
+    """All arrays of a version, in key order. `sums` is int64[rules, decisions, weightings, halves, SUMS]; `found` are
+    the rules that the search found."""
     parts = np.stack([merge_sums(sums, axis=3), sums[..., 1, :]], axis=3)
     shape = parts.shape[:-1]
     sources = [*(rule.source for rule in RULES.values()), *map(formula, found)]
@@ -227,7 +233,7 @@ PENALTY_WORDS = {
 
 
 def formula(rule: FoundRule) -> str:
-    """A found rule in words."""
+    """The formula of a found rule, in words."""
     penalties, (part, double, redouble, take) = rule
     added = [
         f"{weight:+d} for {words.format(beyond(getattr(penalties, f'{name}_spare', 0)))}"
@@ -240,12 +246,13 @@ def formula(rule: FoundRule) -> str:
 
 
 def beyond(spare: int) -> str:
-    """Words for checkers beyond the first `spare`, for a formula."""
+    """Words such as " beyond 2" for checkers that are counted only above the first `spare`; empty if all are
+    counted."""
     return f" beyond {spare}" if spare else ""
 
 
 def margin_bound(points: int, checkers: int) -> float:
-    """Error bound of a margin, which sums at most three rounded equities."""
+    """The error bound of a margin, which is a sum of at most three rounded equities."""
     return 3 * error_bound(points, checkers)
 
 

@@ -66,21 +66,21 @@ def page(site: Site, request: Request) -> Page:
 
 
 def variants(site: Site, query: str) -> list[str]:
-    """The variants that a query finds, largest first."""
+    """The variants in the column of a query, in the query's order: largest first. The site keeps the answer."""
     return site.keep(query, lambda: [row["variant"] for row in site.rows(query)])
 
 
 def variant_named(kind: str, variants: Sequence[str], name: str) -> str:
-    """The named variant, by default the largest; empty if there are none. Raises MissingTableError if there is no such
-    variant."""
+    """The variant called `name`; by default the first of `variants`, or an empty string if there are none. Raises
+    MissingTableError if there is no such variant."""
     if name and name not in variants:
         raise MissingTableError(f"no {kind}/{cite(name)} in warehouse (have: {', '.join(variants) or 'none'})")
     return name or next(iter(variants), "")
 
 
 def rule_rows(rules: Sequence[Row], by: str) -> Iterator[Row]:
-    """Rows of rules with losses in thousandths of a point and widths of bars, by loss under a weighting, least
-    first."""
+    """Yield a row for each rule, with losses in thousandths of a point and widths of bars. Rules are sorted by their
+    loss under the weighting `by`, least first."""
     prefix = WEIGHTINGS[by][1]
     known = sorted((row for row in rules if row[f"{prefix}total_loss"] is not None), key=lambda row: total(row, prefix))
     most = max((total(row, prefix) for row in known), default=0.0) or 1.0
@@ -98,12 +98,14 @@ def rule_rows(rules: Sequence[Row], by: str) -> Iterator[Row]:
 
 
 def total(row: Row, prefix: str) -> float:
-    """The sum of the three losses of a rule, points per unit cube."""
+    """The total loss of a rule over its three decisions, in points per unit cube. `prefix` is the weighting's prefix of
+    column names."""
     return float(row[f"{prefix}total_loss"])
 
 
 def worst_pairs(site: Site, errors: Sequence[Row], variant: str) -> Iterator[Row]:
-    """The two pairs of layouts with the largest errors of combining, with their addresses."""
+    """Yield the two pairs of layouts where combined one-sided tables are most wrong, in either direction, with the
+    addresses of their pages."""
     for row in errors:
         if row["grouping"] == "all":
             points = int(str(site.warehouse.open("race_error", variant).manifest.parameters["points"]))
@@ -113,7 +115,8 @@ def worst_pairs(site: Site, errors: Sequence[Row], variant: str) -> Iterator[Row
 
 
 def picture(site: Site, variant: str) -> str:
-    """An SVG of the mean error by pip counts of both sides; each pair is a square, squares of a color are a path."""
+    """An SVG picture of the mean error of combining by the pip counts of both sides. Each pair is a square; squares of
+    a color are one path."""
     paths: dict[int, list[str]] = {}
     rows = site.rows(PIPS, {"variant": variant})
     most = max((row["on_roll_group"] for row in rows), default=1)

@@ -17,7 +17,8 @@ PAGE = 50  # claims of a page
 
 
 def claims(site: Site, request: Request) -> Page:
-    """The page of the register of claims with filters; its JSON is what `bgdata claims` prints, without pages."""
+    """The page of the register of claims with filters. Its JSON form is what `bgdata claims` prints, all rows at
+    once."""
     given = request.query_params
     names = given.get("name", "").split()
     statuses, kinds = ([word for word in given.getlist(name) if word] for name in ("status", "kind"))
@@ -37,7 +38,7 @@ def claims(site: Site, request: Request) -> Page:
     query = {**words, "erratum": int(is_erratum)}
 
     def link(**changed: object) -> str:
-        """The address with these filters, and another page or status."""
+        """The address of this page with the same filters, except for the changed ones."""
         return address("/claims", query | changed)
 
     shown_ = {
@@ -63,7 +64,7 @@ def claims(site: Site, request: Request) -> Page:
 
 
 def register_of(site: Site) -> tuple[Table, list[Row]]:
-    """The register of claims and its rows. Raises MissingTableError if there is none."""
+    """The current register of claims and its rows. Raises MissingTableError if there is none."""
 
     def read() -> tuple[Table, list[Row]]:
         table = current_register(site.warehouse)

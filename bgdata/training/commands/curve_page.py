@@ -34,8 +34,8 @@ _NOT_HERE = "not in this warehouse"
 
 
 def write_page(table: Table, warehouse: Warehouse, path: Path) -> None:
-    """Write the page of a network; its lineage is looked up in the warehouse. Raises StorageError if it cannot be
-    written."""
+    """Write the page of a network as an HTML file. The networks that it was trained from are looked up in the
+    warehouse. Raises StorageError if the file cannot be written."""
     manifest, kind = table.manifest, kind_of(table.manifest)
     curve = np.asarray(table.array("curve"))
     parameters = kind.parameters.from_manifest(manifest.parameters)
@@ -64,7 +64,7 @@ def write_page(table: Table, warehouse: Warehouse, path: Path) -> None:
 
 
 def _figures(manifest: Manifest, curve: Array) -> Iterator[Sequence[str]]:
-    """Rows with the final figures of the network."""
+    """Yield the rows of the table of final figures: name and value."""
     statistics = manifest.statistics
     if kind_of(manifest) is NETWORK:
         yield ("figure", "value", "unit", "meaning")
@@ -82,7 +82,7 @@ def _figures(manifest: Manifest, curve: Array) -> Iterator[Sequence[str]]:
 
 
 def _recipe_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
-    """Every parameter with its value and its meaning."""
+    """Yield a row for every training parameter: name, value and meaning."""
     meanings = (TD_RECIPE if kind_of(manifest) is NETWORK else SL_RECIPE) | {
         "features": "Inputs of the networks with their revisions.",
         "platform": "What PyTorch computed on.",
@@ -95,7 +95,7 @@ def _recipe_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
 
 
 def _version_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
-    """The name of the version, its digest, and the software that made it."""
+    """Yield rows that identify the version: its name, its digest, and the software that made it."""
     software = ", ".join(f"{name} {version}" for name, version in sorted(manifest.software.items()))
     yield ("", "")
     yield from {
@@ -110,7 +110,7 @@ def _version_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
 
 
 def _cell(value: object) -> str:
-    """A value as a short string for a cell."""
+    """A value as short text for a cell of a table."""
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, float):
@@ -119,7 +119,8 @@ def _cell(value: object) -> str:
 
 
 def _lineage_rows(warehouse: Warehouse, manifest: Manifest) -> Iterator[Sequence[str]]:
-    """The network, the one that it started from, and so on, until one is missing from the warehouse."""
+    """Yield a row for the network, one for the network that its training started from, and so on, until one is missing
+    from the warehouse."""
     yield ("network", "learned", "points per game", "standard error")
     name = f"{manifest.dataset}/{manifest.variant}/{manifest.version}"
     while True:
@@ -138,8 +139,8 @@ def _lineage_rows(warehouse: Warehouse, manifest: Manifest) -> Iterator[Sequence
 
 
 def _find_version(warehouse: Warehouse, place: VersionRef) -> Table:
-    """The version of this name, for networks also one of the package; the current version of the variant if no version
-    is named. Raises MissingTableError if there is none."""
+    """The version that `place` names, or the current version of its variant if it names none. Networks of the package
+    are found too. Raises MissingTableError if there is no such version."""
     from bgdata.evaluation.networks.player import find_network
 
     if place.kind in NETWORK_KINDS:
@@ -150,7 +151,8 @@ def _find_version(warehouse: Warehouse, place: VersionRef) -> Table:
 
 
 def _label_rows(warehouse: Warehouse, recipe: SupervisedParameters) -> Iterator[Sequence[str]]:
-    """A heading, and a row for each version of labels and for each benchmark whose positions were left out."""
+    """Yield a heading, a row for each version of labels that the network learned from, and a row for each benchmark
+    whose positions were left out."""
     yield ("version", "rows", "share of what is learned", "digest")
     total, places = sum(labels.weight for labels in recipe.labels), list[tuple[VersionRef, str]]()
     for labels in recipe.labels:

@@ -76,7 +76,8 @@ def output_trials(warehouse: Warehouse, /, plot: Path | None, force: bool, form:
 
 
 def mean_row(rows: Sequence[Row]) -> Row:
-    """Means of the last half of the rows of a trial; the standard error is the error of games with different dice."""
+    """The mean of each figure over the last half of a trial's rows. The rows' test games have different dice, so the
+    standard error is that of independent results."""
     last = rows[len(rows) // 2 :]
     names = [column.name for column in FIGURES]
     means = {name: float(np.mean([row[name] for row in last])) for name in names}
@@ -85,19 +86,20 @@ def mean_row(rows: Sequence[Row]) -> Row:
 
 
 def mean_lines(means: Sequence[Row]) -> Iterator[str]:
-    """Lines of text with a table of the means; shares and chances in %."""
+    """Yield the lines of a table of these means, with shares and chances in percent."""
     begin = means[0]["games"]
     yield f"means from {begin:,} games on; in %: shares of self-play, chances at the start for the player on roll"
     yield from table_lines(COLUMNS, means)
 
 
 def value_of(row: Row, name: str) -> float:
-    """A figure of a row, or the chance of a gammon given a win."""
+    """The figure called `name` in a row; `gammon_given_win` is the chance of a gammon divided by the chance to win."""
     return float(row["win_gammon"] / row["win"] if name == "gammon_given_win" else row[name])
 
 
 def draw_trials(rows: Sequence[Row], path: Path) -> None:
-    """Write a picture of each figure by games, a line for each trial. Raises StorageError if it cannot be written."""
+    """Write a picture with a chart for each figure: its value by number of games, with one line for each trial. Raises
+    StorageError if the picture cannot be written."""
     with new_figure(10.5, 3.6) as figure:
         for axes, (name, title, factor) in zip(figure.subplots(1, len(PANELS)), PANELS, strict=True):
             for place, trial in enumerate(TRIALS):

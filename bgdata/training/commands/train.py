@@ -296,7 +296,7 @@ def turn_input(warehouse: Warehouse, /, plot: Path | None, force: bool, form: st
 
 
 def _curve_lines(games: list[int], rows: list[Row]) -> Iterator[str]:
-    """Lines of text with the chances of each arm in percent, one for each row of the curve."""
+    """Yield lines of text with the chances of each arm in percent, one for each number of games."""
     yield "chances at the start for the player on roll, in %: to win, to win a gammon, to lose a gammon"
     columns, lines = [Column("games", COUNT, width=9)], [{"games": count} for count in games]
     for place, arm in enumerate(ARMS):
@@ -310,7 +310,7 @@ def _curve_lines(games: list[int], rows: list[Row]) -> Iterator[str]:
 
 
 def _curve_rows(games: list[int], curve: Array) -> Iterator[Row]:
-    """Rows of the curve, one for each arm and number of games, with the columns of the table."""
+    """Yield a row of the table `turn_input` for each arm and number of games, from the array `curve`."""
     single = [column.type == "FLOAT" for column in FIGURES]
     rounded = np.where(single, curve.astype(np.float32), curve).tolist()
     for arm, rows in zip(ARMS, rounded, strict=True):
@@ -319,8 +319,8 @@ def _curve_rows(games: list[int], curve: Array) -> Iterator[Row]:
 
 
 def _write_picture(table: Table, games: list[int], path: Path) -> None:
-    """Write a picture of each chance by games, with a line for each arm. Raises StorageError if it cannot be
-    written."""
+    """Write a picture with a chart for each chance: its value by number of games, with one line for each arm. Raises
+    StorageError if the picture cannot be written."""
     curve = table.array("curve")
     with new_figure(10.5, 3.3) as figure:
         panels = figure.subplots(1, len(SHOWN), sharey=True)

@@ -15,12 +15,12 @@ DECISIONS = {"decisions_boards", "plays_boards"}  # and of every kind that playe
 
 
 def is_labelled(kind: Dataset[Any]) -> bool:
-    """Whether networks can be trained on the rows of a kind, because the main table contains a `board` for each row of
-    the array `boards`."""
+    """Whether networks can be trained on the rows of a kind: its main table has a `board` for each row of the array
+    `boards`."""
     return REFERENCE not in kind.tags and {array.name for array in kind.arrays} >= LABELS
 
 
 def is_benchmark(kind: Dataset[Any]) -> bool:
-    """Whether players are scored on a kind, so that the positions in its arrays `...boards` are left out of
-    training."""
+    """Whether a kind contains benchmarks on which players are scored. The positions in its arrays `...boards` are left
+    out of training."""
     return REFERENCE in kind.tags or {array.name for array in kind.arrays} >= DECISIONS

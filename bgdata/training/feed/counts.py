@@ -30,7 +30,8 @@ _HASH_BYTES = 32
 
 
 def block_counts(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Counts:
-    """The counts of a version in blocks of this size. Raises the same exceptions as reading its arrays."""
+    """The number of rows of each split and class in every block of `block_rows` rows of a version, read from a file if
+    they have been counted before. Raises the same exceptions as reading the version's arrays."""
     if len(rows) < KEPT_ROWS:
         return count_blocks(rows, guard, block_rows)
     shape, path = (-(-len(rows) // block_rows), len(SPLITS), GUARDED + 1), counts_file(rows, guard, block_rows)
@@ -47,7 +48,7 @@ def block_counts(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Co
 
 
 def counts_file(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Path:
-    """The path of the file with the counts of a version."""
+    """The path of the file that keeps the counts of a version."""
     recipe = {
         "format": FORMAT,
         "version": rows.table.manifest.digest,
@@ -60,7 +61,7 @@ def counts_file(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Pat
 
 
 def count_blocks(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Counts:
-    """Count the rows by reading all of them, on several threads if arrays are mapped."""
+    """Count the rows of each block by reading all of them, on several threads if the arrays are memory-mapped."""
     counts = np.zeros((-(-len(rows) // block_rows), len(SPLITS), GUARDED + 1), np.uint32)
     at_once = max(READ_ROWS // block_rows, 1)
 
@@ -78,8 +79,8 @@ def count_blocks(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Co
 
 @kernel()
 def _fill_counts(splits: Bytes, classes: Bytes, is_guarded: NDArray[np.bool_], block_rows: int, counts: Counts) -> None:
-    """Add to counts[row // block_rows, split, place] the rows of a split that are of the class with this place, or are
-    guarded. A row without a split is not read."""
+    """Add each row to counts[row // block_rows, split, class], or to the last column if the row is guarded. A row
+    without a split is not read."""
     for row in range(len(splits)):
         if splits[row] < counts.shape[1]:
             counts[row // block_rows, splits[row], GUARDED if is_guarded[row] else counted_place(classes[row])] += 1

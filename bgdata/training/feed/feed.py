@@ -56,7 +56,7 @@ UNEVEN = ("drop", "fill")  # what happens to the end of an epoch that does not g
 
 
 class Place(NamedTuple):
-    """The place of a batch in the feed: the epoch, and the number of the batch in that epoch, both from 0."""
+    """The position of a batch in the feed: the epoch, and the number of the batch in that epoch, both from 0."""
 
     epoch: int
     batch: int
@@ -64,10 +64,10 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class FeedRecipe:
-    """Everything that batches depend on. `sources` contains, for each requested kind or variant, a weight and the
-    digests of its versions. `strata` contains the shares of classes; if it is empty, positions come as they are.
-    `benchmarks` contains the digests of the versions that the rows are guarded against, None if there is no guard.
-    """
+    """Everything that the batches of a feed depend on. `sources` contains a weight and the digests of versions for each
+    requested kind or variant. `strata` contains the shares of classes; if it is empty, classes are as frequent as in
+    the sources. `benchmarks` contains the digests of the versions whose positions are left out, or None to leave out
+    none."""
 
     sources: Mapping[str, Mapping[str, Any]]  # name -> {"weight": 2.0, "versions": {"kind/variant/version": digest}}
     split: str
@@ -81,7 +81,7 @@ class FeedRecipe:
     format: int = FORMAT
 
     def check(self) -> None:
-        """Raise UsageError if the recipe cannot be followed, and UnknownInputSetError if its features are unknown."""
+        """Raise UsageError if a field is invalid, and UnknownInputSetError if the features are unknown."""
         if not self.sources:
             raise UsageError("expected a kind to read, got none")
         if self.split not in SPLITS:
@@ -103,8 +103,8 @@ class FeedRecipe:
         self.input_set_of()
 
     def input_set_of(self) -> InputSet | None:
-        """The input set of the features. Raises UnknownInputSetError if it is unknown, and UsageError if its revision
-        is not the current one."""
+        """The input set that computes `features`; None if batches contain boards alone. Raises UnknownInputSetError if
+        it is unknown, and UsageError if its revision is not the current one."""
         if not self.features:
             return None
         label, _, revision = self.features.partition("@")
@@ -114,12 +114,13 @@ class FeedRecipe:
         return input_set
 
     def record(self) -> dict[str, Any]:
-        """The fields as JSON, for states and manifests; `from_record` reads them back."""
+        """The fields as JSON values, for states and manifests; `from_record` reads them back."""
         return asdict(self)
 
     @classmethod
     def from_record(cls, values: object) -> FeedRecipe:
-        """The recipe of a record. Raises UsageError for anything else, or for a record of another format."""
+        """The recipe that `record` returned as `values`. Raises UsageError for other values, or for a record of another
+        format."""
         if not isinstance(values, Mapping) or set(values) != {field.name for field in fields(cls)}:
             raise UsageError(f"expected the record of a feed of format {FORMAT}, got {values!r:.80}")
         recipe = cls(**values)
@@ -128,8 +129,8 @@ class FeedRecipe:
 
 
 def parse_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
-    """The place of the next batch, from a state of `Feed.state_after`. Raises UsageError, which names the first
-    difference, for the state of another feed."""
+    """The position of the next batch, from a state that `Feed.state_after` returned. Raises UsageError, which names the
+    first difference, if the state is from a feed with another recipe."""
     if set(state) != {"feed", "epoch", "batch"}:
         raise UsageError(f"expected a state with feed, epoch and batch, got {', '.join(map(str, state)) or 'none'}")
     own, given = recipe.record(), state["feed"]
@@ -150,8 +151,8 @@ def parse_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
 
 
 def share_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
-    """The whole parts of a total in proportion to weights. Units that rounding leaves over go to the largest
-    remainders; ties go to the first."""
+    """Divide `total` units into whole parts in proportion to `weights`. Units that rounding leaves over go to the
+    largest remainders; ties go to the first."""
     fractions = [Fraction(weight) for weight in weights]
     exact = [weight * total / sum(fractions) for weight in fractions]
     parts = [int(part) for part in exact]
@@ -162,12 +163,11 @@ def share_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
 
 
 class Feed:
-    """The batches of a recipe, from a place on, for `epochs` epochs, or without end if it is None. A feed can be sent
-    to other processes, with the counts made when it was opened.
+    """The batches of a recipe from a given position on, for `epochs` epochs, or without end if `epochs` is None. A feed
+    can be sent to other processes; it takes along the row counts made when it was opened.
 
     Raises MissingTableError if versions are gone, and UsageError if the split has no rows or batches are too small for
-    their shares. Reading a batch raises CheckFailedError if its targets are not chances.
-    """
+    their shares. Reading a batch raises CheckFailedError if its targets are not chances."""
 
     def __init__(
         self,
@@ -217,11 +217,12 @@ class Feed:
             raise UsageError(f"expected a batch below {len(self)} in the state, got {begin.batch}")
 
     def __len__(self) -> int:
-        """Number of batches in an epoch; if several processes share them, in the part of this process."""
+        """The number of batches in an epoch. If several processes share the feed, only the batches of this process
+        count."""
         return self._steps(0)
 
     def __iter__(self) -> Iterator[Batch]:
-        """Yield all batches of this process from the beginning of the feed."""
+        """Yield all batches that this process gets, from the beginning of the feed."""
         return self.part(0, 1)
 
     def __repr__(self) -> str:
@@ -230,12 +231,11 @@ class Feed:
         return f"Feed({', '.join(self.versions)}: {self.row_count:,} rows of {self.recipe.split}, {guard}{rank})"
 
     def share(self, rank: int, ranks: int, uneven: str = "drop") -> Feed:
-        """The part of process number `rank` (from 0) of several that learn together, each of which opens the same feed.
-        A process gets every `ranks`-th batch, and in each epoch as many as every other process, all of full size. Rows
-        at the end of an epoch that cannot be divided evenly among the processes are left out (`drop`), or filled up
-        with rows of another round of the same epoch (`fill`). Raises UsageError if numbers are out of range, or if
-        there are fewer batches than processes.
-        """
+        """The part of this feed for process number `rank` (from 0) of `ranks` processes that train together. Each of
+        them opens the same feed and gets every `ranks`-th batch, in each epoch as many as every other process, all of
+        full size. Rows at the end of an epoch that cannot be divided evenly among the processes are left out (`drop`),
+        or filled up with rows of another round of the same epoch (`fill`). Raises UsageError if numbers are out of
+        range, or if there are fewer batches than processes."""
         if not 0 <= rank < ranks:
             raise UsageError(f"expected a rank from 0 to ranks - 1, got rank {rank} of {ranks}")
         if uneven not in UNEVEN:
@@ -250,7 +250,8 @@ class Feed:
         return part
 
     def part(self, first: int, step: int) -> Iterator[Batch]:
-        """Yield the batches number first, first + step, ... of this process, counted from 0: the part of one worker."""
+        """Yield batches first, first + step, ... of this process, counted from 0. Each worker of a data loader reads
+        one such part."""
         epoch, number = self.begin.epoch, first
         while self.epochs is None or epoch < self.epochs:
             start = self._start(epoch)
@@ -261,8 +262,8 @@ class Feed:
             number, epoch = number - steps, epoch + 1
 
     def batch(self, epoch: int, number: int) -> Batch:
-        """A batch of an epoch, both numbered from 0. A single stream ends with the epoch; several streams, and one that
-        is filled up, start again."""
+        """One batch of an epoch, both numbered from 0. If the feed reads a single stream of rows, the epoch's last
+        batch may be shorter; several streams, or a feed filled up with `fill`, start again instead."""
         size = self.recipe.batch_size
         if len(self._streams) == 1:
             stream, end = self._streams[0], (number + 1) * size
@@ -279,33 +280,33 @@ class Feed:
         return Batch(rows.boards, features, *rows[1:], epoch, number, self._after(epoch, number))
 
     def state_after(self, batch: Batch) -> dict[str, Any]:
-        """The state after a batch, as JSON of some kilobytes; `Versions.batches` continues from it as `state`. If
-        processes share the feed, the state is the same for the batches that they get at a time, and any number of
-        processes may continue from it."""
+        """The state of the feed after `batch`, as JSON of some kilobytes. `Versions.batches` continues from it if it is
+        passed as `state`. If processes share the feed, all get the same state for batches that they read at the same
+        time, and any number of processes may continue from it."""
         epoch, number = batch.after
         return {"feed": self.recipe.record(), "epoch": int(epoch), "batch": int(number)}
 
     def seen(self, last: Batch, begin: Place = Place(0, 0)) -> dict[str, Any]:  # noqa: B008
-        """A record of exactly which rows a run has seen, from the first batch (or `begin`) to the last, for the
-        manifest of the run: the recipe and two places, as JSON of some kilobytes. `listed_rows` lists the rows again.
-        If processes share the feed, the record is about all of them."""
+        """A record of exactly which rows a training run has read, from the first batch (or `begin`) to the batch
+        `last`, for the manifest of the run: the recipe and two positions, as JSON of some kilobytes. `listed_rows`
+        lists the rows again. If processes share the feed, the record covers all of them."""
         after = self.state_after(last)
         shared = {"ranks": self.ranks, "uneven": self.uneven} if self.ranks > 1 else {}
         return {"feed": after["feed"], "begin": list(begin), "end": [after["epoch"], after["batch"]], **shared}
 
     def torch(self, rank: int = 0, ranks: int = 1, uneven: str = "drop") -> TorchBatches:
-        """An IterableDataset of whole batches, for `DataLoader(..., batch_size=None)`; see `feed.torch`. If `rank` and
-        `ranks` are given, it contains the batches of that `share`."""
+        """A PyTorch IterableDataset of whole batches, for `DataLoader(..., batch_size=None)`; see `feed.torch`. If
+        `rank` and `ranks` are given, it contains the batches of that `share`."""
         from bgdata.training.feed.torch import TorchBatches
 
         return TorchBatches(self if (rank, ranks) == (0, 1) else self.share(rank, ranks, uneven))
 
     def _start(self, epoch: int) -> int:
-        """The first batch of an epoch."""
+        """The number of the first batch that this feed reads in an epoch."""
         return self.begin.batch if epoch == self.begin.epoch else 0
 
     def _steps(self, start: int) -> int:
-        """The number of batches that every process gets in an epoch, from a batch on."""
+        """The number of batches that every process gets in an epoch, from batch `start` on."""
         shares = list(zip(self._streams, self._shares, strict=True))
         batches = max(-(-stream.count // share) for stream, share in shares)
         if self.ranks > 1 and self.uneven == "drop":
@@ -315,15 +316,15 @@ class Feed:
         return -(-max(batches - start, 0) // self.ranks)
 
     def _after(self, epoch: int, number: int) -> Place:
-        """The place where all processes continue once each has got its batch."""
+        """The position at which all processes continue once each has read its batch, `number` of `epoch` being one of
+        these."""
         start = self._start(epoch)
         step = (number - start) // self.ranks + 1
         return Place(epoch, start + step * self.ranks) if step < self._steps(start) else Place(epoch + 1, 0)
 
     def _open_streams(self, counts: Sequence[Counts]) -> list[tuple[Stream, Fraction]]:
-        """The streams and their weights in the order of their names. If a source has no rows of a class, the other
-        sources fill its part of that class. Raises UsageError if a source has no rows.
-        """
+        """The streams of rows with their weights, in the order of their names. If a source has no rows of a class, the
+        other sources fill its share of that class. Raises UsageError if a source has no rows at all."""
         streams: list[tuple[Stream, Fraction]] = []
         names, sources = zip(*sorted(self.recipe.sources.items()), strict=True)
         for number, (stratum, share) in enumerate(sorted((self.recipe.strata or {"": 1}).items())):
@@ -366,7 +367,8 @@ def open_feed(
     from_parquet: bool,
     **recipe_values: Any,
 ) -> Feed:
-    """The feed of the current versions: see `bgdata.Warehouse.batches`."""
+    """Open the feed that these settings describe, with the current versions of `kind`. See `bgdata.Warehouse.batches`
+    for the parameters."""
     weights = {kind: 1.0} if isinstance(kind, str) else dict(kind)
     if features and "@" not in features:
         features = f"{features}@{input_set_named(features).revision}"
@@ -384,8 +386,8 @@ def open_feed(
 
 
 def listed_rows(warehouse: Versions, seen: Mapping[str, Any]) -> Iterator[dict[str, NDArray[np.int64]]]:
-    """The rows of each batch that a run has seen, in order, from a record of `Feed.seen`: row numbers by version.
-    Raises UsageError for any other record, and the same exceptions as `open_feed`."""
+    """Yield the rows of each batch that a training run has read, in order: row numbers by version. `seen` is a record
+    from `Feed.seen`. Raises UsageError for any other record, and the same exceptions as `open_feed`."""
     named = {"feed", "begin", "end"}
     if not isinstance(seen, Mapping) or set(seen) not in (named, named | {"ranks", "uneven"}):
         raise UsageError(f"expected a record with feed, begin and end, got {seen!r:.80}")

@@ -28,9 +28,9 @@ Bytes = NDArray[np.uint8]
 
 
 def labelled_versions(warehouse: Versions, source: str) -> dict[str, str]:
-    """The digests, by `kind/variant/version`, of a kind (the current versions of all its variants), a variant or a
-    version. Raises UnknownKindError if there is no such kind, UsageError if it has no labels, and MissingTableError if
-    there is no such version."""
+    """The digests of the versions that `source` names, by `kind/variant/version`. `source` is a kind, which means the
+    current versions of all its variants, or a variant or a version. Raises UnknownKindError if there is no such kind,
+    UsageError if it has no labels, and MissingTableError if there is no such version."""
     name, _, variant = source.partition("/")
     if not is_labelled(warehouse.kind(name)):
         labelled = ", ".join(kind.name for kind in warehouse.kinds.values() if is_labelled(kind))
@@ -41,15 +41,15 @@ def labelled_versions(warehouse: Versions, source: str) -> dict[str, str]:
 
 
 def benchmark_versions(warehouse: Versions) -> dict[str, str]:
-    """The digests, by `kind/variant/version`, of the current versions of benchmarks."""
+    """The digests of the current versions of all benchmarks, by `kind/variant/version`."""
     kinds = [kind.name for kind in warehouse.kinds.values() if is_benchmark(kind)]
     tables = [warehouse.open(kind, variant) for kind in kinds for variant in warehouse.variants(kind)]
     return {table.name: table.manifest.digest for table in tables}
 
 
 def open_version(warehouse: Versions, version: str, digest: str) -> Table:
-    """The version `kind/variant/version`. Raises MissingTableError if it is missing, and UsageError if it has another
-    digest."""
+    """Open the version called `kind/variant/version`. Raises MissingTableError if it is missing, and UsageError if it
+    has another digest."""
     table = warehouse.open_reference(version)
     if table.manifest.digest != digest:
         raise UsageError(f"expected {version} with the digest {digest}, found {table.manifest.digest}")
@@ -57,9 +57,9 @@ def open_version(warehouse: Versions, version: str, digest: str) -> Table:
 
 
 def splits_of(warehouse: Versions, table: Table) -> Table | None:
-    """The version whose array `splits` contains the places of the rows in `selfplay.splits.SPLITS`. It is this version,
-    or the version of the positions that this one labels; None if neither has splits. Raises MissingTableError if the
-    version of these positions is missing, because splits would differ without it."""
+    """The version whose array `splits` says which split each row of `table` is in, as an index into
+    `selfplay.splits.SPLITS`. It is `table` itself, or the version whose positions `table` labels; None if neither has
+    splits. Raises MissingTableError if the latter is missing, because splits would differ without it."""
     if any(entry.name.endswith("splits.npy") for entry in table.manifest.files):  # one, or one of each part
         return table
     source = table.manifest.inputs.get("source", "")
@@ -72,8 +72,8 @@ def splits_of(warehouse: Versions, table: Table) -> Table | None:
 
 
 def labelled_positions(warehouse: Versions, table: Table) -> Table | None:
-    """The version of the positions that a version labels; None if the version contains its own positions, or if the
-    other version is missing."""
+    """The version whose positions `table` labels; None if `table` contains its own positions, or if that version is
+    missing."""
     name, _, digest = table.manifest.inputs.get("source", "").partition("@")
     kind, _, variant = name.partition("/")
     versions = warehouse.versions(kind, variant) if name else ()
@@ -81,8 +81,8 @@ def labelled_positions(warehouse: Versions, table: Table) -> Table | None:
 
 
 def games_of(warehouse: Versions, table: Table) -> str:
-    """A string that determines the games that a version is from, except their number: equal strings mean the same
-    games. It is empty for positions that are not from games, or whose games are unknown."""
+    """A string that identifies the games that the rows of a version are from, except how many there are: equal strings
+    mean the same games. It is empty for positions that are not from games, or whose games are unknown."""
     source = labelled_positions(warehouse, table)
     if source is not None:
         return games_of(warehouse, source)
@@ -96,7 +96,8 @@ def games_of(warehouse: Versions, table: Table) -> str:
 
 
 class Guard:
-    """Hashes of the positions of benchmarks, before their rolls and after their plays."""
+    """Hashes of the positions of benchmarks, before their rolls and after their plays. Rows with these positions are
+    left out of training."""
 
     def __init__(self, tables: Iterable[Table]) -> None:
         hashes = []
@@ -118,11 +119,11 @@ class Guard:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the hashes."""
+        """The SHA-256 digest of all hashes."""
         return hashlib.sha256(self.known.tobytes()).hexdigest()
 
     def contains(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """bool[n]: whether the positions with these hashes are guarded."""
+        """bool[n]: whether each hash is that of a position in a benchmark."""
         is_known = np.zeros(len(hashes), np.bool_)
         _fill_contained(hashes, self.known, self.starts, self.shift, is_known)
         return is_known
@@ -132,8 +133,8 @@ class Guard:
 def _fill_contained(
     hashes: Hashes, known: Hashes, starts: NDArray[np.int64], shift: np.uint64, is_known: NDArray[np.bool_]
 ) -> None:
-    """Fill is_known[row], all False before, with whether hashes[row] is among the ascending `known`, of which those
-    with the upper bits b are known[starts[b]:starts[b + 1]]."""
+    """Fill is_known[row], all False before, with whether hashes[row] is among the ascending hashes in `known`. Those
+    whose upper bits are b are known[starts[b]:starts[b + 1]]; `shift` moves the upper bits down."""
     for row in range(len(hashes)):
         bucket = np.int64(hashes[row] >> shift)
         for place in range(starts[bucket], starts[bucket + 1]):
@@ -151,13 +152,13 @@ PLACES[list(PositionClass)] = [COUNTED.index(entry.file_class) for entry in Posi
 
 @kernel(inline=True)
 def counted_place(number: int) -> int:
-    """The place in COUNTED of the class with this number; 0 for a number that is not a class, whose row is refused when
-    it is read."""
+    """The index in COUNTED of the class with this number. For a number that is not a class it is 0; such a row is
+    refused when it is read."""
     return 0 if PLACES[number] == NO_CLASS else int(PLACES[number])
 
 
 class Block(NamedTuple):
-    """Consecutive rows of a version in the form in which they are stored, read-only and contiguous."""
+    """Consecutive rows of a version as they are stored, in read-only contiguous arrays."""
 
     boards: Boards  # [rows, 26]
     targets: Chances  # [rows, 5]
@@ -167,7 +168,7 @@ class Block(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The choice of rows of versions to read: their split, the guard, and their class."""
+    """Which rows of a version are read: those of a split and a class, except guarded ones."""
 
     split: int
     guard: Guard | None
@@ -175,7 +176,7 @@ class Choice(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A batch as contiguous arrays of its own, which `torch.from_numpy` takes without a copy."""
+    """A batch of labelled positions in contiguous arrays of its own, which `torch.from_numpy` takes without a copy."""
 
     boards: Boards  # int8[n, 26] of the player on roll
     features: NDArray[np.float32] | None  # [n, inputs] where asked for
@@ -189,7 +190,7 @@ class Batch(NamedTuple):
 
 
 class LabelledRows:
-    """The labelled rows of one version, memory-mapped or read from Parquet. A pickle contains only the names of the
+    """The labelled rows of one version, memory-mapped or read from Parquet. Pickling it keeps only the names of the
     version's files."""
 
     def __init__(self, table: Table, splits: Table | None, from_parquet: bool) -> None:
@@ -217,7 +218,7 @@ class LabelledRows:
         return RowReader(*(self.table.folder / name for name in self.table.files_of(self.table.parquet.name)))
 
     def read(self, begin: int, end: int, guard: Guard | None = None) -> Block:
-        """The rows from `begin` to before `end`. Raises CheckFailedError if boards from Parquet are not legal."""
+        """Read the rows from `begin` to before `end`. Raises CheckFailedError if boards from Parquet are not legal."""
         if self.from_parquet:
             columns = self._reader.read(("board", *CHANCES), begin, end)
             boards = columns.column("board").combine_chunks().flatten().to_numpy().reshape(-1, 26)
@@ -235,7 +236,7 @@ class LabelledRows:
         )
 
     def release(self) -> None:
-        """Release the pages that were read, because mapped pages count as memory of this process."""
+        """Release the memory pages that were read, because mapped pages count as memory of this process."""
         for name in () if self.from_parquet else ("boards", "chances", "classes"):
             release_pages(self.table.array(name))
         if self.splits is not None:
@@ -243,7 +244,7 @@ class LabelledRows:
 
 
 def plain(values: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    """The values as a read-only array of this type, copied only if they are not one already."""
+    """The values as a read-only array of `dtype`, copied only if they are not one already."""
     return read_only(np.ascontiguousarray(values, dtype))
 
 
@@ -251,9 +252,9 @@ def check_rows(
     names: Sequence[str], boards: Boards, targets: Chances, classes: Bytes, versions: NDArray[np.uint16],
     rows: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Raise CheckFailedError, with version and row, if a board is not legal, for which kernels would read beyond their
-    arrays, if a number is not a class, or if targets are not chances. `versions` contains the places of the boards'
-    versions among the names, `rows` their rows."""
+    """Raise CheckFailedError, with version and row, if a board is not legal (kernels would read beyond their arrays),
+    if a class number is invalid, or if targets are not chances. The i-th board is row rows[i] of the version
+    names[versions[i]]."""
     flaws = board_flaws(boards)
     if flaws.any():
         place = int((flaws > 0).argmax())
@@ -280,8 +281,8 @@ def check_rows(
 
 @kernel()
 def _fill_fine(targets: Chances, tolerance: np.float32, is_fine: NDArray[np.bool_]) -> None:
-    """Fill is_fine[row] with whether targets[row, chance] are from 0 to 1, and none exceeds the chance that includes it
-    by more than a tolerance. Rows with a NaN are not fine."""
+    """Fill is_fine[row] with whether all targets[row, chance] are from 0 to 1, and none exceeds the chance that
+    includes it by more than `tolerance`. Rows with a NaN are not fine."""
     for row in range(len(targets)):
         win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = targets[row]
         fine = True
@@ -293,7 +294,8 @@ def _fill_fine(targets: Chances, tolerance: np.float32, is_fine: NDArray[np.bool
 
 
 def check_boards_of(table: Table, boards: Boards, begin: int = 0) -> None:
-    """Raise CheckFailedError, with version and row, unless all boards of a version from row `begin` on are legal."""
+    """Raise CheckFailedError, with version and row, if one of `boards` is not legal. They are rows `begin` and later of
+    the version."""
     flaws = board_flaws(np.ascontiguousarray(boards))
     if flaws.any():
         row = int((flaws > 0).argmax())

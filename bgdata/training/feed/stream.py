@@ -28,7 +28,7 @@ RELEASED = 32  # blocks after which their pages are let go: the system maps up t
 
 
 class Rows(NamedTuple):
-    """Rows of a pool, with the version and row that each comes from."""
+    """Labelled rows in memory, with the version and row number that each comes from."""
 
     boards: Boards  # [n, 26]
     targets: Chances  # [n, 5]
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
     rows: NDArray[np.int64]  # [n] row of the version
 
     def take(self, places: NDArray[np.integer]) -> Rows:
-        """The rows at these places, copied."""
+        """The rows with the indexes `places`, copied."""
         return Rows._make(column.take(places, axis=0) for column in self)
 
     def part(self, begin: int, end: int) -> Rows:
@@ -46,7 +46,7 @@ class Rows(NamedTuple):
 
 
 class Size(NamedTuple):
-    """The size of pools."""
+    """How large the pools of a stream are, and whether each pool mixes all versions."""
 
     block_rows: int
     pool_blocks: int
@@ -54,7 +54,7 @@ class Size(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of the chosen rows of a block."""
+    """Those chosen rows of one block that belong to one pool."""
 
     version: int
     block: int
@@ -64,7 +64,7 @@ class Part(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """Blocks in an order, and how far the pools get in them."""
+    """Blocks in reading order, and the rows at which one pool ends and the next begins."""
 
     versions: NDArray[np.int64]  # [n] of the blocks
     blocks: NDArray[np.int64]  # [n] their numbers
@@ -72,7 +72,7 @@ class Lane(NamedTuple):
     cuts: NDArray[np.int64]  # [pools + 1] rows before each pool
 
     def parts(self, pool: int) -> list[Part]:
-        """The parts of these blocks that are in a pool."""
+        """The parts of blocks that make up a pool. `pool` is its number."""
         begin, end = self.cuts[pool : pool + 2].tolist()
         first, last = np.searchsorted(self.ends, (begin, end - 1), side="right").tolist()
         found = []
@@ -86,8 +86,8 @@ class Lane(NamedTuple):
 
 
 class Stream:
-    """An endless stream of rows: all chosen rows in one order, then in another, and so on; one pool of them is in
-    memory. `taken` contains, by version, the number of chosen rows of each block."""
+    """An endless stream of rows: all chosen rows in a random order, then again in another order, and so on. One pool of
+    rows is in memory at a time. `taken` contains, by version, the number of chosen rows of each block."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Stream:
         self._forget()
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state for pickling, without the pool: another process fills its own."""
+        """The state for pickling, without the pool in memory: another process fills its own."""
         state = dict(vars(self))
         for name in ("_ordered_at", "_lanes", "_ends", "_at", "_pool", "_places"):
             del state[name]
@@ -124,8 +124,9 @@ class Stream:
         self._pool, self._places = new_rows(0), np.zeros(0, np.int32)
 
     def read(self, epoch: int, begin: int, end: int) -> Rows:
-        """The rows from `begin` to before `end` of an epoch, in which the rows repeat in a new order each time. Raises
-        CheckFailedError if rows are not legal, or differ from the counted rows."""
+        """The rows from `begin` to before `end` of an epoch, copied from the pools. After the last chosen row, the rows
+        of the epoch repeat in a new order. Raises CheckFailedError if rows are not legal, or differ from the rows that
+        were counted."""
         parts = []
         while begin < end:
             cycle, place = divmod(begin, self.count)
@@ -138,7 +139,7 @@ class Stream:
         return join_rows(parts)
 
     def _order(self, epoch: int, cycle: int) -> None:
-        """The blocks of a cycle in their order."""
+        """Put the blocks of a cycle, one pass over all rows, into their order."""
         if self._ordered_at == (epoch, cycle):
             return
         key, (block_rows, pool_blocks, is_even) = (*self._key, epoch, cycle), self._size
@@ -155,8 +156,8 @@ class Stream:
         self._ordered_at = epoch, cycle
 
     def _lane(self, order: NDArray[np.integer], pools: int) -> Lane:
-        """The blocks in an order, cut into equal parts for `pools` pools, or after every `pool_blocks` if `pools` is
-        0."""
+        """The blocks in this order, cut into equal parts for `pools` pools, or after every `pool_blocks` blocks if
+        `pools` is 0."""
         ends = self._taken[order].cumsum()
         if pools:
             cuts = np.arange(pools + 1) * ends[-1] // pools
@@ -165,7 +166,7 @@ class Stream:
         return Lane(self._of[order], self._blocks[order], ends, cuts)
 
     def _fill(self, epoch: int, cycle: int, number: int) -> None:
-        """Read a pool, unless it is in memory."""
+        """Read pool `number` of a cycle, unless it is in memory."""
         at = (epoch, cycle, number)
         if self._at == at:
             return
@@ -184,7 +185,7 @@ class Stream:
         self._pool, self._places, self._at = pool, random_order((*self._key, *at), begin), at
 
     def _fill_part(self, part: Part, rows: Rows) -> None:
-        """Copy the chosen rows of a part of a block."""
+        """Copy the chosen rows of a part into `rows`."""
         version, choice = self._versions[part.version], self._choice
         begin = part.block * self._size.block_rows
         block = version.read(begin, min(begin + self._size.block_rows, len(version)), choice.guard)
@@ -204,10 +205,10 @@ def fill_chosen(
     split: int, wanted: int, skipped: int,
     to_boards: Boards, to_targets: Chances, to_classes: Bytes, to_rows: NDArray[np.int64],
 ) -> int:  # fmt: skip
-    """Fill to_boards[n, slot], to_targets[n, chance] and to_classes[n] from rows of a split that are not guarded and
-    are of the class with the place `wanted` (-1: of any class), except the first ones, which are skipped; fill
-    to_rows[n] with the numbers of these rows. Returns the number of such rows, including skipped rows and rows for
-    which there is no room."""
+    """Copy the chosen rows of a block to to_boards[n, slot], to_targets[n, chance] and to_classes[n], and their row
+    numbers to to_rows[n]. Chosen are rows of `split` that are not guarded and are of the class with index `wanted` (-1:
+    of any class). The first `skipped` of them are left out. Returns the number of chosen rows, including skipped rows
+    and rows for which there is no room."""
     count = 0
     for row in range(len(splits)):
         is_wanted = wanted < 0 or wanted == counted_place(classes[row])
@@ -225,7 +226,7 @@ def fill_chosen(
 
 
 def new_rows(count: int) -> Rows:
-    """Uninitialised `Rows` of this length."""
+    """Uninitialised `Rows` with `count` rows."""
     return Rows(
         np.empty((count, 26), np.int8),
         np.empty((count, 5), np.float32),
@@ -236,21 +237,21 @@ def new_rows(count: int) -> Rows:
 
 
 def join_rows(parts: Sequence[Rows]) -> Rows:
-    """`Rows` from several, one after another."""
+    """One `Rows` with the rows of all `parts`, one after another."""
     return parts[0] if len(parts) == 1 else Rows._make(map(np.concatenate, zip(*parts, strict=True)))
 
 
 def spread_order(key: Sequence[int], count: int, pools: int) -> NDArray[np.int64]:
-    """int64[count]: 0 to count - 1 in a random order in which each of `pools` equal parts contains one of every `pools`
-    consecutive numbers."""
+    """int64[count]: a random permutation of 0 to count - 1. Each of `pools` equal parts of it contains one of every
+    `pools` consecutive numbers."""
     windows = np.arange(count) // pools
     shuffled = np.lexsort((random_order(key, count), windows))  # within each window
     return shuffled[np.lexsort((windows, np.arange(count) % pools))]
 
 
 def random_order(key: Sequence[int], count: int) -> Places:
-    """int32[count]: 0 to count - 1 in an order that depends on the key alone; the numbers of a key are from 0 to 2^63 -
-    1."""
+    """int32[count]: a permutation of 0 to count - 1 that depends on `key` alone; the numbers of a key are from 0 to
+    2^63 - 1."""
     places = np.arange(count, dtype=np.int32)
     _fill_shuffled(np.array(key, np.uint64), places)
     return places
@@ -258,7 +259,7 @@ def random_order(key: Sequence[int], count: int) -> Places:
 
 @kernel()
 def _fill_shuffled(key: NDArray[np.uint64], places: Places) -> None:
-    """Shuffle places[n] (Fisher and Yates), by the random numbers of a key."""
+    """Shuffle places[n] in place (Fisher and Yates), by random numbers that follow from `key`."""
     stream = np.uint64(0)
     for part in key:
         stream = random_stream(stream + part, 0)

@@ -19,19 +19,20 @@ with needing("torch", "for batches of tensors"):
 
 
 class TorchBatches(IterableDataset):  # type: ignore[misc, type-arg, unused-ignore]
-    """Batches as in `rows.Batch` with tensors that share the memory of the arrays; `features` may be None."""
+    """A PyTorch dataset of batches as in `rows.Batch`, with tensors that share the memory of the arrays. `features` may
+    be None."""
 
     def __init__(self, feed: Any) -> None:
         self.feed = feed
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield the batches of this process, or of this worker of the process."""
+        """Yield the batches of this process, or those of this worker if a data loader has several."""
         info = get_worker_info()
         for batch in self.feed.part(info.id, info.num_workers) if info else self.feed:
             yield tensors(batch)
 
 
 def tensors(batch: Batch) -> Batch:
-    """The batch with tensors in place of arrays."""
+    """The same batch with tensors instead of arrays; they share its memory."""
     found = {name: torch.from_numpy(values) for name, values in batch._asdict().items() if hasattr(values, "dtype")}
     return batch._replace(**found)

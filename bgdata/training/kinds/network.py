@@ -26,9 +26,9 @@ MAX_INPUTS = 256  # upper limit of all input sets, for estimates
 
 @dataclass(frozen=True)
 class NetworkParameters(TemporalDifferenceRecipe, Parameters):
-    """Parameters of `network`: a recipe of temporal-difference learning and its tests. The learning curve gets a row
-    every `row_games` games, from `test_games` games against PubEval. `start` is a version of a network, or the variant
-    of one that is part of bgdata; empty for new networks."""
+    """Parameters of `network`: the settings of temporal-difference learning and of its tests. The learning curve gets a
+    row every `row_games` games, from `test_games` games against PubEval. `start` is the version of a network to start
+    from, or the variant of one that is part of bgdata; empty to start from random weights."""
 
     name: str = "td"
     start: VersionRef | None = None
@@ -37,12 +37,12 @@ class NetworkParameters(TemporalDifferenceRecipe, Parameters):
 
     @property
     def rounds_per_row(self) -> int:
-        """Number of rounds of the recipe between two rows."""
+        """The number of rounds of games between two rows of the learning curve."""
         return self.row_games // self.round_games
 
     @property
     def rows(self) -> int:
-        """Number of rows of the learning curve; the last one may follow fewer rounds than the others."""
+        """The number of rows of the learning curve. The last one may follow fewer rounds than the others."""
         return -(-self.rounds // self.rounds_per_row)
 
 
@@ -124,7 +124,7 @@ class Network(Dataset[NetworkParameters]):
 
 
 def check_name(name: str) -> None:
-    """Raise InvalidParameterError unless `name` can be the name of a network."""
+    """Raise InvalidParameterError if `name` cannot be the name of a network."""
     letters = name.replace("-", "")
     if not (letters.isascii() and letters.isalnum() and name == name.lower()):
         raise InvalidParameterError(f"expected a name of small letters, digits and -, got {name!r}")
@@ -141,8 +141,8 @@ def curve_line(row: list[float]) -> str:
 
 
 def known_variant(place: VersionRef) -> tuple[str, Parameters]:
-    """The kind and parameters of a variant: a default or smallest variant, or an imported one. Raises
-    InvalidParameterError for any other variant."""
+    """The kind and the parameters of a variant that its name determines: a default or smallest variant, or an imported
+    one. Raises InvalidParameterError for any other variant."""
     name, variant = place.kind, place.variant
     kind = all_kinds().get(name)
     if kind is not None and kind.takes_files:
@@ -154,8 +154,8 @@ def known_variant(place: VersionRef) -> tuple[str, Parameters]:
 
 
 def known_network(name: str) -> tuple[str, Parameters] | None:
-    """The kind and parameters of a network that is part of bgdata, or of a smallest variant; None for any other
-    name."""
+    """The kind and the parameters of a network that is part of bgdata, or is the smallest variant of its kind; None for
+    any other name."""
     for kind in NETWORK_KINDS:
         try:
             return known_variant(VersionRef(kind, name))
@@ -165,8 +165,8 @@ def known_network(name: str) -> tuple[str, Parameters] | None:
 
 
 def default_network() -> tuple[str, Parameters]:
-    """The kind and parameters of the network that plays as `network`. Raises InvalidParameterError if the package does
-    not contain it."""
+    """The kind and the parameters of the network that plays as `network`. Raises InvalidParameterError if the package
+    does not contain it."""
     found = known_network(DEFAULT_NETWORK)
     if found is None:
         raise InvalidParameterError(f"expected the network {DEFAULT_NETWORK} with the package, found none")
@@ -174,7 +174,7 @@ def default_network() -> tuple[str, Parameters]:
 
 
 def network_ref(warehouse: Versions, table: Table) -> VersionRef:
-    """The version of a network, or only its variant if it is part of the package."""
+    """The name of a network's version, or only of its variant if it is part of the package."""
     kind, variant, version = table.manifest.dataset, *table.folder.parts[-2:]
     return VersionRef(kind, variant, version if table.folder.is_relative_to(warehouse.root) else "")
 

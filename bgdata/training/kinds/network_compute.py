@@ -31,7 +31,7 @@ DEVIATIONS = 5  # allowed difference between some of the test games and all, in 
 
 
 class NetworkComputation(Computation[NetworkParameters]):
-    """Computation of `network`."""
+    """Computes `network`: trains networks by temporal differences, and tests them after every `row_games` games."""
 
     def compute(self, build: Build[NetworkParameters]) -> None:
         parameters, inputs, job = build.parameters, build.inputs, build.job
@@ -63,8 +63,8 @@ class NetworkComputation(Computation[NetworkParameters]):
         return {name: float(value) for name, value in zip(names, last, strict=True)}
 
     def check_sample(self, recheck: Recheck[NetworkParameters]) -> str:
-        """Recompute the last row from the networks, that is, their error on the bearoff positions and up to `rows` of
-        their games against PubEval."""
+        """Recompute the last row of the learning curve from the stored networks: their error on the bearoff positions,
+        and up to `rows` of their games against PubEval."""
         table, parameters = recheck.table, recheck.parameters
         networks, curve = open_networks(table), np.asarray(table.array("curve"))
         rounds = [min((row + 1) * parameters.rounds_per_row, parameters.rounds) for row in range(parameters.rows)]
@@ -84,8 +84,8 @@ class NetworkComputation(Computation[NetworkParameters]):
 
 
 def play_again(networks: Networks, recheck: Recheck[Any], points: float, place: str) -> SeriesResult:
-    """Play the first test games again, up to `rows`. Raises CheckFailedError unless the points per game of these games
-    are near `points`, the points of all test games at this place of the version."""
+    """Play up to `rows` of the first test games against PubEval again. Raises CheckFailedError unless their points per
+    game are near `points`, the stored mean of all test games. `place` says in the error which stored mean this is."""
     games = recheck.parameters.test_games
     count = min(max(recheck.rows, MIN_GAMES), games)
     result = result_against_pubeval(networks, training_tables(recheck.inputs), count)
@@ -99,14 +99,15 @@ def play_again(networks: Networks, recheck: Recheck[Any], points: float, place: 
 
 
 def training_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
-    """The tables that play positions and give targets, without the two-sided table, which tests the race network
-    against exact equities."""
+    """The bearoff tables by which networks in training play and learn. The two-sided table is not among them: it tests
+    the race network against exact equities."""
     return map_tables(None, inputs.get("one_sided"), inputs.get("gammon"))
 
 
 def _networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
-    """The networks that training starts from. Raises MissingTableError if they are missing, CorruptFileError if they
-    are damaged, and InvalidParameterError if they have other inputs or more hidden units."""
+    """The networks that training starts from, new ones or those of a version. Raises MissingTableError if they are
+    missing, CorruptFileError if they are damaged, and InvalidParameterError if they have other inputs or more hidden
+    units."""
     parameters = build.parameters
     assert parameters.start
     networks = open_networks(open_network_version(parameters.start, build.inputs.get("start"), build.warehouse))
@@ -120,8 +121,8 @@ def _networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
 
 
 def open_network_version(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
-    """The input network, or else the named version, which may be part of the package. Raises MissingTableError if it is
-    missing, and CorruptFileError if a file has a wrong size."""
+    """The version of a network: `table`, an input that is built, or else the one that `place` names, which may be part
+    of the package. Raises MissingTableError if it is missing, and CorruptFileError if a file has a wrong size."""
     if table:
         return table
     try:

@@ -21,8 +21,8 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class OutputTrialParameters(TurnInputParameters):
-    """Parameters of `output_trials`: the parameters of `turn_input`, and the number of games against PubEval of each
-    row, an even number."""
+    """Parameters of `output_trials`: the parameters of `turn_input`, and the number of test games against PubEval for
+    each row, an even number."""
 
     games: int = 100_000
     row_games: int = 5000

@@ -29,8 +29,8 @@ NEW = "new"  # in options: no networks to start from
 
 @dataclass(frozen=True)
 class WeightedLabels:
-    """A source of labels, one or several versions, and the weight of the source in the batches, as in
-    `VERSION+VERSION:3`. If no version is named, the source is the default variant, which is built first."""
+    """One or several versions of labels, and their weight in the batches, as in `VERSION+VERSION:3`. If no version is
+    named, the default variant is built first."""
 
     versions: tuple[VersionRef, ...]
     weight: float = 1.0
@@ -45,7 +45,8 @@ class WeightedLabels:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The labels that `KIND/VARIANT/VERSION:WEIGHT` means. Raises InvalidParameterError for any other string."""
+        """The versions and the weight from a string `KIND/VARIANT/VERSION:WEIGHT`. Raises InvalidParameterError for any
+        other string."""
         names, _, weight = text.partition(":")
         try:
             return cls(tuple(map(VersionRef.parse, names.split("+"))), float(weight or 1))
@@ -54,8 +55,8 @@ class WeightedLabels:
 
 
 def check_labels(given: Sequence[WeightedLabels]) -> None:
-    """Raise InvalidParameterError if there are no labels, if labels have no version or weight, or if labels are given
-    twice."""
+    """Raise InvalidParameterError if there are no labels, if labels have no version or weight, or if the same labels
+    are given twice."""
     if not given:
         raise InvalidParameterError("expected labels KIND/VARIANT/VERSION:WEIGHT, got none")
     seen: set[str] = set()
@@ -69,14 +70,13 @@ def check_labels(given: Sequence[WeightedLabels]) -> None:
 
 @dataclass(frozen=True)
 class SupervisedParameters(SupervisedRecipe, Parameters):
-    """Parameters of `supervised_network`: a recipe of supervised learning, with the networks to start from and the
+    """Parameters of `supervised_network`: the settings of supervised learning, the networks to start from, and the
     labels.
 
     `start` is a version of a network, or the variant of one that is part of bgdata; None for new networks with the
-    hidden units, `inputs` (of the contact and crashed networks) and `activation` of the recipe. `add_inputs` are added
-    to the networks of `start`. `guard` are versions of benchmarks whose positions are left out. `features` are the
-    inputs of the networks with their revisions, empty for the present ones.
-    """
+    settings' hidden units, `inputs` (of the contact and crashed networks) and `activation`. `add_inputs` are added to
+    the networks of `start`. `guard` are versions of benchmarks whose positions are left out. `features` are the inputs
+    of the networks with their revisions, empty for the present ones."""
 
     name: str = "sl"
     start: VersionRef | None = START
@@ -87,7 +87,7 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
     later = ("inputs", "activation", "revive", "add_inputs", "feed_format")
 
     def check_determined(self) -> None:
-        """Raise InvalidParameterError if a benchmark to leave out has no version."""
+        """Raise InvalidParameterError if a benchmark whose positions are left out is named without its version."""
         check_guard(self.guard)
 
 
@@ -173,26 +173,27 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
 
 
 def check_guard(guard: Iterable[VersionRef]) -> None:
-    """Raise InvalidParameterError if a benchmark has no version, because another version may be current later, and
-    networks would learn from other positions."""
+    """Raise InvalidParameterError if a benchmark is named without its version. Another version may be current later,
+    and networks would then learn from other positions."""
     for place in guard:
         if not place.version:
             raise InvalidParameterError(f"expected a version in guard, such as {place}/r1-0123abcd, got {place}")
 
 
 def label_role(place: VersionRef) -> str:
-    """Role of labels among the inputs."""
+    """The role that a version of labels has among the inputs."""
     return f"labels_{str(place).replace('/', '_')}"
 
 
 def best_epoch(curve: Array, which: int) -> int | None:
-    """The epoch of the kept weights of a network; None if the network was not trained."""
+    """The epoch after which network `which` had the lowest validation error, whose weights are kept; None if it was not
+    trained."""
     epochs = np.flatnonzero(curve[:, which, -1] > 0)
     return int(epochs[-1]) if len(epochs) else None
 
 
 def epoch_line(epoch: int, curve: Array) -> str:
-    """An epoch as a line of text."""
+    """The results of an epoch as a line of text."""
     parts = []
     for which in reversed(range(len(CLASSES))):
         _, _, train, validation, _, squared, is_best = curve[epoch, which].tolist()

@@ -23,7 +23,7 @@ from bgdata.training.temporal_difference import result_against_pubeval
 
 
 class SupervisedNetworkComputation(Computation[SupervisedParameters]):
-    """Computation of `supervised_network`."""
+    """Computes `supervised_network`: trains networks on labelled positions, and tests them after every epoch."""
 
     def compute(self, build: Build[SupervisedParameters]) -> None:
         parameters, inputs, job = build.parameters, build.inputs, build.job
@@ -74,8 +74,8 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[SupervisedParameters]) -> str:
-        """Play up to `rows` of the first test games again, by the networks and, if there are any, by the networks to
-        start from."""
+        """Play up to `rows` of the first test games against PubEval again, by the stored networks and by those that
+        training started from, if any, and compare the results."""
         table, parameters = recheck.table, recheck.parameters
         of_start, of_result = table.array("tests").tolist()
         tested, left_out = [(table.name, open_networks(table), of_result)], ""
@@ -94,7 +94,7 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
 
 
 def start_of(context: Context[SupervisedParameters]) -> Networks:
-    """The networks to start from, or new ones. Raises MissingTableError if they are missing."""
+    """The networks that training starts from, stored or new. Raises MissingTableError if they are missing."""
     parameters = context.parameters
     if parameters.start:
         return open_networks(open_network_version(parameters.start, context.inputs.get("start"), context.warehouse))
@@ -105,8 +105,8 @@ def start_of(context: Context[SupervisedParameters]) -> Networks:
 
 
 def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedRun:
-    """A run at its beginning. Raises UsageError if features have another revision or the split has no rows, and the
-    errors of `open_feed`."""
+    """Open the training run before its first epoch. Raises UsageError if features have another revision or the split
+    has no rows, and the errors of `open_feed`."""
     parameters = build.parameters
     wanted, found = " ".join(parameters.features), feature_names(start)
     if wanted not in ("", found):
@@ -120,8 +120,8 @@ def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedR
 
 
 def open_feed(context: Context[Any], seed: int, split: str, order: int = 1) -> Feed:
-    """The labels of a recipe without the positions of its `guard`, in the order of a format of feeds. Raises UsageError
-    if the split has no rows, and the errors of `feed.open_feed`."""
+    """The feed of labels without the positions of the benchmarks in `guard`. `order` is the format of feeds that
+    determines the order of rows. Raises UsageError if the split has no rows, and the errors of `feed.open_feed`."""
     parameters, warehouse = context.parameters, context.warehouse
     sources = {}
     for labels in parameters.labels:

@@ -24,8 +24,9 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class TurnInputParameters(Parameters):
-    """Parameters of `turn_input`: the number of games of each arm, the units of the arm's hidden layer, the learning
-    rate, the seed of the dice and the first weights, and the games between two rows."""
+    """Parameters of `turn_input`: the number of games of each arm, the units of its hidden layer, the learning rate,
+    the seed of dice and first weights, and the number of games between two rows. An arm is one of the networks that are
+    compared."""
 
     games: int = 20_000
     units: int = 40
@@ -35,17 +36,17 @@ class TurnInputParameters(Parameters):
 
     @property
     def rows(self) -> int:
-        """Number of rows of an arm; the last row may have fewer games than the others."""
+        """The number of rows of an arm. The last row may follow fewer games than the others."""
         return -(-self.games // self.row_games)
 
 
 def games_of(parameters: TurnInputParameters) -> list[int]:
-    """The number of games before each row of an arm."""
+    """The number of games that each row of an arm comes after."""
     return [min(row * parameters.row_games, parameters.games) for row in range(1, parameters.rows + 1)]
 
 
 def check_turn_parameters(parameters: TurnInputParameters) -> None:
-    """Raise InvalidParameterError if the parameters cannot be followed."""
+    """Raise InvalidParameterError if a parameter is out of range."""
     for name in ("games", "row_games"):
         if not 1 <= getattr(parameters, name) < 1 << 31:
             raise InvalidParameterError(f"expected 1 to 2^31 - 1 {name}, got {getattr(parameters, name)}")

@@ -29,8 +29,8 @@ TYPES = {"FLOAT": np.float32, "DOUBLE": np.float64}
 
 
 class CurveComputation(Computation[P]):
-    """Base of computations that train several networks side by side and record figures as they learn: an array `curve`,
-    float64[network, row, figure], of which each row follows from all rows before it."""
+    """Base of computations that train several networks side by side and record figures as they learn. They fill the
+    array `curve`, float64[network, row, figure]; each row follows from all rows before it."""
 
     networks: ClassVar[tuple[str, ...]]  # their names, in the order of the curve
     what: ClassVar[str]  # what a network is called, and the column of its name
@@ -39,11 +39,11 @@ class CurveComputation(Computation[P]):
 
     @abstractmethod
     def new_networks(self, parameters: P) -> TurnNetworks:
-        """The networks before they learn."""
+        """The networks before training."""
 
     @abstractmethod
     def train_row(self, parameters: P, networks: TurnNetworks, games: range, row: int) -> Array:
-        """float64[network, figure]: train all networks with these games, and find the figures of this row."""
+        """Train all networks with these games, and return float64[network, figure], the figures of row `row`."""
 
     def compute(self, build: Build[P]) -> None:
         parameters, job = build.parameters, build.job
@@ -68,7 +68,7 @@ class CurveComputation(Computation[P]):
         yield pa.record_batch(columns)
 
     def check_sample(self, recheck: Recheck[P]) -> str:
-        """Train again for the first `rows` rows of every network."""
+        """Train again for the first `rows` rows of every network, and compare them with the stored ones."""
         parameters, curve = recheck.parameters, recheck.table.array("curve")
         networks = self.new_networks(parameters)
         parts = ranges(parameters.games, parameters.row_games)[: recheck.rows]
@@ -87,7 +87,7 @@ class CurveComputation(Computation[P]):
 
 
 class TurnInputComputation(CurveComputation[TurnInputParameters]):
-    """Computation of `turn_input`."""
+    """Computes `turn_input`: trains the arms, and records their chances at the starting position."""
 
     networks, what, figures = ARMS, "arm", FIGURES
 
@@ -100,7 +100,7 @@ class TurnInputComputation(CurveComputation[TurnInputParameters]):
         return start_figures(chances_at_start(networks), totals / len(games))
 
     def statistics(self, computed: Computed[TurnInputParameters]) -> Mapping[str, float]:
-        """The last chances of each arm at the starting position, for the player on roll."""
+        """The chances of each arm at the starting position in its last row, for the player on roll."""
         last = np.asarray(computed.arrays["curve"])[:, -1]
         return {
             f"{arm.replace(' ', '_')}_{column.name}": float(last[row, place])
@@ -112,7 +112,8 @@ class TurnInputComputation(CurveComputation[TurnInputParameters]):
 
 def start_figures(at_start: Array, per_game: Array) -> Array:
     """float64[network, figure]: the mean chances of the player on roll at the starting position, how far the two sides
-    differ, and figures per game; from float32[network, side, 5] chances of player 0 on roll and off roll."""
+    differ, and figures per game. `at_start` is float32[network, side, 5], the chances of player 0 on roll and off
+    roll."""
     on_roll, off_roll = at_start.astype(np.float64).swapaxes(0, 1)
     other_side = turned_chances(off_roll)  # chances of player 0 on roll, from the network for the opponent's turn
     difference = on_roll[:, :1] - other_side[:, :1]

@@ -29,7 +29,7 @@ _NETWORK_OF[[PositionClass.OVER, PositionClass.CRASHED, PositionClass.CONTACT]] 
 
 
 class LabelledBatches(Protocol):
-    """The part of a feed that training needs."""
+    """What training needs of a feed: its batches by epoch and number."""
 
     @property
     def row_count(self) -> int: ...
@@ -40,30 +40,30 @@ class LabelledBatches(Protocol):
 
 
 class Examples(NamedTuple):
-    """Positions of one network with their chances."""
+    """Labelled positions for one network: boards and their chances."""
 
     boards: Boards  # [n, 26]
     targets: Chances  # [n, 5]
 
 
 class MeanErrors(NamedTuple):
-    """Errors of a network on labelled positions: means over positions."""
+    """The mean errors of a network over labelled positions."""
 
     cross_entropy: float  # summed over possible chances; includes the entropy of the targets
     squared_error: float  # squared error of cubeless equities, in points squared
 
 
 def by_network(batch: Any) -> list[Examples]:
-    """The examples of each network, in order, of a batch with boards, targets and classes."""
+    """Divide a batch with boards, targets and classes into the examples of each network, in order."""
     networks = _NETWORK_OF[batch.classes]
     places = [np.flatnonzero(networks == which) for which in range(NETWORKS)]
     return [Examples(batch.boards.take(rows, axis=0), batch.targets.take(rows, axis=0)) for rows in places]
 
 
 def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False) -> list[Examples]:
-    """The first batches of an epoch with at least `most` positions, or all, by network. If `of_each` is true, a network
-    without examples in these batches also gets the examples of its first batch, because files of one class may come
-    later."""
+    """The examples of each network in the first batches of an epoch: as many batches as contain at least `most`
+    positions, or all. If `of_each` is true, a network without examples in these batches also gets the examples of its
+    first batch, because files of one class may come later."""
     parts: list[list[Examples]] = [[] for _ in range(NETWORKS)]
     missing = set(_NETWORK_OF[np.flatnonzero(batches.class_counts)].tolist()) - {NETWORKS} if of_each else set()
     rows = 0
@@ -80,7 +80,7 @@ def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False)
 
 
 def error_of(networks: Networks, examples: Examples) -> MeanErrors:
-    """The mean errors of rounded networks without tables; NaN if there are no examples."""
+    """The mean errors of integer networks on these examples, without bearoff tables; NaN if there are no examples."""
     if not len(examples.boards):
         return MeanErrors(np.nan, np.nan)
     chances = evaluations(networks, NO_TABLES, examples.boards).chances
@@ -104,8 +104,8 @@ def cross_entropies(boards: Boards, chances: Chances, targets: Chances) -> NDArr
 
 
 def natural_logarithms(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Natural logarithms of values above 0, within 2^-50. Each value is split into a power of two and a factor, whose
-    logarithm is a series of the inverse hyperbolic tangent."""
+    """The natural logarithms of values above 0, within 2^-50. Each value is split into a power of two and a factor,
+    whose logarithm is a series of the inverse hyperbolic tangent."""
     parts, powers = np.frexp(values)
     is_small = parts < np.sqrt(0.5)
     parts, powers = np.where(is_small, 2 * parts, parts), powers - is_small
@@ -118,7 +118,8 @@ def natural_logarithms(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @kernel()
 def fill_possible(boards: Boards, is_possible: NDArray[np.bool_]) -> None:
-    """Fill is_possible[row, chance] with whether chances[0:5] of boards[row, slot] may be above 0; a win always may."""
+    """Fill is_possible[row, chance] with whether the rules allow chances[0:5] of boards[row, slot] to be above 0; a win
+    is always possible."""
     for row in range(len(boards)):
         possible = 2 * possible_outcomes(boards[row]) + 1
         for chance in range(5):
@@ -127,7 +128,8 @@ def fill_possible(boards: Boards, is_possible: NDArray[np.bool_]) -> None:
 
 @kernel()
 def fill_dense(input_set: int, boards: Boards, inputs: Floats) -> None:
-    """Fill inputs[row, input] from boards[row, slot] on the calling thread only, so that other threads can train."""
+    """Fill inputs[row, input] with the inputs of boards[row, slot], on the calling thread only, so that other threads
+    can train."""
     row_inputs, numbers = np.empty((1, inputs.shape[1]), np.int16), np.zeros(ROLL_NUMBERS, np.int32)
     for row in range(len(boards)):
         fill_many_inputs(input_set, boards[row : row + 1], 1, numbers, row_inputs)

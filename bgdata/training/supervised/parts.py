@@ -42,7 +42,7 @@ _CENTRE_ROWS = 50_000  # limit of positions for k-means
 
 
 class Scheme(IntEnum):
-    """A scheme for dividing positions; its number is stored."""
+    """How contact positions are divided into parts; its number is stored."""
 
     ONE = 0
     CLASSES = 1
@@ -51,7 +51,7 @@ class Scheme(IntEnum):
 
 
 class Arm(NamedTuple):
-    """A way of dividing positions into parts."""
+    """One division of positions into parts, to compare with others."""
 
     scheme: Scheme
     size: int  # number of parts
@@ -69,13 +69,14 @@ class Arm(NamedTuple):
 
 
 def contact_examples(groups: list[Examples]) -> Examples:
-    """The contact and crashed positions among the examples of each network."""
+    """The contact and crashed positions, from the examples of each network in `groups`."""
     pair = (groups[NETWORK_CLASSES.index(name)] for name in ("contact", "crashed"))
     return Examples(*map(np.concatenate, zip(*pair, strict=True)))
 
 
 def arms_of(counts: tuple[int, ...], examples: Examples, seed: int) -> list[Arm]:
-    """One network for all, parts by hand, and k-means with each number of parts."""
+    """The divisions to compare: one network for all positions, parts made by hand, and k-means with each number of
+    parts in `counts`."""
     values = integer_inputs(examples.boards[:_CENTRE_ROWS])
     none = np.empty((0, input_count(INPUTS)))
     by_hand = [Arm(Scheme.ONE, 1, none), Arm(Scheme.CLASSES, 2, none), Arm(Scheme.THEMES, int(CONTACT_THEMES), none)]
@@ -83,22 +84,23 @@ def arms_of(counts: tuple[int, ...], examples: Examples, seed: int) -> list[Arm]
 
 
 def integer_inputs(boards: Boards) -> Values:
-    """float64[n, input]: the inputs in units of 1/64, whole numbers."""
+    """float64[n, input]: the network inputs of each board in units of 1/64, which makes them whole numbers."""
     inputs = np.empty((len(boards), input_count(INPUTS)), np.float32)
     fill_dense(int(INPUTS), boards, inputs)
     return inputs.astype(np.float64) * UNIT
 
 
 def nearest(values: Values, centres: Values) -> Places:
-    """int64[n]: the nearest centre of each row; ties go to the first. Whole numbers make sums exact in any order."""
+    """int64[n]: the index of the centre that is nearest to each row; ties go to the first. Whole numbers make sums
+    exact in any order."""
     distances = (centres * centres).sum(axis=1) - 2 * (values @ centres.T)  # minus a term that all centres share
     return np.asarray(distances.argmin(axis=1), np.int64)
 
 
 def k_means(values: Values, count: int, seed: int) -> Values:
-    """float64[part, input]: centres of k-means (Lloyd 1982), rounded to whole numbers in every round. The first centres
-    are rows drawn by their squared distances from earlier ones (k-means++, Arthur and Vassilvitskii 2007). Rounds end
-    when no row changes its part, or after 50. An empty part keeps its centre."""
+    """float64[part, input]: the centres of `count` parts by k-means (Lloyd 1982), rounded to whole numbers in every
+    round. The first centres are rows drawn by their squared distances from earlier ones (k-means++, Arthur and
+    Vassilvitskii 2007). Rounds end when no row changes its part, or after 50. An empty part keeps its centre."""
     centres, parts = spread_rows(values, count, seed), np.full(len(values), -1)
     for _ in range(_ROUNDS):
         found = nearest(values, centres)
@@ -112,7 +114,7 @@ def k_means(values: Values, count: int, seed: int) -> Values:
 
 
 def spread_rows(values: Values, count: int, seed: int) -> Values:
-    """float64[part, input]: the rows with which k-means begins."""
+    """float64[part, input]: the rows from which k-means starts, drawn far from each other."""
     stream = np.uint64(random_stream(seed, 0))
     chosen = [int(random_bits(stream, 0)) % len(values)]
     distances = ((values - values[chosen[0]]) ** 2).sum(axis=1).astype(np.int64)
@@ -125,7 +127,8 @@ def spread_rows(values: Values, count: int, seed: int) -> Values:
 
 
 def new_part_networks(arms: list[Arm], units: int, seed: int) -> FloatNetworks:
-    """A network for each part of each arm, in order. Networks of a seed begin with the same weights in every arm."""
+    """New networks, one for each part of each arm, in order. Networks of a seed begin with the same weights in every
+    arm."""
     total = sum(arm.size for arm in arms)
     networks = new_networks((INPUTS,) * total, ((units,),) * total, seed)
     first, _ = numbers_of(networks, 0)
@@ -135,8 +138,8 @@ def new_part_networks(arms: list[Arm], units: int, seed: int) -> FloatNetworks:
 
 
 class PartsRun:
-    """The networks of all arms in training. They learn from the same batches, each network from the positions of its
-    part."""
+    """A training run with the networks of all arms. They learn from the same batches, each network from the positions
+    of its part."""
 
     def __init__(self, recipe: SupervisedRecipe, arms: list[Arm], networks: FloatNetworks) -> None:
         self.recipe, self.arms, self.networks = recipe, arms, networks
@@ -155,8 +158,8 @@ class PartsRun:
         return found
 
     def learn_epoch(self, feed: LabelledBatches, epoch: int, count: int, executor: Executor) -> None:
-        """Learn from `count` batches of the feed; epochs are numbered from 0. Networks are independent, so each learns
-        on one thread, many at a time."""
+        """Train all networks on `count` batches of the feed; epochs are numbered from 0. Networks are independent, so
+        each learns on one thread, many at a time."""
         for number in range(count):
             batch = feed.batch(*divmod(epoch * count + number, len(feed)))
             shares = [(epoch + (number + end) / count) / self.recipe.epochs for end in (0, 1)]
@@ -165,7 +168,7 @@ class PartsRun:
             list(executor.map(self._learn, range(len(tasks)), tasks, repeat(rates)))
 
     def _learn(self, which: int, examples: Examples, rates: list[float]) -> None:
-        """Train a network on examples, if there are any."""
+        """Train network `which` on its examples, if there are any."""
         if len(examples.boards):
             trainer = self._trainers[which]
             with threads(1):
@@ -174,7 +177,7 @@ class PartsRun:
 
 
 def part_examples(arms: list[Arm], examples: Examples) -> list[Examples]:
-    """The examples of each part of each arm, in their order."""
+    """Divide examples into those of each part of each arm, in the order of the networks."""
     values, found = integer_inputs(examples.boards), []
     for arm in arms:
         parts = arm.parts(examples.boards, values)
@@ -184,7 +187,7 @@ def part_examples(arms: list[Arm], examples: Examples) -> list[Examples]:
 
 
 def rounded_parts(networks: FloatNetworks) -> Networks:
-    """The networks, rounded to the integers of players."""
+    """The networks with the integer weights by which players evaluate."""
     alone = []
     for which, shape in enumerate(networks.shapes.copy()):
         shape[2:4] = 0  # first weight and first bias
@@ -195,7 +198,8 @@ def rounded_parts(networks: FloatNetworks) -> Networks:
 
 
 def part_equities(networks: Networks, first: int, parts: Places, boards: Boards) -> NDArray[np.float32]:
-    """float32[n]: cubeless equities of positions, each by the network of its part. `first` is the network of part 0."""
+    """float32[n]: the cubeless equity of each position by the network of its part. `first` is the index of the network
+    of part 0."""
     found = np.empty(len(boards), np.float32)
     for part in np.unique(parts).tolist():
         rows = np.flatnonzero(parts == part)
@@ -208,8 +212,8 @@ def part_equities(networks: Networks, first: int, parts: Places, boards: Boards)
 
 
 def errors_of(equities: NDArray[np.float32], labels: NDArray[np.float32], games: NDArray[np.int64]) -> ErrorSummary:
-    """The errors of equities against labels, in points, with positions of one game as a cluster; NaN if there are
-    none."""
+    """The errors of equities against labels, in points; NaN if there are none. Positions of one game are a cluster,
+    because their errors are correlated."""
     count, errors = len(labels), equities.astype(np.float64) - labels
     if not count:
         return ErrorSummary(0, *[np.nan] * 5)

@@ -38,21 +38,22 @@ RISES = 3  # epochs in a row with a larger error, after which a learning rate in
 
 
 class Cycles:
-    """The learning rate of each network in cycles. After three epochs in a row with a larger error, the rate is divided
-    by the root of 10. Below a thirtieth of the first rate it starts again, to leave a poor local minimum. Source: the
-    training of gnubg by Joseph Heled, and its repetition of 2012 with learning rates about ten times smaller."""
+    """A schedule that moves the learning rate of each network through cycles. After three epochs in a row with a larger
+    error, the rate is divided by the root of 10. Below a thirtieth of the first rate it starts again, to leave a poor
+    local minimum. Source: the training of gnubg by Joseph Heled, and its repetition of 2012 with learning rates about
+    ten times smaller."""
 
     def __init__(self, networks: int) -> None:
         self.state: NDArray[np.float64] = np.zeros((networks, 3))  # level, rises in a row, last error
         self.state[:, 2] = np.inf
 
     def level(self, which: int) -> int:
-        """The place in CYCLE of the learning rate of a network, from 0."""
+        """The index into CYCLE of the present learning rate of network `which`, from 0."""
         return int(self.state[which, 0])
 
     def note(self, which: int, error: float) -> None:
-        """Record the validation error of a network after an epoch; after RISES rises in a row, move to the next
-        rate."""
+        """Record the validation error of network `which` after an epoch. After RISES rises in a row, it moves to the
+        next rate."""
         level, rises, last = self.state[which].tolist()
         rises = rises + 1 if error > last else 0
         if rises == RISES:
@@ -61,7 +62,7 @@ class Cycles:
 
 
 class SupervisedRun:
-    """A run of a recipe: each call of `learn_epoch` trains the networks for one epoch, in place."""
+    """A run of supervised training. Each call of `learn_epoch` trains the networks for one epoch, in place."""
 
     def __init__(
         self, recipe: SupervisedRecipe, networks: FloatNetworks, batches: LabelledBatches, validation: LabelledBatches
@@ -91,7 +92,7 @@ class SupervisedRun:
         return [len(training.boards) > 0 and len(validation.boards) > 0 for training, validation in pairs]
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """All arrays that change, for saving, and for loading in place."""
+        """All arrays that change in training. Checkpoints save them, and load them in place."""
         found: dict[str, NDArray[np.generic]] = {
             "weights": self.networks.weights,
             "biases": self.networks.biases,
@@ -108,7 +109,7 @@ class SupervisedRun:
 
     @property
     def positions(self) -> int:
-        """The number of positions of an epoch for all networks together; the real number may be slightly smaller."""
+        """The number of positions in an epoch for all networks together; the true number may be slightly smaller."""
         return self.batches.row_count if not self.recipe.epoch_rows else self.batches_per_epoch * FEED_BATCH_ROWS
 
     def notes(self) -> list[str]:
@@ -125,7 +126,7 @@ class SupervisedRun:
         return idle + revived
 
     def curve_rows(self, epoch: int) -> NDArray[np.float64]:
-        """Train for an epoch, numbered from 1, or only test if it is 0. Returns float64[network, number]: learning
+        """Train for an epoch, numbered from 1, or only test if `epoch` is 0. Returns float64[network, number]: learning
         rate, positions, cross-entropy in training and in validation, squared errors of both, and whether the weights
         are kept."""
         seen = self.learn_epoch(epoch - 1) if epoch else [0] * NETWORKS
@@ -140,7 +141,7 @@ class SupervisedRun:
         return np.array(rows, np.float64)
 
     def learn_epoch(self, epoch: int) -> list[int]:
-        """Train on the batches of an epoch, numbered from 0; returns how many positions each network saw. On two
+        """Train on the batches of an epoch, numbered from 0. Returns how many positions each network saw. On two
         threads, one trains the largest network while the other prepares the next batch. Raises CheckFailedError if
         weights are no longer finite."""
         trainers = self._trainers
@@ -164,7 +165,7 @@ class SupervisedRun:
         return learned
 
     def _go_through(self, epoch: int, helper: Executor) -> NDArray[np.int64]:
-        """Train on the batches of an epoch; returns int64[network], the number of positions for each."""
+        """Train on all batches of an epoch. Returns int64[network], the number of positions that each network saw."""
         seen, count = np.zeros(NETWORKS, np.int64), self.batches_per_epoch
         ready = self._prepare(epoch, 0)
         for number in range(count):
@@ -178,13 +179,14 @@ class SupervisedRun:
         return seen
 
     def _prepare(self, epoch: int, number: int) -> list[PreparedBatch]:
-        """The inputs of each network for a batch of the feed."""
+        """Read a batch of the feed, and compute the inputs of each network for it."""
         batch = self.batches.batch(*divmod(epoch * self.batches_per_epoch + number, len(self.batches)))
         with threads(self._threads):
             return [trainer.prepare(part) for trainer, part in zip(self._trainers, by_network(batch), strict=True)]
 
     def _learn(self, networks: tuple[int, ...], ready: list[PreparedBatch], shares: list[float]) -> None:
-        """Train the given networks on a batch, at the learning rates for the shares of the run before and after it."""
+        """Train `networks` on a batch. `shares` are the shares of the run before and after it, which determine the
+        learning rates."""
         for which in networks:
             if self.learns[which] and len(ready[which].examples.boards):
                 rates = [self.recipe.learning_rate_at(share, self.cycles.level(which)) for share in shares]
@@ -192,9 +194,9 @@ class SupervisedRun:
                     self._trainers[which].learn(ready[which], rates)
 
     def test(self) -> list[tuple[MeanErrors, MeanErrors, bool]]:
-        """The errors of each network in training and in validation, and whether the validation error is the lowest so
-        far; if it is, the network's weights are kept. The first call, before any epoch, sets the errors to improve
-        on."""
+        """Test each network. Returns its errors in training and in validation, and whether the validation error is the
+        lowest so far; if it is, the network's weights are kept. The first call, before any epoch, sets the errors to
+        improve on."""
         rounded = rounded_networks(self.tested)
         found = []
         for which in range(NETWORKS):
@@ -212,8 +214,8 @@ class SupervisedRun:
 def open_trainers(
     networks: FloatNetworks, recipe: SupervisedRecipe, averages: FloatNetworks | None
 ) -> list[NetworkTrainer]:
-    """A trainer of the recipe's kind for each network. Raises MissingExtraError if the recipe needs PyTorch and it is
-    not installed, and UsageError if the device is missing."""
+    """A trainer for each network, of the kind that the settings name. Raises MissingExtraError if that needs PyTorch
+    and it is not installed, and UsageError if the device is missing."""
     kind: type[NetworkTrainer] = KernelTrainer
     if recipe.trainer == "torch":
         from bgdata.training.supervised.torch_trainer import TorchTrainer

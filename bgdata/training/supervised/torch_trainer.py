@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Batches(NamedTuple):
-    """The inputs and targets of positions, on the device."""
+    """Tensors with the inputs and targets of positions, on the device."""
 
     inputs: Tensor  # [n, input]
     targets: Tensor  # [n, 5]
@@ -39,7 +39,7 @@ class Batches(NamedTuple):
 
 
 class TorchTrainer(NetworkTrainer):
-    """Trains a network by PyTorch. The tensors are separate from the arrays of the network; `load` and `store` copy
+    """Trains one network by PyTorch. Its tensors are separate from the arrays of the network; `load` and `store` copy
     between them."""
 
     shares_threads = False
@@ -67,13 +67,12 @@ class TorchTrainer(NetworkTrainer):
 
     @contextmanager
     def settings(self) -> Iterator[None]:
-        """Settings that make sums deterministic: each product on one thread, deterministic algorithms, full float
-        precision.
+        """Make sums deterministic while the context is active: each product on one thread, deterministic algorithms,
+        full float precision.
 
         On a processor, PyTorch multiplies by MKL, or with lower allowed precision by oneDNN. Both are equally exact,
         but MKL uses only half of the vector units of AMD processors. oneDNN rounds factors to bfloat16 only on
-        processors with AMX.
-        """
+        processors with AMX."""
         threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
         is_deterministic = torch.are_deterministic_algorithms_enabled()
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # else cuBLAS chooses by free memory
@@ -99,7 +98,7 @@ class TorchTrainer(NetworkTrainer):
                 begin += len(part)
 
     def _copies(self) -> list[tuple[Tensor, list[np.ndarray]]]:
-        """Each tensor with the arrays whose values it contains, one after another."""
+        """Each tensor with the arrays that it is copied from and to, which are parts of it in order."""
         learned = self._numbers, [self.weights, self.biases]
         found = [learned, (self._means, [self.means]), (self._squares, [self.squares])]
         return [*found, (self._averages, list(self.averages))] if self.recipe.average_decay else found
@@ -122,7 +121,7 @@ class TorchTrainer(NetworkTrainer):
                 self._averages.lerp_(self._numbers, take)
 
     def _fill_gradient(self, batch: Batches) -> None:
-        """Sum the gradients of a batch over its positions."""
+        """Compute the gradient of a batch, summed over its positions."""
         values = [batch.inputs]
         for place, (weights, biases) in enumerate(self._layers, start=1):
             sums = torch.addmm(biases, values[-1], weights)
@@ -145,7 +144,8 @@ class TorchTrainer(NetworkTrainer):
                 torch.mm(below.T, delta, out=weights)
 
     def _change(self, size: int, rate: float) -> None:
-        """Change the weights by the summed gradient of `size` positions, within the limits."""
+        """Change the weights by the summed gradient of `size` positions; they stay within the limits of integer
+        networks."""
         if self.recipe.optimizer == "adam":
             self._gradient.div_(size)
             self._means.lerp_(self._gradient, 1 - trainer.FIRST_DECAY)
@@ -158,13 +158,13 @@ class TorchTrainer(NetworkTrainer):
 
 
 def steepness(values: Tensor) -> Tensor:
-    """The derivative of the logistic function where it has these values."""
+    """The derivative of the logistic function at the points where its values are `values`."""
     return torch.addcmul(values, values, values, value=-1)
 
 
 def layers_within(numbers: Tensor, shape: np.ndarray) -> list[tuple[Tensor, Tensor]]:
-    """Views of the weights [below, unit] and biases [unit] of each layer of one network: all its weights, laid out as
-    in `FloatNetworks`, then all its biases."""
+    """Views of the weights [below, unit] and biases [unit] of each layer of one network. `numbers` contains all its
+    weights, laid out as in `FloatNetworks`, then all its biases."""
     sizes = units_of(shape.tolist())
     end = sum(below * units for below, units in pairwise(sizes))
     return split_layers(numbers[:end], numbers[end:], sizes)

@@ -37,7 +37,7 @@ _UNIT, _NONE, _ONE = np.float32(1 / UNIT), np.float32(0), np.float32(1)
 
 
 class Sparse(NamedTuple):
-    """The inputs that are not 0, in batches of positions."""
+    """The network inputs of positions that are not 0, in batches."""
 
     counts: Integers  # [position] number of its inputs, padded to a multiple of four
     columns: NDArray[np.int32]  # [position, item] its inputs, ascending, then 0
@@ -48,7 +48,8 @@ class Sparse(NamedTuple):
 
 
 def sparse_inputs(input_set: InputSet, inputs: int, boards: Boards, batch: int) -> Sparse:
-    """The inputs of boards[row, slot], `batch` rows at a time."""
+    """The inputs that are not 0 of boards[row, slot], in batches of `batch` rows. `inputs` is the number of inputs of a
+    position."""
     # one for each checker, and the extras; a multiple of four
     most, batches = -(-(2 * CHECKERS + EXTRAS[input_set]) // 4) * 4, -(-len(boards) // batch)
     sparse = Sparse(
@@ -65,14 +66,14 @@ def sparse_inputs(input_set: InputSet, inputs: int, boards: Boards, batch: int) 
 
 @kernel(parallel=True)
 def _fill_sparse(input_set: int, boards: Boards, batch: int, sparse: Sparse) -> None:
-    """Fill a Sparse from boards[row, slot]."""
+    """Fill the arrays of `sparse` with the inputs of boards[row, slot]."""
     for number in prange(len(sparse.starts)):
         _fill_batch(input_set, boards, batch, number, sparse)
 
 
 @kernel()
 def _fill_batch(input_set: int, boards: Boards, batch: int, number: int, sparse: Sparse) -> None:
-    """Fill one batch of a Sparse."""
+    """Fill the arrays of `sparse` for batch `number`."""
     inputs, numbers = np.zeros((1, sparse.starts.shape[1] - 1), np.int16), np.zeros(ROLL_NUMBERS, np.int32)
     first, last = number * batch, min((number + 1) * batch, len(boards))
     for row in range(first, last):
@@ -91,8 +92,8 @@ def _fill_batch(input_set: int, boards: Boards, batch: int, number: int, sparse:
 
 @kernel(borrows=True)
 def _sort_by_input(sparse: Sparse, number: int, first: int, last: int) -> None:
-    """Fill starts[number, input], samples[number, item] and factors[number, item] of a Sparse: a counting sort of the
-    rows first:last of a batch by input."""
+    """Sort the inputs of rows first:last of a batch by input (counting sort). Fills starts[number, input],
+    samples[number, item] and factors[number, item] of `sparse`."""
     counts, columns, values = sparse.counts[first:last], sparse.columns[first:last], sparse.values[first:last]
     starts, samples, factors = sparse.starts[number], sparse.samples[number], sparse.factors[number]
     for item in range(len(starts)):
@@ -129,7 +130,7 @@ class Learner(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """The rule by which gradients change weights: the optimizer and its settings."""
+    """How gradients change weights: the optimizer and its settings."""
 
     is_adam: bool  # Kingma and Ba (2015), by the mean over a batch; else plain descent, by the sum
     is_squared: bool  # half the squared error of chances instead of their cross-entropy
@@ -142,8 +143,8 @@ class Rule(NamedTuple):
 def learn_batches(
     learner: Learner, examples: Examples, sparse: Sparse, batch: int, rates: Floats, takes: Floats, rule: Rule
 ) -> None:
-    """Update the arrays of a learner: it learns the examples, one batch after another at learning rates[batch].
-    Averages take the share takes[batch] of the new weights."""
+    """Train a network on examples, one batch after another, with learning rate rates[batch]. Moving averages of the
+    weights take in the share takes[batch] of the new weights."""
     blocks = (learner.values.shape[2] + BLOCK - 1) // BLOCK
     for number in range(len(rates)):
         first = number * batch
@@ -158,7 +159,8 @@ def learn_batches(
 
 @kernel(borrows=True)
 def weigh_sample(learner: Learner, examples: Examples, sparse: Sparse, row: int, sample: int, rule: Rule) -> None:
-    """Fill values[layer, sample, unit] and deltas[layer, sample, unit] of a learner for a row of the examples."""
+    """Compute one position forward and backward: fill values[layer, sample, unit] and deltas[layer, sample, unit] of
+    the learner for examples row `row`."""
     shape, weights, biases, values, deltas = (
         learner.shape,
         learner.weights,
@@ -197,7 +199,7 @@ def weigh_sample(learner: Learner, examples: Examples, sparse: Sparse, row: int,
 
 @kernel(borrows=True)
 def product(values: Floats, row: Floats) -> np.float32:
-    """Sum of values[unit] times row[unit]: eight sums of every eighth unit, added in pairs."""
+    """The dot product of values[unit] and row[unit]: eight sums of every eighth unit, added in pairs."""
     a = b = c = d = e = f = g = h = _NONE
     whole = len(values) // 8 * 8
     for unit in range(0, whole, 8):
@@ -219,8 +221,9 @@ def product(values: Floats, row: Floats) -> np.float32:
 def change_block(
     learner: Learner, sparse: Sparse, number: int, size: int, begin: int, rate: np.float32, rule: Rule, gradient: Floats
 ) -> None:
-    """Update, after batch `number`, the weights from all inputs to BLOCK units of the first layer from `begin` on, the
-    weights from such units of any layer to the next layer, and their biases. gradient[0:BLOCK] is scratch."""
+    """Update a block of BLOCK units from `begin` on after batch `number`: the weights from all inputs to such units of
+    the first layer, the weights from such units of any layer to the next layer, and their biases. gradient[0:BLOCK] is
+    scratch."""
     shape, values, deltas = learner.shape, learner.values, learner.deltas
     units, share = shape[SIZES], _ONE / np.float32(size) if rule.is_adam else _ONE
     starts, samples, factors = sparse.starts[number], sparse.samples[number], sparse.factors[number]
@@ -302,8 +305,8 @@ def change(
     learner: Learner, numbers: Floats, offset: int, place: int, gradient: Floats,
     share: np.float32, rate: np.float32, rule: Rule, limit: np.float32,
 ) -> None:  # fmt: skip
-    """Update numbers[place + unit], weights or biases, and means and squares from `offset` + place on, by the rule and
-    `share` times gradient[unit]. No number exceeds the limit."""
+    """Update numbers[place + unit], which are weights or biases, by share x gradient[unit] and the rule of the
+    optimizer. Adam's means and squares from index offset + place on are updated too. No number exceeds `limit`."""
     row = numbers[place : place + len(gradient)]
     if rule.is_adam:
         mean = learner.means[offset + place : offset + place + len(gradient)]
@@ -324,20 +327,22 @@ def change(
 
 @kernel(borrows=True)
 def take_in(numbers: Floats, take: np.float32, averages: Floats) -> None:
-    """Move averages[item], if there are any, towards numbers[item] by the share `take` of the difference."""
+    """Move the moving averages averages[item], if there are any, towards numbers[item] by the share `take` of the
+    difference."""
     for item in range(len(averages)):
         averages[item] += take * (numbers[item] - averages[item])
 
 
 class PreparedBatch(NamedTuple):
-    """The positions of a batch of the feed for one network, with their inputs."""
+    """The positions of one batch that one network learns, with their inputs."""
 
     examples: Examples
     inputs: Any  # inputs of the boards, in the form that the trainer reads
 
 
 class NetworkTrainer(ABC):
-    """Trains one network in place. All state is in arrays, which checkpoints save and load."""
+    """Base of trainers, each of which trains one network in place. All state is in arrays, which checkpoints save and
+    load."""
 
     shares_threads: ClassVar[bool]  # whether one trainer can keep more than two threads busy
 
@@ -356,26 +361,26 @@ class NetworkTrainer(ABC):
         return nullcontext()
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """The arrays that change, except the weights and their averages."""
+        """The arrays that change in training, except the weights and their averages."""
         return {"means": self.means, "squares": self.squares, "decays": self._decays, "steps": self._steps}
 
     def load(self) -> None:  # noqa: B027
-        """Read the arrays before the first batch of an epoch."""
+        """Copy the network's arrays into the trainer before the first batch of an epoch."""
 
     def store(self) -> None:  # noqa: B027
-        """Write the arrays after the last batch of an epoch."""
+        """Copy the trainer's results into the network's arrays after the last batch of an epoch."""
 
     @abstractmethod
     def prepare(self, examples: Examples) -> PreparedBatch:
-        """The examples with their inputs, for `learn`."""
+        """Compute the inputs of examples, for `learn`."""
 
     @abstractmethod
     def learn(self, prepared_batch: PreparedBatch, ends: list[float]) -> None:
-        """Learn the examples in order, at learning rates that go from the first of `ends` to the last."""
+        """Train on the examples in order, at learning rates that go from `ends[0]` to `ends[1]`."""
 
     def steps(self, positions: int, first_rate: float, last_rate: float) -> tuple[Floats, Floats]:
-        """For each batch of these positions, which are counted as learned: its learning rate (for Adam corrected for
-        means that began at 0), and the share of the new weights in their average."""
+        """The learning rate of each batch of these positions (for Adam corrected for means that began at 0), and the
+        share of the new weights in their average. The batches are counted as learned."""
         batches = -(-positions // self.recipe.batch_size)
         rates, takes = np.empty(batches, np.float32), np.zeros(batches, np.float32)
         for number in range(batches):
@@ -392,7 +397,7 @@ class NetworkTrainer(ABC):
 
 
 class KernelTrainer(NetworkTrainer):
-    """Trains a network by our kernels, with the same result on any machine and number of threads."""
+    """Trains one network by the project's own kernels, with the same result on any machine and number of threads."""
 
     shares_threads = True
 

@@ -26,7 +26,7 @@ COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]
 
 
 def sizes_of(kind: Dataset[Any]) -> list[str]:
-    """Names of the parameters that all recipes of a kind have."""
+    """The names of the parameters of a kind that every recipe records, which leaves out those that were added later."""
     return [name for name in kind.parameters.names() if name not in kind.parameters.later]
 
 
@@ -35,7 +35,8 @@ PARAMETER_NAMES = sorted({name for kind in SIZED for name in sizes_of(kind)})
 
 
 def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add an option for each integer parameter of default kinds, and --set for any parameter."""
+    """Add to a command an option for each integer parameter of the kinds that are built by default, and --set for any
+    parameter."""
     words = "A parameter of the kind, such as games=500; can be given several times."
     options = [
         click.option(f"--{name.replace('_', '-')}", name, type=int, metavar="N", help=f"Number of {name}.")
@@ -49,8 +50,9 @@ def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
 def choose_parameters(
     warehouse: Warehouse, kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]
 ) -> Parameters:
-    """The default parameters of a kind (the smallest parameters if the kind has no defaults), with the given ones
-    changed. Raises InvalidParameterError if a value is invalid, and UsageError if a parameter is given twice."""
+    """The parameters that the options of a command describe: those of the kind's first default variant (of its smallest
+    variant if there is none), changed by `options` and by `settings`, which are texts NAME=VALUE. Raises
+    InvalidParameterError if a value is invalid, and UsageError if a parameter is given twice."""
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     base: Parameters = (*kind.defaults, kind.parameters() if settings else kind.smallest)[0]
     for text in settings:

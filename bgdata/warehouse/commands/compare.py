@@ -47,8 +47,8 @@ def diff(warehouse: Warehouse, before: str | None, after: str | None, form: str)
 
 
 def _compare_with_lock(warehouse: Warehouse, form: str, scope: str | None) -> bool:
-    """Print a line for each locked variant (of KIND or KIND/VARIANT), and return whether the digests are equal.
-    Variants that only `bgdata build --all` builds may be missing."""
+    """Compare the variants in the lock (all, or those of KIND or KIND/VARIANT) with the warehouse, and print a line for
+    each. Returns whether all digests are equal. A variant that only `bgdata build --all` builds may be missing."""
     if scope is not None and (scope.endswith(".bd") or scope.count("/") > 1):
         raise UsageError(f"expected two tables to compare, got one: {cite(scope)}")
     kind, variant, _ = parse_scope(scope)
@@ -67,8 +67,8 @@ def _compare_with_lock(warehouse: Warehouse, form: str, scope: str | None) -> bo
 
 
 def _compare_tables(warehouse: Warehouse, before: str, after: str, form: str) -> bool:
-    """Print the differences of two tables and their side tables, and return whether all are equal. For each table: the
-    number of rows that only one side has, and by column the number and size of changes."""
+    """Compare two versions, table by table, and print the rows that only one has, and for each column the number and
+    size of changes. Returns whether all tables are equal."""
     sides = {"before": _open_side(warehouse, before), "after": _open_side(warehouse, after)}
     with warehouse.connect() as connection:
         kinds = []
@@ -119,8 +119,8 @@ def _compare_tables(warehouse: Warehouse, before: str, after: str, form: str) ->
 
 
 def _open_side(warehouse: Warehouse, name: str) -> Table | Path:
-    """The version KIND/VARIANT or KIND/VARIANT/VERSION, or the path of a gnubg .bd file. Raises UsageError if it is
-    neither."""
+    """Open the version that KIND/VARIANT or KIND/VARIANT/VERSION names, or return the path of a gnubg .bd file. Raises
+    UsageError if the name is neither."""
     if name.endswith(".bd"):
         return Path(name)
     if name.count("/") not in (1, 2):

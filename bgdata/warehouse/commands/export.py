@@ -197,10 +197,10 @@ def export_letters(warehouse: Warehouse, table: str, output: Path) -> None:
 
 
 def letter_rows(table: TwoSidedTable) -> Iterator[bytes]:
-    """Yield the lines of a two-sided table, in blocks for each layout of the player on roll. A line has a letter for
-    each point of the player on roll, ace point first, and of the opponent (A: no checker, B: one checker), a comma, and
-    the equity in six significant digits. Source: Computational Backgammon, "Bearoff database created" (2011): for 6
-    points and 9 checkers a file of 557 MB."""
+    """Yield a two-sided table as text, one block of lines for each layout of the player on roll. In a line, letters
+    give the checkers on each point (A: none, B: one), first of the player on roll, then of the opponent, each ace point
+    first; then a comma, and the equity with six significant digits. Source: Computational Backgammon, "Bearoff database
+    created" (2011), where the table of 6 points and 9 checkers has 557 MB."""
     from bgdata.bearoff.layouts import all_layouts
 
     layouts = all_layouts(table.points, table.checkers)
@@ -271,14 +271,14 @@ def export_met_command(warehouse: Warehouse, met: str, output: Path) -> None:
 
 
 def describe_file(output: Path, *, with_hash: bool = False) -> str:
-    """A line of text about a written file."""
+    """A line that tells the user the path and size of a written file, and its SHA-256 if `with_hash` is true."""
     digest = f", SHA-256 {sha256_file(output)}" if with_hash else ""
     return f"wrote {output}: {output.stat().st_size:,} bytes{digest}"
 
 
 def two_sided_version(warehouse: Warehouse, reference: str) -> Table:
-    """A version of bearoff_two_sided. Raises UsageError if it is of another kind, and MissingTableError if it is
-    missing."""
+    """Open a version of `bearoff_two_sided`. Raises UsageError if `reference` names another kind, and MissingTableError
+    if there is no such version."""
     table = warehouse.open_reference(reference)
     if table.manifest.dataset != "bearoff_two_sided":
         raise UsageError(f"expected a version of bearoff_two_sided, got {table.name}")
@@ -288,9 +288,9 @@ def two_sided_version(warehouse: Warehouse, reference: str) -> Table:
 def write_network(
     warehouse: Warehouse, network: str, output: Path, as_bytes: Callable[[Networks, dict[str, str]], bytes]
 ) -> None:
-    """Write a network as a file in the format of `as_bytes`, and report it. Raises UnknownPlayerError or
-    MissingTableError if there is no such network, CorruptFileError if it is damaged, MissingExtraError if a package is
-    not installed, and StorageError if the file cannot be written."""
+    """Write a network to a file, as the bytes that `as_bytes` makes of it, and tell the user. Raises UnknownPlayerError
+    or MissingTableError if there is no such network, CorruptFileError if it is damaged, MissingExtraError if a package
+    is not installed, and StorageError if the file cannot be written."""
     from bgdata.evaluation.networks.player import find_network, open_networks
     from bgdata.evaluation.players import NETWORK
     from bgdata.formats.onnx.network import properties_of
@@ -310,7 +310,8 @@ def write_gnubg_bearoff(
     normal: bool = False,
     cubeless: bool = False,
 ) -> None:
-    """Write the file of `makebearoff -o POINTS` or `-t POINTSxCHECKERS`. Raises UsageError if options do not fit
+    """Write the bearoff file that gnubg's `makebearoff -o POINTS` (`one_sided`) or `makebearoff -t POINTSxCHECKERS`
+    (`two_sided`) would write. The other options are those of makebearoff. Raises UsageError if options do not fit
     together, and StorageError if the file cannot be written."""
     from bgdata.bearoff.race import normal_moments, one_sided_counts
     from bgdata.bearoff.two_sided import two_sided_codes
@@ -338,8 +339,8 @@ def write_gnubg_bearoff(
 
 
 def write_text(table: Table, form: str, output: Path) -> str:
-    """Write a version in another format, and return a line of text about the file. Raises UsageError if the table does
-    not contain what the format needs, and StorageError if the file cannot be written."""
+    """Write a version as a text file in the format `form`; returns a line about the file, for the user. Raises
+    UsageError if the table lacks what the format needs, and StorageError if the file cannot be written."""
     arrays = table.arrays()
     if not FORMATS[form] <= set(arrays):
         able = [name for name, needed in FORMATS.items() if needed <= set(arrays)]
@@ -349,7 +350,7 @@ def write_text(table: Table, form: str, output: Path) -> str:
 
 
 def _text_lines(form: str, part: Table) -> Iterable[bytes]:
-    """The lines of a version, or of a part of one, in a format."""
+    """The lines of text, in the format `form`, of a version or of a part of one."""
     arrays, goes_on = part.arrays(), bool(part.items and part.items.start)
     if form == "gnubg-training":
         from bgdata.formats.position_files import format_gnubg_training

@@ -117,8 +117,8 @@ def completion(context: click.Context, shell: str) -> None:
 
 
 def named_version(warehouse: Warehouse, reference: str) -> Table:
-    """The version that `KIND/VARIANT/VERSION` names. Raises UsageError if it has another form, and MissingTableError if
-    it is missing."""
+    """Open the version that KIND/VARIANT/VERSION names. Raises UsageError if `reference` has another form, and
+    MissingTableError if there is no such version."""
     if reference.count("/") != 2:
         raise UsageError(f"expected KIND/VARIANT/VERSION, got {cite(reference)}; see: bgdata list")
     return warehouse.open_reference(reference)

@@ -116,7 +116,8 @@ UNIT = re.compile(r"(.*?)(?: \[([^\[\]]+)\])?", re.DOTALL)  # a comment of the c
 
 
 class Explained(NamedTuple):
-    """A table, view or macro: its description, columns or parameters, and origin."""
+    """What `bgdata explain` says of a table, view or macro: its description, its columns or parameters, and where it
+    comes from."""
 
     name: str
     what: str
@@ -126,8 +127,8 @@ class Explained(NamedTuple):
 
 
 def _print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, form: str) -> None:
-    """Print the declaration of a kind, and the cost of building a variant. Raises InvalidParameterError if no variant
-    has these parameters."""
+    """Print the declaration of a kind, and what building the variant with these parameters would need. Raises
+    InvalidParameterError if no variant has them."""
     kind.check_parameters(parameters)
     if form != "table":
         write_rows(part_rows(kind.name, kind_parts(kind, parameters, sql)), form)
@@ -157,7 +158,8 @@ def _print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, for
 
 
 def open_catalog(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
-    """A connection to the catalog of a warehouse, or to an empty catalog if there is no warehouse."""
+    """Open a DuckDB connection with the tables and views of a warehouse. They are empty if the warehouse does not
+    exist."""
     from bgdata.store.catalog import declared_index
     from bgdata.store.catalog_views import fill_catalog
     from bgdata.store.locked_sql import open_memory
@@ -170,7 +172,7 @@ def open_catalog(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
 
 
 def explained_relation(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: str) -> Explained | None:
-    """The table or view of this name."""
+    """What to explain about the table or view `name`; None if there is none."""
     kinds = [kind for kind in warehouse.kinds.values() for shape in kind.tables if shape.name == name]
     row = connection.execute(
         "select 'view', comment, sql from duckdb_views() where not internal and view_name = $1 "
@@ -199,7 +201,8 @@ def explained_relation(connection: duckdb.DuckDBPyConnection, warehouse: Warehou
 
 
 def explained_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explained | None:
-    """The macro of this name. A function that bgdata adds to connections has a macro of the same name."""
+    """What to explain about the macro `name`; None if there is none. The SQL functions of bgdata are explained by their
+    macros, which have the same names."""
     row = connection.execute(
         "select parameters, comment, macro_definition, function_type from duckdb_functions() where not internal and "
         "function_name = ? order by comment is null, function_oid limit 1",
@@ -215,13 +218,13 @@ def explained_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explain
 
 
 def _relation_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """The names of all tables and views of a connection."""
+    """The names of all tables and views that a connection has."""
     query = "select view_name from duckdb_views() where not internal union all select table_name from duckdb_tables()"
     return [name for (name,) in connection.execute(query).fetchall()]
 
 
 def unknown(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: str) -> str:
-    """The message for an unknown name, with similar names."""
+    """The error message for a name that is neither a kind, a table, a view nor a macro, with similar names."""
     macros = connection.execute("select distinct function_name from duckdb_functions() where not internal").fetchall()
     known = [*warehouse.kinds, *_relation_names(connection), *(macro for (macro,) in macros)]
     near = difflib.get_close_matches(name[:100].lower(), sorted(set(known)), n=3, cutoff=0.5)

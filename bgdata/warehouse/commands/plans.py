@@ -45,7 +45,8 @@ FIGURE_COLUMNS = (
 
 
 def load_plan(path: Path) -> list[Part]:
-    """The parts of a plan in order. Raises CorruptFileError if it is damaged or contains an unknown command."""
+    """Read the parts of a plan, in order. Raises CorruptFileError if the file is damaged, or contains an unknown
+    command or option."""
     parts = read_plan(path)
     for part in parts:
         _check_command(part)
@@ -53,7 +54,7 @@ def load_plan(path: Path) -> list[Part]:
 
 
 def _check_command(part: Part) -> None:
-    """Raise CorruptFileError if a part has an unknown command of `bgdata`, or unknown options."""
+    """Raise CorruptFileError if the command of a part, or one of its options, does not exist."""
     from bgdata.cli import main
 
     context: Any = None
@@ -75,9 +76,10 @@ def _check_command(part: Part) -> None:
 
 
 def run_plan(warehouse: Warehouse, plan: str | None, names: Sequence[str], form: str, *, is_dry: bool) -> bool:
-    """Run or print a plan, by default the plan of everything that comes with the package. Returns whether all digests
-    are equal and each version of the package has a part. Published figures follow each part on standard error, and all
-    at the end."""
+    """Run the named parts of a plan (by default all), or only print them if `is_dry`. `plan` is the plan's name; None
+    is the plan of everything that comes with the package. Published figures are printed to standard error after each
+    part, and all of them at the end. Returns false if a digest differs, or if no part makes a version that comes with
+    the package."""
     whole = load_plan(plan_path(plan) if plan else PLAN)
     parts, rows, figures = chosen_parts(whole, names), list[Row](), list[Row]()
     made = finished_parts(warehouse, parts) if is_dry and warehouse.root.is_dir() else {}

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class FiniteRange(click.FloatRange):
-    """A range of numbers without `nan`."""
+    """A range of numbers, as the type of an option, that refuses `nan`."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         number = super().convert(value, parameter, context)
@@ -107,8 +107,8 @@ ALL = 1 << 40  # rows, or characters
 
 
 def form_of(form: str | None, output: Path | None, unnamed: str = "csv") -> str:
-    """The output format: the named one, else the ending of the file's name, else `unnamed`. Raises UsageError for
-    parquet if there is no file, for a table in a file, and for a compressed file."""
+    """The output format: `form` if it is given, else the one that the ending of the file name means, else `unnamed`.
+    Raises UsageError for parquet without a file, for a file with a table for people, and for a compressed file."""
     if output is None:
         if form == "parquet":
             raise UsageError("expected --output FILE with --format parquet, got none")
@@ -131,9 +131,10 @@ def run_query(
     allow_files: bool = False,
     limits: QueryLimits | None = None,
 ) -> None:
-    """Run one query on the tables and the given gnubg files. If `allow_files` is true, any statement may run, on any
-    file. Raises QueryError, with the first line of DuckDB's message, if it fails, and UsageError for the same reasons
-    as `form_of`, or if the name of a gnubg file is invalid."""
+    """Run one SQL query on the tables and on views of gnubg's files, and write its rows to `output` or standard output.
+    If `allow_files` is true, any statement may run, on any file. Raises QueryError, with the first line of DuckDB's
+    message, if it fails; UsageError for the same reasons as `form_of`, or if the name of a gnubg file is already
+    taken."""
     import duckdb
 
     from bgdata.store.locked_sql import QueryLimits, first_lines, read_only_query
@@ -205,9 +206,10 @@ UNIONS = {"labelled_boards", "benchmark_boards"}  # unions of tables that may be
 def notes_on_empty(
     warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
 ) -> Iterator[str]:
-    """Lines of text that explain an empty result, with the commands that fill the tables. There is a line for each
-    empty table in the query, and, if the query has no rows, for each view of such tables. Joins by variant of tables
-    that have no variant in common are named whatever the result, because a count of no rows is a row."""
+    """Yield lines that tell the user why a query may have found nothing, with the commands that fill the tables: one
+    for each empty table that the query `text` names; if it has no rows, one for each view that reads an empty table;
+    and one for each join by `variant` of tables that have no variant in common. The last are always given, because a
+    count of no rows is a row."""
     if not (sources := SOURCE.findall(text)):
         return
     views = dict(connection.execute(VIEWS).fetchall())
@@ -228,7 +230,7 @@ def notes_on_empty(
 
 
 def _made_from(name: str, views: Mapping[str, str]) -> set[str]:
-    """The views that a view depends on, directly or indirectly."""
+    """The views that the view `name` reads, directly or indirectly. `views` has the SQL of all views."""
     found, waiting = set[str](), [name]
     while waiting:
         words = set(SOURCE.findall(views[waiting.pop()]))
@@ -238,15 +240,15 @@ def _made_from(name: str, views: Mapping[str, str]) -> set[str]:
 
 
 def filling(kind: Dataset[Any]) -> str:
-    """The command that makes a version of a kind."""
+    """The command, without `bgdata`, that makes a version of a kind."""
     return FILLED_BY.get(kind.name) or (f"import {kind.name} FILE..." if kind.takes_files else f"build {kind.name}")
 
 
 @contextmanager
 def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterator[Path | None]:
-    """Yield an empty file to write rows to, or None if `is_needed` is false. At the end of the `with` block it is
-    renamed to `output`, or copied to standard output. DuckDB itself would truncate a file that standard output is
-    redirected to."""
+    """Yield the path of an empty file for the rows, or None if `is_needed` is false. When the `with` block ends, the
+    file is renamed to `output`, or its content copied to standard output if `output` is None. (DuckDB would truncate a
+    file to which standard output is redirected.)"""
     if not is_needed:
         yield None
     elif output is None:
@@ -272,7 +274,7 @@ def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterato
 
 
 def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, form: str, path: Path) -> None:
-    """Write the rows of a query to a file."""
+    """Write the rows of a query to a file, in the format `form`."""
     source = f"({relation.sql_query()})"
     if form != "parquet":  # DuckDB 2.0 may hang if a query fails after its first rows were written as text
         connection.execute(f"create temp table finished as from {source}")
@@ -286,7 +288,8 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRe
 
 
 def finite(value: str, type_: Any, depth: int = 0) -> str:
-    """SQL that replaces NaN and infinities, which JSON cannot express, by null, at any depth of a value."""
+    """An SQL expression for `value`, of the type `type_`, in which NaN and infinities are replaced by null, also inside
+    lists and structs, because JSON cannot express them. `depth` counts the lists around it."""
     if "FLOAT" not in str(type_) and "DOUBLE" not in str(type_):
         return value
     item = f"item_{depth}"
@@ -309,8 +312,9 @@ def finite(value: str, type_: Any, depth: int = 0) -> str:
 
 
 def define_gnubg_view(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:
-    """Register a gnubg file as a view with columns of our tables, and return the kind to compare it with. Raises
-    CorruptFileError if it is damaged, and UsageError if it contains no bearoff table."""
+    """Make the rows of a gnubg bearoff file readable as a view, with the column names of our tables; returns the kind
+    of dataset that has these columns. Raises CorruptFileError if the file is damaged, and UsageError if it contains no
+    bearoff table."""
     import pyarrow as pa
 
     from bgdata.kinds.column_values import fixed_lists

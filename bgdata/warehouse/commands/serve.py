@@ -117,8 +117,8 @@ def serve(
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A listening socket without Nagle's algorithm, which would delay the body of each answer by 40 ms. Raises
-    StorageError if the port cannot be used."""
+    """Open a socket that listens at a host and port, without Nagle's algorithm, which would delay the body of each
+    answer by 40 ms. Raises StorageError if the port cannot be used."""
     try:
         found = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

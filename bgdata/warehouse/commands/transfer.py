@@ -84,7 +84,8 @@ def move(
     jobs: int,
     form: str,
 ) -> None:
-    """Push or pull, and say what was done. Raises the same exceptions as `Transfer`."""
+    """Copy versions to (`push`) or from (`pull`) the place at an address, and print what was copied. Raises the same
+    exceptions as `Transfer`."""
     from bgdata.store.places import open_place
     from bgdata.store.transfer import Transfer
 
@@ -116,7 +117,7 @@ def move(
 
 
 def pull_versions(transfer: Transfer, warehouse: Warehouse, place: Place, scopes: tuple[str, ...]) -> list[Moved]:
-    """Pull from a warehouse in another place, or from a published folder there."""
+    """Copy versions into the warehouse from another warehouse, or from a folder that `bgdata publish` wrote."""
     from bgdata.publishing.pull import PublishedPull, published_contents
 
     try:
@@ -129,5 +130,5 @@ def pull_versions(transfer: Transfer, warehouse: Warehouse, place: Place, scopes
 
 
 def count_text(count: int, what: str) -> str:
-    """A count with its noun: `1 version`, `2 versions`."""
+    """A count with its noun, in the singular or plural: `1 version`, `2 versions`."""
     return f"{count:,} {what}{'s' * (count != 1)}"

@@ -196,8 +196,9 @@ def lock(warehouse: Warehouse) -> None:
 def verify_warehouse(
     warehouse: Warehouse, scope: str | None, sample: int | None, seed: int, form: str = "table", *, repair: bool
 ) -> bool:
-    """Check every version (of KIND, KIND/VARIANT or KIND/VARIANT/VERSION), print the findings, and optionally repair.
-    Returns whether all versions are correct."""
+    """Check every version in the scope (KIND, KIND/VARIANT or KIND/VARIANT/VERSION; None: all), print the results, and
+    repair failed versions if `repair` is true. `sample` rows of each table are recomputed, chosen by `seed`. Returns
+    whether all versions are correct in the end."""
     from bgdata.store.verify import RECOMPUTED, Origin, Status, origin, verify
 
     if repair:
@@ -258,7 +259,8 @@ def verify_warehouse(
 
 
 def verify_folder(warehouse: Warehouse, folder: Path, form: str) -> bool:
-    """Check a published folder, and print what is proven of it. Returns whether nothing failed."""
+    """Check a folder that `bgdata publish` wrote, and print the results. Returns whether every check passed or was
+    skipped."""
     from bgdata.publishing.proof import verify_published
     from bgdata.store.verify import Status
 
@@ -283,8 +285,8 @@ def verify_folder(warehouse: Warehouse, folder: Path, form: str) -> bool:
 
 
 def findings_beside(warehouse: Warehouse, scope: str | None, *, is_whole: bool = True) -> Iterator[Finding]:
-    """The findings about the warehouse outside of its versions: about the whole warehouse if `scope` is None and
-    `is_whole`, and about current versions unless `scope` is a version."""
+    """Yield the results of checks that are not of a single version. If `scope` is None and `is_whole`, these are all
+    checks of the warehouse; else only those of the files `current`, which a scope that names a version leaves out."""
     from bgdata.store.verify import verify_current, verify_files
 
     kind, variant, version = parse_scope(scope)
@@ -296,7 +298,7 @@ def findings_beside(warehouse: Warehouse, scope: str | None, *, is_whole: bool =
 
 
 def is_repaired(warehouse: Warehouse, scope: str | None, failed: Iterable[str], sample: int | None, seed: int) -> bool:
-    """Check the variants of failed versions again, print failures, and return whether there are none."""
+    """Check the variants of the `failed` versions again, and print what still fails. Returns whether nothing does."""
     from bgdata.store.verify import verify
 
     kind, _, _ = parse_scope(scope)
@@ -311,7 +313,7 @@ def is_repaired(warehouse: Warehouse, scope: str | None, failed: Iterable[str], 
 
 
 def put_back_current(warehouse: Warehouse) -> None:
-    """Restore current versions that an interrupted repair has moved aside."""
+    """Move back each current version that a repair, which was then interrupted, had moved aside."""
     for kind in sorted(warehouse.kinds):
         for variant, _ in warehouse.lost(kind):
             with suppress(CorruptFileError, StorageError):
@@ -325,9 +327,9 @@ def put_back_current(warehouse: Warehouse) -> None:
 
 
 def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
-    """Set the current version of a variant whose current one is missing or unknown. The default version becomes
-    current, which is built if it is missing, or else the newest one. Raises MissingTableError if there is none, and
-    StorageError if the disk of a linked folder is missing."""
+    """Choose another current version for a variant whose current version is missing or unknown: the default version,
+    which is built if it is missing, or else the newest. Raises MissingTableError if there is none, and StorageError if
+    the variant is on a disk that is missing."""
     from bgdata.store.catalog_views import is_readable
 
     check_link(warehouse.root / kind / variant)
@@ -351,13 +353,13 @@ def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
 
 
 def failure(finding: Finding) -> str:
-    """A line of text about a failed or impossible check."""
+    """A line that tells the user about a check that failed or could not be made."""
     return f"{'FAILED' if finding.problem else 'NOT CHECKED'} {finding.subject}: {finding.check}: {finding.text}"
 
 
 def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
-    """The broken versions in order of repair: each after its inputs. Imported versions, whose files only their owner
-    has, and versions that depend on them, are last."""
+    """Sort broken versions, given by name, for repair: each comes after its inputs. Versions that cannot be built
+    because they are imported, and versions made from these, come last."""
     needs: dict[str, list[str]] = {}
     for name, table in broken.items():  # broken versions that are inputs of it, by version or by another variant
         others = [each for each in _inputs_of(warehouse, table) if each != name.rpartition("/")[0]]
@@ -374,7 +376,7 @@ def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> lis
 
 
 def _inputs_of(warehouse: Warehouse, table: Table) -> list[str]:
-    """The inputs of a version, as KIND/VARIANT or KIND/VARIANT/VERSION; empty if its parameters are unknown."""
+    """The inputs of a version as KIND/VARIANT or KIND/VARIANT/VERSION. Empty if its parameters are unknown."""
     kind = warehouse.kind(table.folder.parts[-3])
     with suppress(BgdataError):
         wanted = kind.inputs(_parameters_of(kind, table)).values()
@@ -386,8 +388,8 @@ def _inputs_of(warehouse: Warehouse, table: Table) -> list[str]:
 
 
 def _parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
-    """The parameters of a version from its manifest, or, if that is broken, from the default variant of this name.
-    Raises ManifestFormatError if there is no such default."""
+    """The parameters of a version: those in its manifest, or, if that is damaged, those of the default variant with the
+    same name. Raises ManifestFormatError if there is no such default."""
     try:
         recorded: Parameters = kind.parameters.from_manifest(table.manifest.parameters)
     except (ManifestFormatError, MissingTableError) as error:
@@ -403,9 +405,10 @@ def _parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
 
 
 def repair_version(warehouse: Warehouse, table: Table) -> None:
-    """Set a broken version aside for inspection, and build its variant again; if that fails, put it back. The current
-    version stays current. Raises MissingTableError if it is imported, because only its owner has the files;
-    ManifestFormatError if its parameters are unknown; and DigestMismatchError if inputs are damaged."""
+    """Compute the damaged rows of a version again if they have hashes; or else move the version aside, where it can be
+    inspected, and build it again. If the build fails, the version is moved back. The variant's current version stays
+    the same. Raises MissingTableError if the version is imported, because only its owner has the files;
+    ManifestFormatError if its parameters are unknown; and DigestMismatchError if an input is damaged."""
     from bgdata.store.catalog_views import is_readable
     from bgdata.store.verify import check_hashes
 
@@ -446,8 +449,9 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
 
 
 def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> bool:
-    """Build all locked variants in a temporary folder, compare digests, and return whether all are equal. Versions of
-    the package are copied, which checks their hashes, unless `is_all`."""
+    """Build every variant in the lock that is in the scope again, in a temporary folder, and compare the digests with
+    the lock. Versions that come with the package are only copied, which checks their hashes, unless `is_all`. Returns
+    whether all digests are equal."""
     entries = [
         entry
         for entry in load_lock(warehouse.lock)
@@ -497,7 +501,7 @@ def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, 
 
 
 def duration(seconds: float) -> str:
-    """A time in hours, minutes or seconds, as a string."""
+    """A time as a string in hours, minutes or seconds."""
     for unit, length in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"
@@ -505,8 +509,7 @@ def duration(seconds: float) -> str:
 
 
 def _kind_and_variant(scope: str) -> tuple[str, str]:
-    """The kind and the variant of KIND or KIND/VARIANT; the variant is empty if only KIND is given. Raises UsageError
-    for any other string."""
+    """Split KIND/VARIANT; for KIND alone the variant is empty. Raises UsageError for any other string."""
     kind, variant, version = parse_scope(scope)
     if kind is None or version is not None:
         raise UsageError(f"expected KIND or KIND/VARIANT, got {cite(scope)}: what is built again may be a new version")
@@ -514,9 +517,9 @@ def _kind_and_variant(scope: str) -> tuple[str, str]:
 
 
 def _rebuild_in_place(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> None:
-    """Build the default variants (of KIND or KIND/VARIANT) again and publish them. Versions of the package are built
-    only if `is_all`; variants outside a default build only if they exist or their kind is named. Prints notes, or a row
-    for each version."""
+    """Build the default variants (all, or those of KIND or KIND/VARIANT) again, replace the versions in the warehouse,
+    and print a row for each. Versions that come with the package are built only if `is_all`; variants that only `bgdata
+    build --all` builds, only if they exist or their kind is named."""
     kind, variant = _kind_and_variant(scope) if scope is not None else (None, "")
     kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
     recipes = [(declared, each) for declared in kinds for each in declared.defaults]

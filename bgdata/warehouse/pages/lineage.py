@@ -18,7 +18,8 @@ LETTERS = 33  # letters of a line in a box
 
 
 class Box(NamedTuple):
-    """A box of the graph: a version or a raw file, with three lines of text, its address, and its inputs."""
+    """A box in the graph of a version's inputs, for a version or an imported file: three lines of text, the address of
+    its page, and the boxes of its own inputs."""
 
     lines: tuple[str, str, str]
     link: str
@@ -27,7 +28,8 @@ class Box(NamedTuple):
 
 
 def lineage_svg(warehouse: Versions, table: Table) -> str:
-    """The graph of a version, with its inputs to the left. Raises ManifestFormatError if its manifest is damaged."""
+    """Draw what a version was made from, as an SVG graph: each box has its inputs to the left. Raises
+    ManifestFormatError if the manifest of the version is damaged."""
     boxes: dict[str, Box] = {}
     first = _add_version(warehouse, table, boxes)
     depth, waiting = {first: 0}, [first]  # inputs are left of everything that was made from them
@@ -63,7 +65,8 @@ def lineage_svg(warehouse: Versions, table: Table) -> str:
 
 
 def _add_version(warehouse: Versions, table: Table, boxes: dict[str, Box]) -> str:
-    """Add a version and all of its inputs, and return its key."""
+    """Add the box of a version, and the boxes of all its direct and indirect inputs, to `boxes`; returns the key of the
+    version's box."""
     manifest = table.manifest
     key = f"{manifest.dataset}/{manifest.variant}@{manifest.digest}"
     if key in boxes or len(boxes) >= MAX_BOXES:
@@ -85,7 +88,7 @@ def _add_version(warehouse: Versions, table: Table, boxes: dict[str, Box]) -> st
 
 
 def _version_of(warehouse: Versions, name: str) -> Table | None:
-    """The undamaged version that an input names, `kind/variant@digest`; None if it is missing."""
+    """Find the undamaged version that `kind/variant@digest` names; None if there is none."""
     dataset, variant, digest = parse_input(name)
     if dataset not in warehouse.kinds:
         return None
@@ -97,7 +100,7 @@ def _version_of(warehouse: Versions, name: str) -> Table | None:
 
 
 def _box_svg(box: Box, x: int, y: int) -> str:
-    """A box with its lines of text, as a link if it has an address; hovering shows the whole text."""
+    """Draw a box at the pixel (x, y). It links to its page if it has one, and hovering shows its lines in full."""
     texts = ""
     for name, down, text in zip(("name", "variant", "note"), LINES, box.lines, strict=True):
         # beginning and end of a long text, which distinguish variants

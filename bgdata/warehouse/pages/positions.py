@@ -39,6 +39,8 @@ SORTS = {  # (words, order) of positions
     "luck": ("luckiest roll", "luck desc nulls last"),
     "unlucky": ("unluckiest roll", "luck nulls last"),
 }
+LARGE = ("games", "matches")  # sources of many rows, each of a game and a turn
+TURN = "dataset, variant, game, turn, subject"  # names a row of them
 PLACE = "dataset, variant, game, turn, subject, position_id, die1, die2"  # orders rows of the same value
 CLASSES = [each.name.lower() for each in PositionClass]
 CUBES = (1, 2, 4, 8, 16)
@@ -57,8 +59,9 @@ group by all order by games desc, die1, die2, t.play limit 30
 
 
 def positions(site: Site, request: Request) -> Page:
-    """Positions of one source, filtered and sorted; or with `like` the plays that were made in one, with their results,
-    and the positions of games that are nearest to it by moved checkers."""
+    """Positions of one source, such as analysed matches, filtered and sorted. With `like`, instead the plays that were
+    made in that position, with their results, and the positions of games that differ from it by the fewest moved
+    checkers."""
     given = {name: request.query_params.get(name, "").strip() for name in (*NAMES, "source", "like")}
     number = whole(request.query_params, "page", 1, least=1, most=MAX_PAGE)
     sources = site.keep("position sources", lambda: sources_of(site))
@@ -95,7 +98,8 @@ def positions(site: Site, request: Request) -> Page:
 
 
 def answer(sources: Sequence[str], rows: Sequence[Row], plays: Sequence[Row]) -> Row:
-    """The JSON of the page."""
+    """The JSON of the page of positions: the names of the sources, the positions, and the plays that were made in
+    one."""
     found = [{name: value for name, value in row.items() if name != "board"} for row in rows]
     return {"sources": list(sources), "positions": whole_rows(with_all(found)), "plays": whole_rows(plays)}
 
@@ -107,12 +111,12 @@ COLUMNS = (
 
 
 def with_all(rows: Sequence[Row]) -> list[Row]:
-    """The rows with all columns of the JSON; null where a row has none."""
+    """Rows that all have exactly COLUMNS; a missing value is None."""
     return [{name: row.get(name) for name in COLUMNS} for row in rows]
 
 
 def sources_of(site: Site) -> list[str]:
-    """The sources that this warehouse has positions of."""
+    """The names in SOURCES of which the site's warehouse has positions."""
     kinds = site.warehouse.kinds.values()
     filled = {kind.name for kind in kinds if site.warehouse.variants(kind.name)}
     tables = {shape.name for kind in kinds if kind.name in filled for shape in kind.tables}
@@ -120,7 +124,8 @@ def sources_of(site: Site) -> list[str]:
 
 
 def conditions_of(given: Mapping[str, str]) -> tuple[list[str], str]:
-    """The SQL conditions and the order of an address. Raises UsageError for an invalid value."""
+    """The SQL conditions and the SQL sort order that the parameters of an address ask for. Raises UsageError for an
+    invalid value."""
     found = []
     for name, known in (("class", CLASSES), ("theme", [each.label for each in Theme])):
         if given[name]:
@@ -145,14 +150,15 @@ def conditions_of(given: Mapping[str, str]) -> tuple[list[str], str]:
 
 
 def one_of(name: str, value: str, known: Sequence[str]) -> str:
-    """The value, if it is known. Raises UsageError if not."""
+    """Return the value of the parameter `name` if it is one of the `known` values. Raises UsageError if it is not."""
     if value not in known:
         raise UsageError(f"expected {', '.join(filter(None, known))} as {name}, got {cite(value)}")
     return value
 
 
 def roll_condition(text: str) -> str:
-    """The condition of a roll. Raises UsageError if it is not one."""
+    """The SQL condition that a position was rolled with the dice in `text`, such as `31`. Raises UsageError if it is
+    not a roll."""
     try:
         roll = parse_roll(text)
     except InvalidRollError:
@@ -161,7 +167,8 @@ def roll_condition(text: str) -> str:
 
 
 def score_condition(text: str) -> str:
-    """The condition of a score: `money`, or points to go such as `3-5`. Raises UsageError for another text."""
+    """The SQL condition that a position has the score in `text`: `money`, or the points that the player on roll and the
+    opponent need, such as `3-5`. Raises UsageError for another text."""
     if text == "money":
         return "away is null"
     own, dash, other = text.partition("-")
@@ -171,15 +178,22 @@ def score_condition(text: str) -> str:
 
 
 def page_query(source: str, conditions: Sequence[str], order: str, start: int) -> str:
-    """The query of a page, and of one row more. Themes are added later, because sorting would compute those of every
-    row."""
-    which = " and ".join([f"source = {sql_text(source)}", *conditions])
+    """The SQL query for one page of positions from row `start` on, and for one row more, which tells whether another
+    page follows. It leaves out the themes, because sorting would compute them for every row: see `with_themes`."""
+    of_source = f"source = {sql_text(source)}"
+    which = " and ".join([of_source, *conditions])
     by = f"{order}, {PLACE}" if order else PLACE
-    return f"select * exclude (theme) from all_positions where {which} order by {by} limit {PAGE + 1} offset {start}"
+    limit = f"order by {by} limit {PAGE + 1} offset {start}"
+    if source not in LARGE:
+        return f"select * exclude (theme) from all_positions where {which} {limit}"
+    return (
+        f"with chosen as materialized (select {TURN} from all_positions where {which} {limit}) "
+        f"select * exclude (theme) from all_positions semi join chosen using ({TURN}) where {of_source} order by {by}"
+    )
 
 
 def with_themes(rows: Sequence[Row]) -> list[Row]:
-    """The rows with the themes of their boards."""
+    """Add to each row the theme of its board; None if it has none."""
     if not rows:
         return []
     themes = position_themes(np.array([row["board"] for row in rows], np.int8)).tolist()
@@ -190,7 +204,8 @@ def with_themes(rows: Sequence[Row]) -> list[Row]:
 
 
 def card(row: Row) -> Row:
-    """A row as the page shows it: the addresses of its picture, its position, its game, and positions like it."""
+    """What the template shows of a position: its row with the addresses of its picture, of its own page, of the game
+    that it comes from, and of the positions like it."""
     dice = [row["die1"], row["die2"]] if row["die1"] else []
     roll = "".join(map(str, sorted(dice, reverse=True)))
     away = f"{row['away']}-{row['opponent_away']}" if row["away"] else ""
@@ -217,7 +232,7 @@ def card(row: Row) -> Row:
 
 
 class Like(NamedTuple):
-    """A position of a corpus that is near another one."""
+    """A position of a recorded game that is near another position, with the number of checkers by which they differ."""
 
     moved: int
     table: Table
@@ -225,7 +240,8 @@ class Like(NamedTuple):
 
 
 def like_page(site: Site, given: Mapping[str, str], sources: Sequence[str], shown_: Row) -> Page:
-    """The page of the plays made in a position, and of the positions of games like it."""
+    """The page about the position `given["like"]`: the plays that were made in it, and the nearest positions of
+    recorded games. `shown_` are values that the template shows on every page of positions."""
     position = PositionRequest(given["like"], {}).position
     roll = roll_condition(given["roll"]) if given["roll"] else "true"
     plays: list[Row] = []
@@ -259,8 +275,8 @@ def like_page(site: Site, given: Mapping[str, str], sources: Sequence[str], show
 
 
 def nearest(site: Site, position: Position) -> list[Like]:
-    """The positions of the warehouse's games that are nearest to one, each once, the nearest first. Looks at the first
-    MAX_BOARDS positions, and at no corpus of several parts."""
+    """Find the positions in the warehouse's recorded games that differ from `position` by the fewest checkers, each
+    once, nearest first. Only the first MAX_BOARDS positions are compared, and corpora in several parts are skipped."""
     found, left = list[Like](), MAX_BOARDS
     board = np.array(position.board, np.int8)
     for kind in site.warehouse.kinds.values():
@@ -280,13 +296,15 @@ def nearest(site: Site, position: Position) -> list[Like]:
 
 
 def turn_boards(table: Table) -> Boards:
-    """int8[n, 26]: the boards of the turns of a corpus, which kinds name differently; none without any."""
+    """int8[n, 26]: the board of each turn of a corpus; empty if the corpus has no boards. Kinds use different names for
+    this array."""
     name = next((each for each in ("turn_boards", "boards") if table.has_array(each)), "")
     return np.asarray(table.array(name)) if name else np.zeros((0, 26), np.int8)
 
 
 def like_row(like: Like) -> Row:
-    """A position of a corpus with the columns of the view all_positions that its arrays have."""
+    """A row with COLUMNS for a position of a recorded game. Only the values that the arrays of the corpus give are
+    filled in."""
     first = np.asarray(like.table.array("first_turns"))
     game = int(np.searchsorted(first, like.turn, side="right")) - 1
     kind, variant = like.table.folder.parts[-3:-1]

@@ -17,8 +17,8 @@ MAX_BARS, MAX_CELLS = 200, 60  # bars, and columns or rows of a heat map
 
 
 class ChartRequest(NamedTuple):
-    """A chart as an address names it: one of CHARTS, or empty for none, and its columns; an empty name is chosen by
-    `drawing`."""
+    """The chart that an address asks for: one of CHARTS, or empty for none, and the names of the columns to draw.
+    `drawing` chooses a column whose name is empty."""
 
     chart: str = ""
     x: str = ""
@@ -27,7 +27,7 @@ class ChartRequest(NamedTuple):
 
     @classmethod
     def from_query(cls, given: Mapping[str, str]) -> ChartRequest:
-        """The chart of an address. Raises UsageError if there is no such chart."""
+        """Read the chart from the parameters of an address. Raises UsageError if there is no such chart."""
         found = cls(*(given.get(name, "").strip() for name in cls._fields))
         if found.chart not in ("", *CHARTS):
             raise UsageError(f"expected a chart: {', '.join(CHARTS)}, got {cite(found.chart)}")
@@ -35,8 +35,8 @@ class ChartRequest(NamedTuple):
 
 
 def drawing(result: Result, asked: ChartRequest) -> str:
-    """The chart of a result as SVG; columns without a name in the address are the first that fit. Raises UsageError if
-    a column is missing or does not fit."""
+    """Draw the chart that was asked for from the rows of a query, as SVG. A column that was not named is the first one
+    that fits. Raises UsageError if a column is missing or does not fit."""
     rows = [dict(zip(result.names, row, strict=True)) for row in result.rows]
     numbers = [name for name in result.names if is_numeric(rows, name)]
     is_by_number = asked.chart in ("line", "scatter")
@@ -63,7 +63,7 @@ def drawing(result: Result, asked: ChartRequest) -> str:
 
 
 def is_numeric(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
-    """Whether a column has numbers and nothing else but missing values."""
+    """Whether the column `name` contains at least one number, and otherwise only missing values."""
     values = [row[name] for row in rows if row[name] is not None]
     return bool(values) and all(
         isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) for value in values
@@ -71,14 +71,15 @@ def is_numeric(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
 
 
 def check_numeric(rows: Sequence[Mapping[str, Any]], name: str) -> None:
-    """Raise UsageError unless a column has numbers."""
+    """Raise UsageError unless the column `name` contains at least one number, and otherwise only missing values."""
     if not is_numeric(rows, name):
         found = next((row[name] for row in rows if row[name] is not None), None)
         raise UsageError(f"expected numbers in the column {name}, got {cite(found)}")
 
 
 def chosen_column(role: str, name: str, fitting: Sequence[str], names: Sequence[str]) -> str:
-    """The column of an address, or the first that fits. Raises UsageError if there is none."""
+    """Choose the column for a role such as `x`: `name` if it is given, else the first `fitting` one. `names` are all
+    columns of the result. Raises UsageError if there is no such column, or none that fits."""
     if name in names or (not name and fitting):
         return name or fitting[0]
     if not name:
@@ -87,7 +88,8 @@ def chosen_column(role: str, name: str, fitting: Sequence[str], names: Sequence[
 
 
 def heat_map(rows: Sequence[Mapping[str, Any]], x: str, y: str, value: str) -> str:
-    """A heat map of one value for each x and y. Raises UsageError if there are several, too many, or no numbers."""
+    """Draw a heat map as SVG: the column `value` for each pair of values in the columns `x` and `y`. Raises UsageError
+    if a pair has several rows, if there are too many pairs, or if `value` contains no numbers."""
     check_numeric(rows, value)
     cells: dict[tuple[str, str], float] = {}
     for row in rows:

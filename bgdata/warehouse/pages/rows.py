@@ -28,7 +28,8 @@ BINS = 30  # bars of a histogram, about
 
 
 class RowsRequest(NamedTuple):
-    """The address of a page of rows: its path, and its query as it was given."""
+    """What an address asks the page of rows to show: the filters, the column to sort by, and the column whose values
+    are listed, as the user wrote them."""
 
     path: str
     filters: tuple[str, ...]
@@ -36,22 +37,23 @@ class RowsRequest(NamedTuple):
     column: str
 
     def link(self, **changed: Any) -> str:
-        """The address with other filters, another sort, page, column or format."""
+        """The address of this page with some of its parameters changed, such as the filters, the sort order or the page
+        number."""
         given = {"filter": self.filters, "sort": self.sort, "column": self.column} | changed
         return address(self.path, given)
 
     def with_filter(self, text: str) -> str:
-        """The address of the first page with one more filter."""
+        """The address of the first page of rows after adding a filter."""
         return self.link(filter=[*(each for each in self.filters if each != text), text])
 
     def without(self, text: str) -> str:
-        """The address of the first page with one filter less."""
+        """The address of the first page of rows after removing a filter."""
         return self.link(filter=[each for each in self.filters if each != text])
 
 
 def page(site: Site, request: Request) -> Page | Response:
-    """The rows of a table of a variant, filtered and sorted by column. Its JSON contains the rows of one page, as in
-    `bgdata query --format json`."""
+    """The rows of a table of a variant, filtered and sorted by column, one page at a time. The JSON contains the rows
+    of this page, as `bgdata query --format json` prints them."""
     given, parts = request.query_params, request.path_params
     table = open_version(site, {"kind": parts["kind"], "variant": parts["variant"]})
     shape = shape_of(site, parts["kind"], parts["table"])
@@ -81,7 +83,7 @@ def page(site: Site, request: Request) -> Page | Response:
 
 
 def shape_of(site: Site, kind: str, name: str) -> TableShape:
-    """A table of a kind. Raises MissingTableError if the kind does not have it."""
+    """The declaration of the table `name` of a kind. Raises MissingTableError if the kind does not have it."""
     tables = site.warehouse.kind(kind).tables
     found = next((shape for shape in tables if shape.name == name), None)
     if found is None:
@@ -91,7 +93,8 @@ def shape_of(site: Site, kind: str, name: str) -> TableShape:
 
 
 def rows_page(site: Site, request: Request, query: RowQuery, asked: RowsRequest, shown_: Row) -> Page:
-    """The page of a valid request. Raises UsageError for a page after the last one, and QueryError."""
+    """The page of rows for a valid request. `shown_` are values that the template shows in any case. Raises UsageError
+    for a page number after the last, and QueryError if the query fails."""
     ask = request.app.state.queries.ask
     count = site.keep(("rows", query.count), lambda: int(ask(query.count).rows[0][0]))
     last = max(1, -(-count // PAGE))
@@ -115,12 +118,13 @@ def rows_page(site: Site, request: Request, query: RowQuery, asked: RowsRequest,
 
 
 def records(result: Result) -> list[Row]:
-    """The rows of a result by the names of their columns."""
+    """The rows of a query's result as dictionaries by column."""
     return [dict(zip(result.names, row, strict=True)) for row in result.rows]
 
 
 def sort_links(query: RowQuery, asked: RowsRequest) -> Mapping[str, str]:
-    """The heading of each column, as a link that sorts by it; a second time in descending order."""
+    """The heading of each column as an HTML link that sorts the rows by it, or in descending order if they are sorted
+    by it already."""
     found = {}
     for column in query.shape.columns:
         sort = f"-{column.name}" if query.sort == column.name else column.name
@@ -131,14 +135,16 @@ def sort_links(query: RowQuery, asked: RowsRequest) -> Mapping[str, str]:
 
 
 def few_values(ask: Callable[[str], Result], query: RowQuery) -> list[tuple[str, int]]:
-    """The columns of texts, booleans and small integers that have two or a few values, with their number."""
+    """The columns of strings, booleans and small integers that have at least 2 and at most VALUES different values,
+    each with the number of them. `ask` runs an SQL query."""
     names = [column.name for column in query.shape.columns if column.type in FEW]
     counts = ask(query.different(names)).rows[0] if names else []
     return [(name, count) for name, count in zip(names, counts, strict=True) if 1 < count <= VALUES]
 
 
 def values_of(ask: Callable[[str], Result], query: RowQuery, column: Column, asked: RowsRequest) -> Row:
-    """What the page shows of a column: figures, and a histogram or the most frequent values with links that filter."""
+    """What the page shows of one column: figures such as its extremes, and either a histogram or the most frequent
+    values. Each bar or value links to its rows. `ask` runs an SQL query."""
     (figures,) = records(ask(query.figures(column)))
     shown_ = {"column": column, "figures": figures, "chart": "", "values": [], "is_all": True}
     spread = (figures.get("most") or 0) - (figures.get("least") or 0)
@@ -153,12 +159,13 @@ def values_of(ask: Callable[[str], Result], query: RowQuery, column: Column, ask
 
 
 def filter_text(value: object) -> str:
-    """A value of a row as filters write it."""
+    """A value of a row in the form that filters use."""
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def histogram(ask: Callable[[str], Result], query: RowQuery, column: Column, asked: RowsRequest, width: float) -> str:
-    """The histogram of a column as SVG; each bar is a link to its rows."""
+    """Draw a histogram of a column as SVG, with bins of this width. Each bar links to the rows in its bin. `ask` runs
+    an SQL query."""
     width = max(width, 1.0) if column.type not in ("FLOAT", "DOUBLE") else width
     counts = dict(ask(query.bins(column, width)).rows)
     bars = []

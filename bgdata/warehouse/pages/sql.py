@@ -32,8 +32,8 @@ EXAMPLES = (
 
 
 def page(site: Site, request: Request) -> Page | Response:
-    """The page with a box for a query, its answer, and a chart of it. Its JSON contains only the rows, as in `bgdata
-    query --format json`."""
+    """The page on which one writes an SQL query, with the rows that it gives and a chart of them. The JSON contains
+    only the rows, as `bgdata query --format json` prints them."""
     given = request.query_params
     query, result, message, chart = given.get("q", "").strip(), None, "", ""
     asked = ChartRequest()
@@ -64,8 +64,8 @@ def page(site: Site, request: Request) -> Page | Response:
 
 
 def file_type(given: Mapping[str, str]) -> str:
-    """The kind of file that the query of an address names: csv, parquet, or empty for rows. Raises UsageError for any
-    other."""
+    """The type of file that an address asks for: csv or parquet, or empty for a page. Raises UsageError for any other
+    type."""
     form = given.get("format", "").strip() or "rows"
     if form not in ("rows", *FILES):
         raise UsageError(f"expected the format rows, csv or parquet, got {cite(form)}")
@@ -73,7 +73,8 @@ def file_type(given: Mapping[str, str]) -> str:
 
 
 def file_response(request: Request, query: str, form: str, name: str) -> Response:
-    """The rows of a query as a file of this name. Raises the errors of `QueryProcess.ask`."""
+    """The rows of an SQL query as a file to download, called `name`, in the format `form`. Raises the errors of
+    `QueryProcess.ask`."""
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     return Response(request.app.state.queries.ask(query, form), media_type=FILES[form], headers=headers)
 

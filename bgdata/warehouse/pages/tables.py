@@ -38,7 +38,8 @@ BOUNDS = ("error", "bound", "difference")  # in the names of figures about the a
 
 
 def list_rows(site: Site) -> list[Row]:
-    """Rows of versions, and of kinds that have none, as in `bgdata list --format json`."""
+    """A row for each version in the warehouse, and for each kind without versions, as `bgdata list --format json`
+    prints them."""
 
     def read() -> list[Row]:
         rows = whole_rows(listed_rows(site.warehouse))
@@ -48,14 +49,14 @@ def list_rows(site: Site) -> list[Row]:
 
 
 def kinds(site: Site, _: Request) -> Page:
-    """The page of all kinds and their versions; its JSON is what `bgdata list` prints."""
+    """All kinds of dataset with their versions. The JSON is what `bgdata list` prints."""
     rows = list_rows(site)
     groups = {name: [row for row in rows if row["dataset"] == name] for name in site.warehouse.kinds}
     return Page("tables.html", {"groups": groups, "kinds": site.warehouse.kinds}, rows)
 
 
 def kind(site: Site, request: Request) -> Page:
-    """The page of one kind: its columns, arrays, checks and versions. Its JSON is what `bgdata explain` prints."""
+    """One kind of dataset: its columns, arrays, checks and versions. The JSON is what `bgdata explain` prints."""
     declared = site.warehouse.kind(request.path_params["kind"])
     parameters = declared.complete((*declared.defaults, declared.smallest)[0], site.warehouse)
     shown_ = {
@@ -69,14 +70,14 @@ def kind(site: Site, request: Request) -> Page:
 
 
 def claims_by_table(site: Site, kind: Dataset[Any]) -> dict[str, list[str]]:
-    """The claims of a kind's SQL checks, by table."""
+    """The claims that the SQL checks of a kind test, by name of the table."""
     sql = site.warehouse.kinds.sql
     return {shape.name: [claim for claim, _ in sql.checks(shape.name)] for shape in kind.tables}
 
 
 def open_version(site: Site, given: Mapping[str, Any]) -> Table:
-    """The version of an address. Raises UnknownKindError, InvalidNameError or MissingTableError if there is no such
-    version."""
+    """Open the version that the parts of an address name: kind, variant, and version or else the current one. Raises
+    UnknownKindError, InvalidNameError or MissingTableError if there is no such version."""
     variant, version = check_name("variant", given["variant"]), given.get("version")
     if version is not None:
         check_name("version", version)
@@ -84,14 +85,13 @@ def open_version(site: Site, given: Mapping[str, Any]) -> Table:
 
 
 def table(site: Site, request: Request) -> Page:
-    """The page of one version, by default the current one of a variant. Its JSON contains its manifest, columns and
-    samples."""
+    """One version of a variant, by default the current one. The JSON contains its manifest, columns and sample rows."""
     found = open_version(site, request.path_params)
     return site.keep(("table", found.name), lambda: table_page(site, found))
 
 
 def table_page(site: Site, found: Table) -> Page:
-    """The page of a version. Raises ManifestFormatError if its manifest is damaged."""
+    """The page of the version `found`. Raises ManifestFormatError if its manifest is damaged."""
     manifest, declared = found.manifest, site.warehouse.kind(found.folder.parts[-3])
     damage = ""
     try:
@@ -135,7 +135,7 @@ def table_page(site: Site, found: Table) -> Page:
 
 
 def _seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
-    """The description and address of other pages that show a version."""
+    """The other pages that show a version: what each shows, and its address."""
     kind, variant = found.folder.parts[-3:-1]
     own = {
         "match_equity": ("as a heat map", address("/match-equity", {"met": variant})),
@@ -150,7 +150,7 @@ def _seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
 
 
 def _sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Row:
-    """Rows of one table of a version, or the reason why there are none."""
+    """Sample rows of one table of a version for the template, or a note that says why there are none."""
     try:
         rows = FLAT_ROWS[shape.name](found) if is_flat else middle_rows(middle_file(found, shape), SAMPLE)
     except BgdataError as error:
@@ -159,14 +159,15 @@ def _sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Ro
 
 
 def middle_file(found: Table, shape: TableShape) -> Path:
-    """The Parquet file of a table; if the version has parts, the file of the part in the middle. Raises the same
-    exceptions as `check_file`."""
+    """The Parquet file of one table of a version; of its middle part if it has parts. Raises the same exceptions as
+    `check_file`."""
     (name,) = found.parts[len(found.parts) // 2].files_of(shape.file)
     return found.check_file(name)
 
 
 def row_position(found: Table, row: Row) -> str:
-    """The address of the position of a row of bearoff layouts; empty for other rows."""
+    """The address of the page of the position that a row of a bearoff table is about; empty for rows of other
+    tables."""
     points = int(str(found.manifest.parameters.get("points", 0)))
     try:
         if {"on_roll_index", "opponent_index"} <= set(row):
@@ -177,7 +178,8 @@ def row_position(found: Table, row: Row) -> str:
 
 
 def pair_path(points: int, on_roll_index: int, opponent_index: int) -> str:
-    """The address of two layouts on `points` points. Raises BgdataError if an index is invalid."""
+    """The address of the position in which each side has the bearoff layout of this index on `points` points. Raises
+    BgdataError if an index is invalid."""
     return _layouts_path(layout_at(on_roll_index, points), layout_at(opponent_index, points))
 
 
@@ -197,8 +199,8 @@ def _rebuild_command(declared: Dataset[Any], manifest: Manifest, parameters: Any
 
 
 def file(site: Site, request: Request) -> Response:
-    """A file of a version, unchanged, with its SHA-256 as entity tag. Raises the errors of `opened`, MissingTableError
-    if the manifest does not list the file, and CorruptFileError if the file is damaged."""
+    """A file of a version to download, with its SHA-256 as entity tag. Raises the errors of `open_version`,
+    MissingTableError if the manifest does not list the file, and CorruptFileError if the file is damaged."""
     found, name = open_version(site, request.path_params), request.path_params["name"]
     if name == "manifest.json":
         return Response(found.manifest.to_bytes(), media_type="application/json")

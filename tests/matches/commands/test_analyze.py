@@ -38,7 +38,8 @@ QUICK = ("--ply", "0", "--met", "published-12")
 
 @pytest.fixture(scope="module")
 def filled_root(shared_folder: SharedFolder) -> Path:
-    """A warehouse with a network, small tables, a match equity table, an imported session and a match with a gap."""
+    """A warehouse with a network, small tables, a match equity table, an imported session, and a match with a missing
+    game."""
 
     def fill(folder: Path) -> None:
         build_for_player(folder)
@@ -53,7 +54,7 @@ def filled_root(shared_folder: SharedFolder) -> Path:
 
 @pytest.fixture
 def root(filled_root: Path, memory_path: Path) -> Path:
-    """A copy of that warehouse, with files beside it."""
+    """A copy of `filled_root`, with match files beside it."""
     (memory_path / "match.mat").write_text(MATCH)
     (memory_path / "session.mat").write_text(MAT.replace("$", ""))
     (memory_path / "session.sgf").write_text(SGF)
@@ -70,7 +71,7 @@ def rows(root: Path, *arguments: str) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("name", ["session.mat", "session.sgf"])
 def test_money_session_in_every_format(root: Path, name: str) -> None:
-    """Turns sum to games, and games to players; .mat and .sgf give the same rows."""
+    """The turns of a money session sum to games, and games to players; .mat and .sgf give the same rows."""
     path = str(root / name)
     turns, games, players = (rows(root, path, "--ply", "0", *by) for by in ([], ["--by-game"], ["--by-player"]))
     assert [game["result"] for game in games] == [8, -8, -2, 4, 8, -1, *(game["result"] for game in games[6:])]
@@ -99,7 +100,8 @@ def test_money_session_in_every_format(root: Path, name: str) -> None:
 
 
 def test_jacoby_rule_is_taken_from_the_file(root: Path) -> None:
-    """The rule is read from both formats and after an import; an option overrides it, and the headline states it."""
+    """The Jacoby rule is read from both formats and after an import; an option overrides it, and the headline states
+    it."""
     silent, stating, sgf = root / "session.mat", root / "said.mat", root / "session.sgf"
     stating.write_text(f'; [Jacoby "On"]\n{silent.read_text()}')
     with_rule, without = (rows(root, str(silent), "--ply", "0", option) for option in ("--jacoby", "--no-jacoby"))
@@ -117,7 +119,7 @@ def test_jacoby_rule_is_taken_from_the_file(root: Path) -> None:
 
 
 def test_values_of_a_match_are_consistent(root: Path) -> None:
-    """The mwc at the end of a game is that at the beginning of the next."""
+    """The match winning chance at the end of a game is the one at the beginning of the next."""
     path = str(root / "match.mat")
     first, second = rows(root, path, *QUICK, "--by-game")
     assert first["unit"] == "mwc"
@@ -170,7 +172,8 @@ def test_missing_games_are_noted(root: Path, command: tuple[str, ...]) -> None:
 
 
 def test_repairs_are_reported(root: Path) -> None:
-    """A win is cut to the points that the match lacked; `Crawford "Off"` removes the Crawford game."""
+    """Repairs are reported: a win is cut to the points that the match lacked, and `Crawford "Off"` removes the Crawford
+    game."""
     path = root / "capped.mat"
     path.write_text(MATCH.replace("Wins 3 points", "Losses 3 points").replace("      Losses", f"{'':34}Losses"))
     assert rows(root, str(path), *QUICK, "--by-game") == rows(root, str(root / "match.mat"), *QUICK, "--by-game")
@@ -191,7 +194,8 @@ def test_match_is_read_from_a_pipe(root: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_rows_have_position_score_and_cube(root: Path) -> None:
-    """The columns `match` and `turn` are those of the table `turns`, and `turn_number` counts from 1."""
+    """Rows have the position, score and cube before each act. `match` and `turn` are as in the table `turns`;
+    `turn_number` counts from 1."""
     sql = "select distinct turn, position_id from turns where variant = 'session' and action <> 'resign'"
     stored = json.loads(succeeds(root / "warehouse", "query", sql, "--format", "json"))
     found = rows(root, "matches/session")
@@ -224,7 +228,7 @@ def test_text_has_turns_sums_and_errors(root: Path) -> None:
 
 
 def test_page_and_picture_are_written(root: Path) -> None:
-    """The page is well formed, loads nothing, and shows a board for every listed error."""
+    """The page is well-formed, loads nothing, and shows a board for every listed error."""
     page, picture = root / "match.html", root / "match.png"
     options = ("--network", "random", "--errors", "3", "--page", page, "--plot", picture)
     succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, *options)

@@ -17,7 +17,7 @@ from tests.matches.kinds.test_match_analysis import MATCH, analysed
 
 @pytest.fixture
 def library(imports: Imports) -> Path:
-    """A warehouse with an analysed match that is in two imports."""
+    """A warehouse with an analysed match that is contained in two imports."""
     analysed(imports, "m", MATCH)
     imports.build("matches", [imports.file("again.mat", MATCH)], name="again")
     return imports.warehouse.root
@@ -75,7 +75,7 @@ def test_page_has_boards(library: Path, tmp_path: Path) -> None:
 
 
 def test_margin_is_half_of_the_interval(library: Path) -> None:
-    """Of the mean of the losses, 1.96 standard errors."""
+    """The margin of a rating is 1.96 standard errors of the mean loss."""
     losses = [
         float(row["loss"])
         for row in open_whole(library).rows("from match_analysis where player_name = 'ann' and is_decision")
@@ -119,8 +119,8 @@ def test_aliases_are_one_player(library: Path) -> None:
 
 
 def test_names_of_players_are_data(imports: Imports, tmp_path: Path) -> None:
-    """Markup, SQL, escapes of terminals and long names stay what they are, in lists, reports and pages. A line of more
-    than 500 bytes is quarantined."""
+    """Names with markup, SQL or terminal escapes, and long names, are shown as they are in lists, reports and pages. A
+    line of more than 500 bytes is quarantined."""
     root = imports.warehouse.root
     names = ["<b>ann</b>", "a'; drop table games--", "\x1b[31mann", "ann" * 100, 'a"%{}$', "ann\u202e", "ann" * 200]
     analysed(imports, "m", *(MATCH.replace(" ann : 0                    ", f" {name} : 0          ") for name in names))

@@ -37,7 +37,7 @@ def file(root: Path, name: str, text: str) -> Path:
 
 
 def test_luck_and_skill_of_turns_sum_to_games(root: Path) -> None:
-    """The session has cubes, beavers and resignations."""
+    """Luck and skill of turns sum to those of games, in a session with cubes, beavers and resignations."""
     path = file(root, "session.mat", MAT)
     turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
     games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
@@ -74,7 +74,8 @@ def test_csv_and_text_have_the_values_of_json(root: Path) -> None:
 
 
 def test_files_and_imports_give_the_same_rows(root: Path) -> None:
-    mat, sgf = file(root, "session.mat", MAT), root / "session.sgf"
+    mat = file(root, "session.mat", MAT)
+    sgf = root / "session.sgf"
     sgf.write_text(SGF)
     options = ("--by-game", "--format", "json")
     expected = json.loads(succeeds(root, "luck", mat, *options))
@@ -91,7 +92,8 @@ AUTOMATIC = (
 
 
 def test_automatic_doubles_survive_the_import(root: Path) -> None:
-    path, warehouse = file(root, "automatic.sgf", AUTOMATIC), root / "automatic"
+    path = file(root, "automatic.sgf", AUTOMATIC)
+    warehouse = root / "automatic"
     options = ("--by-game", "--format", "json")
     (game,) = json.loads(succeeds(root, "luck", path, *options))
     assert (game["cube_value"], game["result"]) == (4, 1)
@@ -112,7 +114,7 @@ ANSWERED = """\
 
 @pytest.mark.parametrize(("answer", "points", "cube_value"), [("Takes", 2, 2), ("Beavers => 4", 8, 4)])
 def test_record_may_end_with_an_answer(root: Path, answer: str, points: int, cube_value: int) -> None:
-    """The final cube is the one after the answer."""
+    """If a record ends with an answer to a double, the final cube is the one after the answer."""
     path = file(root, "answered.mat", ANSWERED.format(answer, points))
     (game,) = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
     assert (game["cube_value"], game["result"]) == (cube_value, points / cube_value)
@@ -236,7 +238,7 @@ def test_cubeful_turns_equal_those_of_analyze(met_root: Path, name: str, options
 
 
 def test_cubeful_turns_sum_to_games(met_root: Path) -> None:
-    """Luck, skill and drift sum to results."""
+    """Luck, skill and drift of turns with the cube sum to the results of games."""
     turns = rows(met_root, "luck", met_root / "session.mat", "--cubeful")
     games = rows(met_root, "luck", met_root / "session.mat", "--cubeful", "--by-game")
     assert [game["result"] for game in games][:6] == [8, -8, -2, 4, 8, -1]  # the cube included

@@ -22,7 +22,7 @@ AGREEMENT = """
 
 @pytest.fixture
 def folder(tmp_path: Path, imports: Imports) -> Path:
-    """Files of gnubg, eXtreme Gammon, BGBlitz, GammonView and bgdata; one session is in four of them."""
+    """A folder with files of gnubg, eXtreme Gammon, BGBlitz, GammonView and bgdata; one session is in four of them."""
     folder = tmp_path / "mine"
     (folder / "old").mkdir(parents=True)
     for name in ("session.txt", "session_002.txt", "session_004.txt", "session_002.html.gz"):

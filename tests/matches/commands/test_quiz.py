@@ -19,7 +19,7 @@ from tests.subtests import each
 
 @pytest.fixture(scope="module")
 def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the small warehouse, whose players err."""
+    """A copy of the small warehouse, in whose analysed matches players err."""
     folder = tmp_path_factory.mktemp("quiz") / "warehouse"
     shutil.copytree(small_root, folder)
     return folder
@@ -33,7 +33,7 @@ def player(root: Path) -> str:
 
 
 def answered(root: Path, tmp_path: Path, given: str, *arguments: str) -> Result:
-    """A quiz with these answers, at 0-ply."""
+    """Run a quiz at 0-ply in which the user types `given`."""
     words = ["--warehouse", str(root), "quiz", *arguments, "--ply", "0", "--results", str(tmp_path / "results.json")]
     return CliRunner().invoke(main, words, input=given)
 
@@ -60,7 +60,7 @@ def test_end_of_the_input_ends_the_quiz(root: Path, player: str, tmp_path: Path)
 
 
 def test_wrong_answer_comes_again_and_right_one_rests(root: Path, tmp_path: Path) -> None:
-    """Every answer of the first session is the first one that is shown; in the second, only failed ones are due."""
+    """A question answered wrongly is asked again in the next session; one answered rightly is not."""
     first = answered(root, tmp_path, "1\n" * 50, "--from", "decisions", "--questions", "50")
     assert first.exit_code == 0, first.output
     n_wrong = first.output.count("\nwrong: ")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
+import re
 import tarfile
 from pathlib import Path
 from typing import Literal
@@ -11,9 +14,11 @@ from zipfile import ZipFile
 
 import pytest
 
-from bgdata.errors import CorruptFileError, MissingFileError, TooLargeError
+from bgdata.errors import CorruptFileError, InvalidParameterError, MissingFileError, TooLargeError, UsageError
 from bgdata.formats.unpacking import is_archive, unpack_archive
 from bgdata.imports.steps import import_files
+from bgdata.matches.kinds.matches import MatchesParameters
+from bgdata.store.manifest import unpacked_name
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
 from tests.formats import sessions
@@ -30,7 +35,7 @@ def imported(imports: Imports, *paths: Path) -> Table:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two sessions in five files, two of them in an archive in a subfolder, and files without matches."""
+    """A folder with two sessions in five files, two of them in an archive in a subfolder, and files without matches."""
     (tmp_path / "mine/2025").mkdir(parents=True)
     for form in ("xg", "bgf"):
         (tmp_path / f"mine/any-{form}.dat").write_bytes((BINARY / f"session.{form}").read_bytes())
@@ -123,7 +128,7 @@ def test_folders_and_archives_without_matches_are_refused(tmp_path: Path, import
 
 
 def archive_of(path: Path, name: str = "a.mat") -> Path:
-    """A zip archive that contains one match file."""
+    """Write a zip archive that contains one match file."""
     with ZipFile(path / "x.zip", "w") as archive:
         archive.writestr(name, TEXT)
     return path / "x.zip"
@@ -135,7 +140,7 @@ def test_archives_are_recognized(tmp_path: Path) -> None:
 
 
 def tar_of(path: Path, mode: Literal["w", "w:gz", "w:bz2"], **contents: bytes) -> Path:
-    """A tar archive, packed as `mode` says, of a folder, a link, and files with these contents."""
+    """Write a tar archive, packed as `mode` says, with a folder, a link, and files with these contents."""
     with tarfile.open(path, mode) as archive:
         for name, kind in (("old", tarfile.DIRTYPE), ("old/link.mat", tarfile.SYMTYPE)):
             other = tarfile.TarInfo(name)
@@ -150,7 +155,7 @@ def tar_of(path: Path, mode: Literal["w", "w:gz", "w:bz2"], **contents: bytes) -
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2"])
 def test_tar_archives_are_read(tmp_path: Path, imports: Imports, mode: Literal["w", "w:gz", "w:bz2"]) -> None:
-    """Alone and in a folder; their links are left out."""
+    """Tar archives are read alone and in a folder; their links are left out."""
     (tmp_path / "mine").mkdir()
     path = tar_of(tmp_path / "mine/any.dat", mode, b=sessions.MAT.encode(), a=TEXT)
     (tmp_path / "mine/other.mat").write_bytes(TEXT)
@@ -161,15 +166,56 @@ def test_tar_archives_are_read(tmp_path: Path, imports: Imports, mode: Literal["
     assert sorted((row["n_games"], row["n_files"]) for row in found) == [(3, 2), (8, 1)]
 
 
-def test_packed_files_without_matches_are_left_out(tmp_path: Path, imports: Imports) -> None:
-    """They hold other archives, other text, or nothing that can be unpacked."""
-    (tmp_path / "a.mat.gz").write_bytes(gzip.compress(TEXT))
-    for name, content in (("7z", b"7z\xbc\xaf\x27\x1c"), ("text", b"Nothing"), ("twice", gzip.compress(TEXT))):
-        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(content))
-    (tmp_path / "cut.gz").write_bytes(gzip.compress(TEXT)[:9])
-    (tmp_path / "damaged.gz").write_bytes(gzip.compress(TEXT)[:10] + b"\xff" * 100)
-    (match,) = rows(imported(imports, tmp_path), "imported_matches")
-    assert (match["source"], match["n_files"]) == ("a.mat", 1)
+def cut_zip(path: Path) -> bytes:
+    """The bytes of a zip archive without its end."""
+    return archive_of(path).read_bytes()[:-30]
+
+
+def test_files_that_cannot_be_unpacked_are_set_aside(tmp_path: Path, imports: Imports) -> None:
+    """Each file that cannot be unpacked gets a line with its name and the reason, in a folder and in an archive. The
+    others are imported; a packed text without matches is left out."""
+    packed = gzip.compress(TEXT)
+    wrong = bytearray(packed)
+    wrong[len(packed) // 2] ^= 1
+    tar = tar_of(tmp_path / "x", "w:gz", a=TEXT).read_bytes()
+    contents = {
+        "cut.mat.gz": (packed[:-40], "expected packed data in cut.mat.gz, found: the file is truncated; fetch it"),
+        "short.gz": (packed[:9], "expected packed data in short.gz, found: the file is truncated"),
+        "wrong.mat.gz": (bytes(wrong), "expected packed data in wrong.mat.gz, found: error -3"),
+        "other.bz2": (bz2.compress(TEXT)[:-40], "expected packed data in other.bz2, found: the file is truncated"),
+        "cut.zip": (cut_zip(tmp_path), "expected a whole zip archive in cut.zip, found: file is not a zip file"),
+        "cut.tar.gz": (tar[:-30], "expected packed data in cut.tar.gz, found: the file is truncated"),
+        "a.xz": (lzma.compress(TEXT), "expected text in a.xz, plain or packed once with gzip or bzip2, found xz"),
+        "twice.gz": (gzip.compress(packed), "expected text in twice.gz, plain or packed once with gzip or bzip2"),
+    }  # fmt: skip
+    folder = tmp_path / "mine"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "whole.mat").write_bytes(TEXT)
+    (folder / "text.gz").write_bytes(gzip.compress(b"Nothing"))
+    for name, (content, _) in contents.items():
+        (folder / "sub" / name).write_bytes(content)
+    with ZipFile(tmp_path / "all.zip", "w") as archive:
+        for path in (each for each in folder.rglob("*") if each.is_file()):
+            archive.write(path, path.relative_to(folder))
+    for given in (folder, tmp_path / "all.zip"):
+        table = imported(imports, given)
+        (match,) = rows(table, "imported_matches")
+        assert (match["source"], match["n_files"]) == ("whole.mat", 1)
+        found = {row["source"]: (row["line"], row["text"].strip(), row["reason"]) for row in rows(table, "quarantine")}
+        assert len(found) == len(contents)
+        for name, (_, reason) in contents.items():
+            assert found[unpacked_name(name)][:2] == (1, "")
+            assert found[unpacked_name(name)][2].startswith(reason), name
+
+
+def test_damaged_file_by_name_is_an_error(tmp_path: Path, imports: Imports) -> None:
+    """A damaged file that is named on its own is an error, also beside a whole one."""
+    (tmp_path / "whole.mat").write_bytes(TEXT)
+    (tmp_path / "cut.mat.gz").write_bytes(gzip.compress(TEXT)[:-40])
+    (tmp_path / "cut.zip").write_bytes(cut_zip(tmp_path))
+    for name, reason in (("cut.mat.gz", "expected packed data in"), ("cut.zip", "expected a whole zip archive in")):
+        with pytest.raises(CorruptFileError, match=rf"^{reason} .*/{name}, found: "):
+            imported(imports, tmp_path / "whole.mat", tmp_path / name)
 
 
 def test_bad_tar_archives_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,6 +265,59 @@ def test_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch
     monkeypatch.setenv("BGDATA_MOST_UNPACKED_BYTES", "100")
     with pytest.raises(TooLargeError, match="expected at most 100 bytes of content"):
         unpack_archive(archive_of(tmp_path), tmp_path)
+
+
+PLAYERS = {
+    "cp1250": ("Łukasz Żądło", "Jiří Šťastný"),
+    "cp1251": ("Иван Щукин", "Ђорђе Њагић"),
+    "cp1253": ("Γιώργος Ρήγας", "Άννα Ξένου"),
+}
+
+
+@pytest.mark.parametrize(("encoding", "players"), PLAYERS.items())
+def test_names_in_other_encodings_are_read(
+    tmp_path: Path, imports: Imports, encoding: str, players: tuple[str, str]
+) -> None:
+    """Player names in other encodings are read: alone, packed, in archives and in .sgf. Files in UTF-8 and UTF-16
+    beside them are read as such."""
+    session = TEXT.decode()
+    names = re.search(r"^ *(\w+) *: 0 +(\w+) *: 0", session, re.M)
+    assert names
+    for old, new in zip(names.groups(), players, strict=True):
+        session = session.replace(old, new)
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    text = session.encode(encoding)
+    (folder / "a.mat").write_bytes(text)
+    (folder / "b.mat.gz").write_bytes(gzip.compress(text))
+    (folder / "c.mat").write_bytes(session.encode())
+    (folder / "d.mat").write_bytes(session.encode("utf-16"))
+    with ZipFile(folder / "old.zip", "w") as archive:
+        archive.writestr("e.mat", text)
+    tree = "(;FF[4]GM[6]AP[GNU Backgammon:1.07]MI[length:1][game:0][ws:0][bs:0]PW[{}]PB[{}];W[31hefe];B[41ablp]C[{}])"
+    (folder / "f.sgf").write_bytes(tree.format(*players, players[0]).encode(encoding))
+    table = import_files(
+        imports.warehouse, "matches", [folder], Progress(), encoding=encoding.replace("cp", "windows-")
+    )
+    found = rows(table, "imported_matches")
+    assert [(row["player_0"], row["player_1"]) for row in found] == [players, players]
+    assert [(row["format"], row["n_files"]) for row in found] == [("mat", 5), ("sgf", 1)]
+    assert {row["text"] for row in rows(table, "foreign_analysis") if row["subject"] == "comment"} == {players[0]}
+    assert table.manifest.parameters == {"name": "mine", "encoding": encoding}
+    assert import_files(imports.warehouse, "matches", [folder], Progress(), encoding=encoding).folder == table.folder
+    assert import_files(imports.warehouse, "matches", [folder], Progress()).folder != table.folder
+
+
+def test_wrong_encodings_are_refused(tmp_path: Path, imports: Imports) -> None:
+    (tmp_path / "a.mat").write_bytes(TEXT)
+    for name in ("cp1", "hex", "undefined", "utf-16", "cp500", "\0", "é", "x" * 5000):
+        with pytest.raises(InvalidParameterError, match=r"^expected an encoding of text, such as .*, got ") as caught:
+            import_files(imports.warehouse, "matches", [tmp_path], Progress(), encoding=name)
+        assert len(str(caught.value)) < 400
+    with pytest.raises(UsageError, match=r"^expected --encoding with matches, .*, got positions$"):
+        import_files(imports.warehouse, "positions", [tmp_path], Progress(), encoding="cp1250")
+    with pytest.raises(InvalidParameterError, match=r"^expected the encoding cp1250 by this name, got windows-1250$"):
+        MatchesParameters("mine", "windows-1250").check()
 
 
 EXPORTS = Path(__file__).parents[2] / "formats/exports"

@@ -60,7 +60,7 @@ def recipe(name: str) -> MatchAnalysisParameters:
 
 
 def analysed(imports: Imports, name: str, *texts: str, progress: Progress | None = None, **changes: Any) -> Table:
-    """The analysis of an import of files with these texts, by the smallest recipe with these changes."""
+    """Import files with these texts as `name`, and analyse them with the smallest parameters and these changes."""
     files = [imports.file(f"{name}-{number}.mat", text) for number, text in enumerate(texts)]
     imports.build("matches", files, name=name)
     return imports.warehouse.build("match_analysis", replace(recipe(name), **changes), progress=progress)
@@ -92,7 +92,7 @@ def test_rows_have_plays_losses_and_luck(imports: Imports) -> None:
 
 
 def test_sums_equal_those_of_judge_all(imports: Imports) -> None:
-    """A money session and a match are judged by the same network."""
+    """Sums over the rows of a money session and a match equal those of `judge_all`."""
     table = analysed(imports, "both", MATCH, SESSION)
     context = Context(recipe("both"), imports.warehouse.made_from(table), imports.warehouse)
     player = LookaheadPlayer(open_roller(context), 0)
@@ -114,9 +114,11 @@ def test_sums_equal_those_of_judge_all(imports: Imports) -> None:
 
 
 def test_rows_equal_those_of_analyze(imports: Imports) -> None:
-    """A match, a session with beavers, and games for money that end in bearoffs of the exact table: each decision has
-    the same loss, luck, play and cube action in the table and in `bgdata analyze`."""
-    root, other, texts = imports.warehouse.root, imports.folder / "other", []
+    """For a match, a session with beavers and games that end in exact bearoffs, each decision has the loss, luck, play
+    and cube action that `bgdata analyze` gives."""
+    root = imports.warehouse.root
+    other = imports.folder / "other"
+    texts = []
     for option in ("--no-jacoby", "--jacoby"):
         succeeds(other, "selfplay", "--cube-model", "0.7", "--games", "3", option)
     for table in bgdata.open_warehouse(other).versions("cubeful_selfplay"):
@@ -142,13 +144,13 @@ def test_rows_equal_those_of_analyze(imports: Imports) -> None:
 
 
 def turns_of(root: Path, *options: str) -> list[dict[str, Any]]:
-    """The turns of the import `all` by `bgdata analyze`."""
+    """The turns that `bgdata analyze` lists for the import `all`."""
     found: list[dict[str, Any]] = json.loads(succeeds(root, "analyze", "matches/all", *options))
     return found
 
 
 class Notes(Progress):
-    """Progress that keeps messages."""
+    """Progress that keeps all messages."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -158,8 +160,9 @@ class Notes(Progress):
 
 
 def test_games_are_judged_once(imports: Imports) -> None:
-    """Games that another version contains are copied from it, with the same digest."""
-    notes, judged = Notes(), "games were judged before"
+    """Games that another version contains are copied from it, and the digest is the same."""
+    notes = Notes()
+    judged = "games were judged before"
     analysed(imports, "old", SESSION, progress=notes)
     assert not [text for text in notes.notes if judged in text]
     both = analysed(imports, "new", MATCH, SESSION, progress=notes)
@@ -172,7 +175,7 @@ def test_games_are_judged_once(imports: Imports) -> None:
 
 
 def test_only_new_matches_are_replayed(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A match that is added to a library costs only itself: the games of others are not read again."""
+    """When a match is added to a library, the games of the others are not replayed."""
     analysed(imports, "mine", SESSION)
     replayed: list[int] = []
 
@@ -187,7 +190,7 @@ def test_only_new_matches_are_replayed(imports: Imports, monkeypatch: pytest.Mon
 
 
 def test_equal_games_of_two_matches_have_their_own_rows(imports: Imports) -> None:
-    """They are judged once, or copied, but each row has the numbers of its game and match."""
+    """Two equal games are judged once or copied, but have rows with their own numbers of match and game."""
     other = MATCH.replace("42: 8/4 6/4", "42: 13/7")
     for name in ("first", "again"):
         found = rows(analysed(imports, name, MATCH, other))
@@ -239,7 +242,7 @@ def test_missing_source_is_refused(imports: Imports) -> None:
 
 
 def judgement(no_double: float, double_take: float, loss: float = 0.0, kind: ActKind = ActKind.ROLL) -> Judged:
-    """A cube decision with these equities."""
+    """A judged cube decision with these equities."""
     act: Any = type("Act", (), {"kind": kind})
     return Judged(act, 2.0, 0, 0, 0, None, CubeValues(2 * no_double, 2 * double_take, 2.0), cube_loss=2 * loss)
 

@@ -37,19 +37,19 @@ def recipe(name: str, **changes: Any) -> MatchRolloutParameters:
 
 
 def rolled_out(imports: Imports, analysis: Table, progress: Notes | None = None, **changes: Any) -> Table:
-    """The rollouts of an analysis by the smallest recipe with these changes."""
+    """Roll out an analysis with the smallest parameters and these changes."""
     wanted = DATASET.complete(recipe(analysis.manifest.variant, **changes), imports.warehouse)
     return imports.warehouse.build("match_rollouts", wanted, progress=progress)
 
 
 def mwc_of(imports: Imports, away: int, opponent_away: int) -> float:
-    """The match winning chances at a score before the Crawford game."""
+    """The match winning chance at a score before the Crawford game."""
     met = first_met(imports.warehouse.build("match_equity", PUBLISHED).arrays())
     return met.mwc(away, opponent_away)
 
 
 def test_errors_are_rolled_out(imports: Imports) -> None:
-    """Every decision that loses enough has its choices once, with one that was made and one by the analysis."""
+    """Every decision that loses enough has its choices once; one is marked as made, one as best by the analysis."""
     analysis = analysed(imports, "m", ERRORS)
     errors = {(row["xgid"], row["subject"], row["made"]): row["best"] for row in rows(analysis) if row["loss"] >= 0.001}
     found = rows(rolled_out(imports, analysis))
@@ -66,7 +66,7 @@ def test_errors_are_rolled_out(imports: Imports) -> None:
 
 
 def test_values_are_those_of_bgdata_rollout(imports: Imports) -> None:
-    """With the same seed of the dice, `bgdata rollout` has the same values and losses, of plays and of a double."""
+    """With the same seed, `bgdata rollout` gives the same values and losses, for plays and for a double."""
     largest: dict[str, Any] = {"table_points": 6, "table_checkers": 6}  # which `bgdata rollout` chooses
     analysis = analysed(imports, "m", ERRORS, **largest)
     found = rows(rolled_out(imports, analysis, most_plays=0, within=0.0, **largest))
@@ -87,7 +87,7 @@ def test_values_are_those_of_bgdata_rollout(imports: Imports) -> None:
 
 
 def test_answer_is_valued_for_its_player(imports: Imports) -> None:
-    """A pass of a cube that is a take: the values of both answers are the opponent's chances turned around."""
+    """The values of a take and a pass are for the player who answers: the opponent's chances turned around."""
     analysis = analysed(imports, "m", ERRORS)
     (answer,) = [row for row in rows(analysis) if row["subject"] == "answer"]
     assert answer["loss"] > 0.05, "the pass is an error"
@@ -102,8 +102,9 @@ def test_answer_is_valued_for_its_player(imports: Imports) -> None:
 
 
 def test_decisions_are_rolled_out_once(imports: Imports) -> None:
-    """Decisions that another version contains are copied from it, with the same digest as without it."""
-    notes, before = Notes(), "were rolled out before"
+    """Decisions that another version contains are copied from it, and the digest is the same as without it."""
+    notes = Notes()
+    before = "were rolled out before"
     old = rolled_out(imports, analysed(imports, "old", MATCH), notes)
     assert not [text for text in notes.notes if before in text]
     both = rolled_out(imports, analysed(imports, "new", ERRORS, MATCH), notes)
@@ -115,7 +116,7 @@ def test_decisions_are_rolled_out_once(imports: Imports) -> None:
 
 
 def test_sessions_with_beavers_are_left_out(imports: Imports) -> None:
-    """Their decisions are analysed, but not rolled out; those of another session are."""
+    """Decisions of a session with beavers are analysed but not rolled out; those of another session are."""
     analysis = analysed(imports, "both", BEAVERS, SESSION, ERRORS)
     beavers = {row["match"] for row in rows(analysis) if row["made"] == "beaver"}
     assert len(beavers) == 1
@@ -158,7 +159,8 @@ def test_wrong_parameters_are_refused(change: dict[str, Any], message: str) -> N
 
 
 def test_match_equity_table_is_that_of_the_analysis(imports: Imports) -> None:
-    """Unless another is given, whether or not the version of the analysis is."""
+    """Rollouts use the analysis's match equity table unless another is given, whether or not the analysis is named by
+    version."""
     analysis = analysed(imports, "m", MATCH)
     source = VersionRef.parse(analysis.name)
     for given in (source, replace(source, version="")):
@@ -178,7 +180,8 @@ def test_missing_analysis_is_refused(imports: Imports) -> None:
 
 
 def test_errors_are_shown_with_their_rollouts(imports: Imports) -> None:
-    """In the view, the report and its page, also after the matches were imported and analysed again."""
+    """The view, the report and its page show the rollouts of errors, also after matches are imported and analysed
+    again."""
     analysis = analysed(imports, "m", ERRORS)
     root = imports.warehouse.root
     assert "by rollout" not in succeeds(root, "matches", "ann")

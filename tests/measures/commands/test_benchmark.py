@@ -20,7 +20,7 @@ ROWS = samples.BENCHMARK_ROWS.decode().splitlines(keepends=True)
 
 @pytest.fixture
 def imports(memory_path: Path) -> Imports:
-    """Import into an empty warehouse."""
+    """An empty warehouse into which files can be imported."""
     return Imports(memory_path)
 
 

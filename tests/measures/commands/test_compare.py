@@ -27,12 +27,13 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def texts(path: Path) -> set[str]:
-    """All texts of an SVG picture."""
+    """All texts in an SVG picture."""
     return {"".join(text.itertext()) for text in ElementTree.parse(path).iter(f"{SVG}text")}
 
 
 def compare_twice(warehouse: Warehouse, path: Path, *arguments: str) -> tuple[list[str], set[str]]:
-    """(printed lines, texts of the picture); a second run builds nothing and repeats both."""
+    """Run the command twice and check that the second run builds nothing and prints and draws the same. Returns the
+    printed lines, and the texts of the picture."""
     shown = run(warehouse.root, *arguments, "--plot", path)
     assert shown.exit_code == 0, shown.output
     first = path.read_bytes()
@@ -84,7 +85,7 @@ def theme_row(player: str, theme: str, rmse: float, *, has_tables: bool = True) 
 
 
 def test_players_are_in_given_order_or_best_first() -> None:
-    """A network without tables is a separate player."""
+    """Named players come in that order, others best first. A network without tables is a separate player."""
     rows = [theme_row("a", "all", 0.2), theme_row("b", "all", 0.1), theme_row("b", "blitz", 0.5)]
     rows += [theme_row("a", "blitz", 0.0), theme_row("b", "all", 0.3, has_tables=False)]
     found = chosen_rows(rows, [])
@@ -108,7 +109,7 @@ def test_missing_reference_scores_are_refused(warehouse: Warehouse, memory_path:
 
 
 def test_error_rates_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path) -> None:
-    """Players that only choose plays are included."""
+    """Error rates on benchmarks are printed and drawn, also of players that only choose plays."""
     given = ("compare", "network/tiny", "pubeval", "random", "--benchmarks")
     (title, heads, *lines), picture = compare_twice(warehouse, tmp_path / "rates.svg", *given)
     assert title == (
@@ -183,7 +184,7 @@ def test_players_are_ordered_by_sets_then_error_rate() -> None:
 
 
 def test_missing_figures_are_blank() -> None:
-    """A set without a score, and the error of a difference on a single decision, are missing."""
+    """The figures of a benchmark without a score, and the error of a difference on a single decision, are blank."""
     other = {"other_player": "a", "other_ply": 0, "same_choices": 7, "difference": -1.0}
     rows = [
         row_of("a", "x", 3),
@@ -240,7 +241,7 @@ def test_missing_benchmark_scores_are_refused(warehouse: Warehouse, memory_path:
 
 
 def test_older_version_of_a_benchmark_is_refused(warehouse: Warehouse, tmp_path: Path) -> None:
-    """SQL shows no rows of an older version."""
+    """A version that is not current is refused, because SQL shows none of its rows."""
     old = warehouse.open("gnubg_benchmark", "contact")
     kind = warehouse.kinds["gnubg_benchmark"]
     (path,) = kind.computation.write_sample(tmp_path)  # type: ignore[attr-defined]

@@ -21,12 +21,12 @@ FEW = ("--games", "4", "--seed", "1")
 
 @pytest.fixture
 def root(network_root: Path, tmp_path: Path) -> Path:
-    """A copy of the warehouse with the network of the package, without hidden files, which other tests write."""
+    """A copy of the warehouse with the network of the package, without the hidden files that other tests write."""
     return Path(shutil.copytree(network_root, tmp_path / "warehouse", ignore=shutil.ignore_patterns(".*")))
 
 
 def game_versions(root: Path) -> set[str]:
-    """The versions with games of ladders, in a warehouse."""
+    """The versions with games of ladders in the warehouse `root`."""
     warehouse = bgdata.open_warehouse(root)
     return {table.name for kind in ("game_scores", "cubeful_scores") for table in warehouse.versions(kind)}
 

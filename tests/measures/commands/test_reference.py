@@ -85,7 +85,7 @@ CHECK = (*ROLLER, "--reference", "2-by-tiny-seed-1", "--checked", "14", "--seed"
 
 
 def test_another_player_rolls_out_a_sample(warehouse: Warehouse) -> None:
-    """PubEval rolls out one position of each theme; the printed rows equal those of the view."""
+    """PubEval rolls out one position of each theme again, and the printed rows equal those of the view."""
     shown = succeeds(warehouse.root, "check-reference", "pubeval", *CHECK).splitlines()
     table = warehouse.open("reference_checks", "14-of-2-by-tiny-seed-1-by-pubeval-0ply-seed-3")
     assert shown[0] == str(table.folder)

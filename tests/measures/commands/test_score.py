@@ -38,7 +38,8 @@ def warehouse(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> War
 
 @pytest.fixture(autouse=True)
 def without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pretend that gnubg and bgsage are missing, because their games take minutes; measure speeds only briefly."""
+    """Pretend that gnubg and bgsage are not installed, because their games take minutes, and measure speeds only
+    briefly."""
 
     def open_named_player(
         name: str, ply: int = 0, warehouse: Warehouse | None = None, *, tables: bool = True
@@ -103,12 +104,12 @@ def test_everything_is_measured_only_once(warehouse: Warehouse) -> None:
 
 
 def shipped() -> str:
-    """The part of variants' names for the network that comes with bgdata."""
+    """The name of the network that comes with bgdata, as part of variants' names."""
     return full_name("network").replace("/", "-")
 
 
 def test_rows_are_written_as_csv_and_json(warehouse: Warehouse) -> None:
-    """Rows of `scores` and of differences have the same columns."""
+    """CSV and JSON have a row for every figure and every difference, with the same columns."""
     few = ("score", "pubeval", *FEW, "--no-programs")
     shown = json.loads(succeeds(warehouse.root, *few, "--format", "json"))
     with warehouse.connect() as connection:
@@ -123,7 +124,7 @@ def test_rows_are_written_as_csv_and_json(warehouse: Warehouse) -> None:
 
 
 def test_values_by_theme_equal_those_of_plain_sql(warehouse: Warehouse) -> None:
-    """Plain SQL computes every quantity from the rows of both tables."""
+    """RMSE, MAE and bias by theme equal those that plain SQL computes from the rows of both tables."""
     rows = json.loads(succeeds(warehouse.root, "score", "network/tiny", *NOTHING, "--format", "json"))
     found = {(row["measure"], row["against"]): row for row in rows if row["unit"] in ("points", "chance")}
     place = "reference_positions/2-by-tiny-seed-1"
@@ -148,7 +149,7 @@ def test_values_by_theme_equal_those_of_plain_sql(warehouse: Warehouse) -> None:
 
 
 def test_differences_are_from_the_named_rivals(warehouse: Warehouse) -> None:
-    """The differences are on the same decisions, without any games."""
+    """Error rates are compared with those of the named rivals on the same decisions, without any games."""
     options = ("score", "network/tiny", *NOTHING, "--against", "random", "--format", "json")
     rows = json.loads(succeeds(warehouse.root, *options))
     (own_set,) = (f"rollout_decisions/{variant}" for variant in warehouse.variants("rollout_decisions"))
@@ -168,7 +169,7 @@ def test_differences_are_from_the_named_rivals(warehouse: Warehouse) -> None:
 
 
 def test_picture_shows_the_figures_of_the_table(warehouse: Warehouse, tmp_path: Path) -> None:
-    """A second run writes the same file."""
+    """The picture contains the figures by theme, and a second run writes the same file."""
     picture = tmp_path / "player.svg"
     shown = run(warehouse.root, "score", "network/tiny", *NOTHING, "--plot", picture)
     assert shown.exit_code == 0, shown.output
@@ -184,7 +185,8 @@ def test_picture_shows_the_figures_of_the_table(warehouse: Warehouse, tmp_path: 
 
 
 def test_luck_adjusted_games_are_measured(network_root: Path, tmp_path: Path) -> None:
-    """The network that judges luck brings its bearoff tables; measures without inputs are left out."""
+    """Luck-adjusted games are played with the bearoff tables of the network that judges luck; measures without inputs
+    are left out."""
     root = tmp_path / "warehouse"
     shutil.copytree(network_root, root)
     for kind in ("bearoff_two_sided", "bearoff_one_sided", "bearoff_gammon"):
@@ -289,7 +291,7 @@ def test_invalid_options_are_refused(memory_path: Path) -> None:
 
 
 def test_versions_are_shared_with_other_commands(warehouse: Warehouse) -> None:
-    """One example is the games of `bgdata benchmark PLAYER --games`."""
+    """The games of `bgdata benchmark PLAYER --games`, for example, are not played again."""
     run(warehouse.root, "score", "random", *FEW, "--no-programs")
     assert warehouse.find(warehouse.kind("game_scores"), GameParameters("random", 0, "1", "pubeval", 0, "2", 4))
     shown = run(warehouse.root, "benchmark", "random", "--games", "4")

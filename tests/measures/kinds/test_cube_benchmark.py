@@ -70,10 +70,11 @@ def small_context(warehouse: Warehouse, **changes: Any) -> Context[Any]:
 
 
 def test_decisions_are_close_turns_of_different_games(small_root: Path) -> None:
-    """Each is a turn of the games at which the player on roll may double, and is close by `decide_cube`."""
+    """Each decision is a turn of another game at which the player on roll may double, and is close by `decide_cube`."""
     warehouse = bgdata.open_warehouse(small_root)
     context = small_context(warehouse)
-    player, rules = open_roller(context), CubeRules(CONSTANT_STRATEGY, first_met(context.inputs["met"].arrays()))
+    player = open_roller(context)
+    rules = CubeRules(CONSTANT_STRATEGY, first_met(context.inputs["met"].arrays()))
     rows = warehouse.rows(f"from cube_benchmark where variant = '{DATASET.slug(SMALL)}' order by decision")
     assert len(rows) == SMALL.decisions
     assert Counter(row["score"] == "money" for row in rows) == {True: 2, False: 2}
@@ -103,13 +104,16 @@ def test_decisions_are_close_turns_of_different_games(small_root: Path) -> None:
 
 
 def test_values_are_those_of_rollouts_with_the_cube(small_root: Path) -> None:
-    warehouse, table = bgdata.open_warehouse(small_root), small_table(small_root)
+    warehouse = bgdata.open_warehouse(small_root)
+    table = small_table(small_root)
     context = small_context(warehouse)
-    rules, chooser = CubeRules(met=first_met(context.inputs["met"].arrays())), open_roller(context).chooser
+    rules = CubeRules(met=first_met(context.inputs["met"].arrays()))
+    chooser = open_roller(context).chooser
     arrays = table.arrays()
     for row, xgid in enumerate(text_column(arrays, "xgids").to_pylist()):
         position, stakes = question_of(xgid)
-        starts, seed = [*decision_starts(position, stakes).values()], int(arrays["seeds"][row])
+        starts = [*decision_starts(position, stakes).values()]
+        seed = int(arrays["seeds"][row])
         found = roll_out_with_cube(starts, chooser, rules, SMALL.limits(), seed)
         values = found.values.tolist()
         if isinstance(stakes.score, MatchScore):
@@ -136,9 +140,10 @@ def test_columns_follow_from_the_values(small_root: Path) -> None:
 
 
 def test_themes_have_equal_shares(small_root: Path) -> None:
-    """A theme that is frequent gets no more than its share while others have close decisions."""
+    """A frequent theme gets no more than its share while other themes have close decisions."""
     context = small_context(bgdata.open_warehouse(small_root), decisions=24)
-    player, rules = open_roller(context), CubeRules(met=first_met(context.inputs["met"].arrays()))
+    player = open_roller(context)
+    rules = CubeRules(met=first_met(context.inputs["met"].arrays()))
     found = close_candidates(context.inputs["money_games"], context.parameters, player, rules)
     assert (np.diff(found.hashes.astype(object)) > 0).all()
     frequent = Counter(candidates_of(context.inputs["money_games"], context.parameters).themes.tolist())
@@ -161,8 +166,10 @@ def test_best_actions_are_named() -> None:
 
 
 def test_changed_values_are_found(small_root: Path) -> None:
-    warehouse, table = bgdata.open_warehouse(small_root), small_table(small_root)
-    inputs, generator = inputs_of(warehouse, DATASET, SMALL), np.random.default_rng(0)
+    warehouse = bgdata.open_warehouse(small_root)
+    table = small_table(small_root)
+    inputs = inputs_of(warehouse, DATASET, SMALL)
+    generator = np.random.default_rng(0)
     assert check_sample(DATASET, table, inputs, 10, generator) == "all 4 decisions"
     for name in ("values", "standard_errors", "trials", "boards", "judge"):
         corrupted = Corrupted(table, name, np.asarray(table.array(name)) + 1)
@@ -213,7 +220,7 @@ def test_missing_judge_is_one_error(small_root: Path, monkeypatch: pytest.Monkey
 
 
 class Answer:
-    """What the stand-in for bgsage answers."""
+    """An answer of the stand-in for bgsage, with values that depend on the seed."""
 
     def __init__(self, seed: int) -> None:
         self.equity_nd, self.equity_dt = 0.5 + seed % 2 / 10, 0.75
@@ -221,7 +228,7 @@ class Answer:
 
 
 class StandIn:
-    """A module with the analyzer of bgsage, which records what it is asked."""
+    """A stand-in for the module of bgsage, which records what its analyzer is asked."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
@@ -241,7 +248,7 @@ class StandIn:
 
 
 def test_bgsage_is_asked_in_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rounds with seeds of their own are averaged until both standard errors are small enough."""
+    """Rounds with different seeds are averaged until both standard errors are small enough."""
     module = StandIn()
     monkeypatch.setitem(__import__("sys").modules, "bgsage", module)
     found = roll_out_by_bgsage(QUESTIONS[2], GameLimits(0, 100, 0.02, 1000), 6)
@@ -269,10 +276,11 @@ def test_gnubg_rolls_out_like_us() -> None:
 
 
 def check_rollouts(roll_out: Any) -> None:
-    """The judge's values are those of our rollouts, within errors and a difference in skill."""
+    """Check that a judge's values are those of our rollouts, within errors and a difference in skill."""
     judge = Judge(replace(SMALL, trials=288, met="own"), shipped_player(), published_met())
     for question in QUESTIONS:
-        ours, theirs = judge.roll_out(question, 1), roll_out(question, GameLimits(0, 144, 1.0, 144), 1)
+        ours = judge.roll_out(question, 1)
+        theirs = roll_out(question, GameLimits(0, 144, 1.0, 144), 1)
         assert theirs.games == 144
         for place in (0, 1):
             error = np.hypot(ours.standard_errors[place], theirs.standard_errors[place])
@@ -282,8 +290,9 @@ def check_rollouts(roll_out: Any) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_values_of_gnubg_are_near_ours() -> None:
-    """Before the roll, at money and match scores, with the cube centered and owned."""
-    player, rules = LookaheadPlayer(shipped_player()), CubeRules(met=published_met())
+    """gnubg's values before the roll are near ours, for money and at match scores, with the cube centered and owned."""
+    player = LookaheadPlayer(shipped_player())
+    rules = CubeRules(met=published_met())
     for ply in (0, 1):
         found = gnubg_values(QUESTIONS, ply)
         assert found[:, 2] == pytest.approx(1.0, abs=1e-5)
@@ -292,7 +301,7 @@ def test_values_of_gnubg_are_near_ours() -> None:
 
 
 def test_values_looked_ahead_begin_with_the_model() -> None:
-    """At 0-ply both are the model's; with the cube on the way the value of a double is that after it."""
+    """At 0-ply the values of both actions are the cube model's; one ply further they are near them."""
     rules = CubeRules(met=published_met())
     player = LookaheadPlayer(shipped_player())
     by_model = model_values(player, QUESTIONS, rules, local=False)

@@ -31,7 +31,8 @@ SET = BENCHMARK.slug(BENCHMARK.smallest)
 
 
 def test_losses_are_against_the_better_action() -> None:
-    """A double is worth its best answer; an answer is judged whether or not the double is right."""
+    """The loss of a double is against its best answer; that of an answer does not depend on whether the double is
+    right."""
     judged = np.array([[0.5, 0.7]] * 4 + [[0.9, 1.3]] * 4 + [[1.1, 1.3]] * 2)
     doubled = np.array([True, True, False, False] * 2 + [True, False])
     taken = np.array([True, False] * 5)
@@ -41,14 +42,14 @@ def test_losses_are_against_the_better_action() -> None:
 
 
 def test_actions_follow_from_values() -> None:
-    """Equal values: the player doubles, and passes."""
+    """A player takes the better action by its values; if they are equal, it doubles, and passes."""
     doubled, taken = player_actions(np.array([[0.5, 0.4], [0.5, 0.6], [0.8, 1.2], [1.1, 1.2], [0.4, 0.4], [1.0, 1.0]]))
     assert doubled.tolist() == [False, True, True, False, True, True]
     assert taken.tolist() == [True, True, False, False, True, False]
 
 
 def test_scores_are_those_of_the_rows(small_root: Path) -> None:
-    """The statistics and the summary are the means of the losses, by theme and score too."""
+    """The statistics and the summary, by theme and score too, are means of the losses in the rows."""
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     judged = warehouse.open(BENCHMARK.name, SET)
@@ -73,7 +74,8 @@ def test_scores_are_those_of_the_rows(small_root: Path) -> None:
 
 def test_changed_scores_are_found(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    table, inputs = warehouse.open(DATASET.name, DATASET.slug(SMALL)), inputs_of(warehouse, DATASET, SMALL)
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    inputs = inputs_of(warehouse, DATASET, SMALL)
     assert check_sample(DATASET, table, inputs, 10, np.random.default_rng(0)) == "all 4 decisions"
     for name in ("values", "losses", "themes"):
         corrupted = Corrupted(table, name, np.asarray(table.array(name)) + 1)
@@ -82,7 +84,7 @@ def test_changed_scores_are_found(small_root: Path) -> None:
 
 
 def test_command_scores_each_cube_model(warehouse: Warehouse) -> None:
-    """One row for each model: at 0-ply not the one that looks ahead with the cube."""
+    """The command prints one row for each cube model; at 0-ply it leaves out the one that looks ahead with the cube."""
     for ply, models in ((0, MODELS[:-1]), (1, MODELS)):
         options = ("network/tiny", "--on", "cube", "--ply", str(ply), "--format", "json")
         rows = json.loads(succeeds(warehouse.root, "benchmark", *options))

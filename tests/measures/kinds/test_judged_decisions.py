@@ -22,8 +22,8 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.measures.kinds import judged_decisions_compute
 from bgdata.measures.kinds.judged_decisions import DATASET
-from bgdata.measures.kinds.rollout_decisions import DATASET as ROLLED_OUT
 from bgdata.measures.kinds.judged_decisions_compute import roll_out_in_rounds
+from bgdata.measures.kinds.rollout_decisions import DATASET as ROLLED_OUT
 from bgdata.selfplay.rollout import Limits, roll_out
 from bgdata.store.arrays import Array
 from bgdata.store.parameters import VersionRef

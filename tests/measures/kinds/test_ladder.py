@@ -29,7 +29,7 @@ TRUE = (0.0, 0.04, -0.6, -3.5, 0.01)
 
 
 def simulated(generator: np.random.Generator, scale: float, error: float) -> list[Pairing]:
-    """All pairings of players rated TRUE, with normal errors."""
+    """Simulated results of all pairings of players whose ratings are TRUE, with normal errors."""
     return [
         Pairing(a, b, expected_points(TRUE[a] - TRUE[b], scale) + error * float(generator.normal()), error)
         for a, b in combinations(range(len(TRUE)), 2)
@@ -62,7 +62,8 @@ def test_ratings_of_two_players_match_values_by_hand(
 
 
 def test_standard_errors_equal_the_spread_of_simulations() -> None:
-    generator, error = np.random.default_rng(3), 0.02
+    generator = np.random.default_rng(3)
+    error = 0.02
     fits = [fit_ratings(len(TRUE), 0, simulated(generator, 3.0, error), 3.0) for _ in range(300)]
     values = np.array([fit.values for fit in fits])
     reported = np.array([np.sqrt(np.diagonal(fit.covariances)) for fit in fits]).mean(axis=0)
@@ -75,7 +76,7 @@ def test_standard_errors_equal_the_spread_of_simulations() -> None:
 
 
 def test_contradicting_results_widen_intervals() -> None:
-    """The players are like rock, paper and scissors."""
+    """Players who beat each other in a circle, like rock, paper and scissors, have wider intervals."""
     circle = [Pairing(0, 1, 0.5, 0.01), Pairing(1, 2, 0.5, 0.01), Pairing(2, 0, 0.5, 0.01)]
     found = fit_ratings(3, 0, circle, 3.0)
     assert found.values == pytest.approx([0, 0, 0], abs=1e-9)
@@ -108,13 +109,13 @@ def test_infinite_results_raise(points: float, error: float) -> None:
 
 
 def ladder_of(warehouse: Warehouse, *series: GameParameters) -> LadderParameters:
-    """Parameters of a ladder of these games, which are built first."""
+    """The parameters of a ladder of these series of games, which are built first."""
     names = [warehouse.build("game_scores", each).name for each in series]
     return LadderParameters(sources=tuple(sorted(map(VersionRef.parse, names), key=str)))
 
 
 def games(player: str, opponent: str, seed: int = 1, count: int = 8) -> GameParameters:
-    """Some games of players that need no tables."""
+    """The parameters of a few games between players that need no tables."""
     versions = {"pubeval": "2", "random": "1"}
     return GameParameters(player, 0, versions[player], opponent, 0, versions[opponent], count, seed)
 
@@ -130,7 +131,8 @@ def test_rows_of_the_smallest_ladder_equal_its_ratings(small_root: Path) -> None
     with warehouse.connect() as connection:
         rows = connection.sql("select * exclude variant from ladder order by rank").fetchall()
         (pairing,) = connection.sql("select * exclude variant from ladder_pairings").fetchall()
-    rating, rating_error = expected.values[1], expected.covariances[1][1] ** 0.5
+    rating = expected.values[1]
+    rating_error = expected.covariances[1][1] ** 0.5
     assert rows[0] == (1, "pubeval", 0, "2", 0.0, 0.0, 0.0, 0.0, 1, 40)
     assert rows[1][:4] == (2, "random", 0, "1")
     assert rows[1][4:8] == pytest.approx(
@@ -154,7 +156,7 @@ def test_parts_of_a_pairing_are_joined_in_either_order(warehouse: Warehouse) -> 
 
 
 def test_parts_with_the_same_dice_are_refused(warehouse: Warehouse) -> None:
-    """The eight games of a seed are the first of its twelve."""
+    """Two series of a pairing with the same seed are refused, because the games of one are the first of the other."""
     parameters = ladder_of(warehouse, games("pubeval", "random", 1), games("pubeval", "random", 1, count=12))
     with pytest.raises(InvalidParameterError, match="expected other dice in each part of a pairing, got game_scores/"):
         warehouse.build(DATASET.name, parameters)

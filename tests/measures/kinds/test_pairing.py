@@ -30,7 +30,7 @@ SMALL_MATCHES = CUBEFUL.smallest
 
 
 def network_parameters(warehouse: Warehouse) -> GameParameters:
-    """Parameters of the tiny network against PubEval."""
+    """The parameters of games of the tiny network against PubEval."""
     version = open_named_player("network/tiny", 0, warehouse).version
     return GameParameters("network/tiny", 0, version, "pubeval", 0, "2", 40)
 
@@ -60,7 +60,8 @@ def test_rows_and_statistics_equal_the_games(small_root: Path) -> None:
 
 @pytest.mark.parametrize("luck", [False, True])
 def test_statistics_match_values_by_hand(luck: bool) -> None:
-    """Gammons include backgammons; hedged results are those of pairs."""
+    """Shares and means of a few games are as computed by hand: gammons include backgammons, hedged results are those of
+    pairs."""
     outcomes, lucks = np.array([1, 1, 2, -3, 3, -1, -2, -2], np.int8), np.array([0.5, -0.5, 0, 0, 1, 0, -2, -2])
     arrays: dict[str, Any] = {"outcomes": outcomes, "turns": np.full(8, 50, np.int32), "lucks": lucks}
     found = DATASET.computation.statistics(Computed(replace(SMALL, luck=luck), arrays))
@@ -78,7 +79,7 @@ def test_statistics_match_values_by_hand(luck: bool) -> None:
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory, network_root: Path) -> Path:
-    """A warehouse with four games, whose luck the default network and its tables judged."""
+    """A warehouse with four games, whose luck the default network and its tables have measured."""
     root = tmp_path_factory.mktemp("judged") / "warehouse"
     shutil.copytree(network_root, root, ignore=shutil.ignore_patterns(".*"))
     bgdata.open_warehouse(root).build(DATASET.name, JUDGED)
@@ -132,7 +133,7 @@ def test_unknown_players_are_refused(memory_path: Path) -> None:
 
 
 def test_games_of_a_changed_player_are_not_replayed(warehouse: Warehouse) -> None:
-    """A player changes with its tables, or when it is trained again."""
+    """`verify` skips games of a player that has other tables now, or has been trained again."""
     built = warehouse.build(DATASET.name, network_parameters(warehouse))
     table = Corrupted(built, "turns", np.array(built.array("turns")) + 1)
     shutil.rmtree(warehouse.root / "bearoff_two_sided" / "6x6")
@@ -168,7 +169,7 @@ def test_match_results_are_plus_or_minus_one(small_root: Path) -> None:
 
 @pytest.mark.parametrize("length", [0, 3])
 def test_luck_of_cubeful_games_is_subtracted(network_root: Path, tmp_path: Path, length: int) -> None:
-    """For a player against itself, the results of a pair cancel."""
+    """Luck-adjusted results have less noise; for a player against itself, the results of a pair cancel."""
     shutil.copytree(network_root, tmp_path / "warehouse", ignore=shutil.ignore_patterns(".*"))
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     player = open_named_player("network/contact-160", 0, warehouse)

@@ -55,7 +55,8 @@ def decisions(tables: BearoffArrays) -> Decisions:
 def test_decisions_are_all_covered_turns_of_games(
     tables: BearoffArrays, decisions: Decisions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Decisions are in the order of the games, for any number of games played at a time."""
+    """Decisions are all turns that the table covers, in the order of the games, for any number of games played at a
+    time."""
     games = self_play(PubEval().chooser, 400, seed=5)  # more than the decisions need
     several = play_counts(games.boards, games.dice) > 1
     covered = [covered_by(board, (POINTS, CHECKERS), 0, 0) == EXACT for board in games.boards.tolist()]
@@ -93,7 +94,8 @@ def test_losses_match_the_reference(
 
 
 def test_only_best_plays_lose_nothing(tables: BearoffArrays, decisions: Decisions) -> None:
-    """Ranks of all plays of every decision follow from the losses of the reference."""
+    """The ranks of all plays of every decision follow from the losses of the reference; only best plays lose
+    nothing."""
     offsets, after_play = batch_plays(decisions.boards, decisions.rolls)
     every = np.repeat(np.arange(COUNT), np.diff(offsets))
     asked = Decisions(decisions.boards[every], decisions.rolls[every], decisions.games[every])
@@ -109,7 +111,7 @@ def test_only_best_plays_lose_nothing(tables: BearoffArrays, decisions: Decision
 
 
 def test_bearing_off_the_last_checker_is_judged(tables: BearoffArrays) -> None:
-    """The roll is 6 and 1 with checkers on points 4 and 1; bearing off both wins at once."""
+    """With 6 and 1 and checkers on points 4 and 1, bearing off both wins at once and loses nothing."""
     board = np.zeros((1, 26), np.int8)
     board[0, [1, 4, 24]] = 1, 1, -1
     roll = np.array([[6, 1]], np.int8)
@@ -221,8 +223,10 @@ def test_rows_and_summary_equal_the_losses(small_root: Path) -> None:
 
 
 def test_network_with_tables_loses_nothing(warehouse: Warehouse) -> None:
-    """`tests/measures/commands/test_referee.py` measures the network's losses without tables."""
-    means, versions = [], set()
+    """A network with bearoff tables loses nothing. `tests/measures/commands/test_referee.py` measures one without
+    tables."""
+    means = []
+    versions = set()
     for tables in (True, False):
         version = open_named_player("network/tiny", 0, warehouse, tables=tables).version
         parameters = replace(SMALL, player="network/tiny", version=version, tables=tables)

@@ -46,7 +46,8 @@ def test_objectives_match_the_enum() -> None:
 
 
 def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
-    """Cover the first roll and each reply to the best play. Dice depend on the decision."""
+    """Rows equal rollouts of the candidates of the first roll and of each reply to the best play, with dice of the
+    decision."""
     warehouse = bgdata.open_warehouse(small_root)
     chooser = open_chooser(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse))
     with warehouse.connect() as connection:
@@ -55,7 +56,8 @@ def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
     for number, reply in enumerate(("", *REPLY_ROLLS)):
         found = [row for row in rows if row["decision"] == number]
         position = parse_play(rows[0]["play"], START, "31").next_position if reply else START
-        roll, wanted = reply or "31", SMALL.target(is_reply=bool(reply))
+        roll = reply or "31"
+        wanted = SMALL.target(is_reply=bool(reply))
         dice = int(roll[0]), int(roll[1])
         board = np.array(position.board, np.int8)
         boards, count = candidates_of(board, dice, chooser, Objective.GAME, wanted.within + SMALL.margin, 3)
@@ -112,7 +114,8 @@ def test_objectives_give_different_books(warehouse: Warehouse) -> None:
 
 def test_statistics_summarise_the_arrays(small_root: Path) -> None:
     table = small_table(bgdata.open_warehouse(small_root))
-    found, errors = table.manifest.statistics, np.asarray(table.array("plays_standard_errors"))
+    found = table.manifest.statistics
+    errors = np.asarray(table.array("plays_standard_errors"))
     assert (found["decisions"], found["replies"]) == (22, 21)
     assert found["games"] == table.array("plays_trials").sum()
     assert (found["mean_standard_error"], found["largest_standard_error"]) == (errors.mean(), errors.max())
@@ -120,7 +123,9 @@ def test_statistics_summarise_the_arrays(small_root: Path) -> None:
 
 
 def test_killed_build_resumes(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, whole, slots = small_table(warehouse).manifest.digest, openings.rollout_arrays, []
+    first = small_table(warehouse).manifest.digest
+    whole = openings.rollout_arrays
+    slots = []
 
     def rollout_arrays(*arguments: Any) -> Any:
         slots.append(arguments[3])
@@ -138,10 +143,12 @@ def test_killed_build_resumes(warehouse: Warehouse, monkeypatch: pytest.MonkeyPa
 
 
 def test_verify_rolls_out_the_requested_number_of_games(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the drawn decisions `verify` rolls out those with the fewest games, at least one. Another seed draws other
-    decisions."""
-    warehouse, rolled = bgdata.open_warehouse(small_root), []
-    table, inputs = small_table(warehouse), inputs_of(warehouse, DATASET, SMALL)
+    """Of a random sample of decisions, `verify` rolls out those with the fewest games, at least one. Another seed draws
+    others."""
+    warehouse = bgdata.open_warehouse(small_root)
+    rolled = []
+    table = small_table(warehouse)
+    inputs = inputs_of(warehouse, DATASET, SMALL)
     decisions, trials = table.array("plays_decisions"), table.array("plays_trials")
     games = np.bincount(np.asarray(decisions), np.asarray(trials)).tolist()
     monkeypatch.setattr(openings, "check_decision", lambda *arguments: rolled.append(arguments[2]))

@@ -65,7 +65,7 @@ SECOND_GAME = GOOD.replace(b"root:0:0:0:", b"root:0:0:2:")
 
 @contextmanager
 def started(root: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """The command as a separate process, and the port that it prints."""
+    """Start the command as a process of its own. Yields the process and the port that it prints."""
     command = [sys.executable, "-m", "bgdata", "--warehouse", str(root), "external", "--port", "0", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -78,7 +78,8 @@ def started(root: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
 
 
 def test_finished_game_is_saved_before_the_next(player_root: Path, tmp_path: Path) -> None:
-    """The score of the second question shows that gnubg has won; the game is on disk before a kill."""
+    """A game is on disk as soon as the score of the next question shows that gnubg has won it, even if the command is
+    killed."""
     saved = tmp_path / "games.mat"
     with (
         started(player_root, "--save", str(saved)) as (process, port),
@@ -94,7 +95,8 @@ def test_finished_game_is_saved_before_the_next(player_root: Path, tmp_path: Pat
 
 
 def test_games_of_several_connections_are_saved_in_one_file(player_root: Path, tmp_path: Path) -> None:
-    """A connection that ends within a line prints an error, and the command goes on."""
+    """The games of several connections are saved in one file; a connection that ends within a line prints an error, and
+    the command goes on."""
     saved, record = tmp_path / "games.mat", tmp_path / "games.jsonl"
     with started(player_root, "--save", str(saved), "--record", str(record)) as (process, port):
         for data in (GOOD + b"board:half", SECOND_GAME):
@@ -110,7 +112,7 @@ def test_games_of_several_connections_are_saved_in_one_file(player_root: Path, t
 
 
 def test_play_continues_when_saving_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each failure is printed; the last is the error of the command."""
+    """A failure to save is printed and play goes on; the last failure is the error of the command."""
     (tmp_path / f".games.mat.{os.getpid()}.partial").mkdir()  # blocks the temporary file
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -134,7 +136,7 @@ def test_unwritable_save_path_is_refused_at_once(tmp_path: Path) -> None:
 @needs_gnubg_tool("gnubg")
 @pytest.mark.slow
 def test_command_plays_gnubg(player_root: Path, tmp_path: Path) -> None:
-    """gnubg connects to the process and plays three games at 1-ply; then the command ends."""
+    """gnubg connects to the command and plays three games at 1-ply; then the command ends."""
     saved, record = tmp_path / "games.mat", tmp_path / "games.jsonl"
     arguments = ["--once", "--ply", "1", "--jacoby", "--save", str(saved), "--record", str(record)]
     with started(player_root, *arguments) as (process, port):

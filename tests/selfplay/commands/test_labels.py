@@ -38,7 +38,7 @@ def test_lookahead_labels_positions(warehouse: Warehouse) -> None:
 
 
 def test_changed_positions_are_rolled_out(warehouse: Warehouse) -> None:
-    """Labels of labels are rollouts only of positions where looking ahead matters."""
+    """`--least-change` keeps the positions where looking ahead matters, and these can be rolled out as a source."""
     succeeds(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY, "--least-change", "0.3")
     kept = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply-change-0-3")
     assert 0 < kept.manifest.rows < 40

@@ -68,7 +68,8 @@ def test_position_is_rolled_out(player_root: Path, player: NetworkPlayer) -> Non
     assert board.startswith(f"Position ID: {START_ID}\n+-13-")
     win, lose, equity = words.splitlines()
     numbers = [float(number) / 100 for number in re.findall(r"-?\d+\.\d\d", win + lose)]
-    chances, errors = result.chances[0].tolist(), result.standard_errors[0].tolist()
+    chances = result.chances[0].tolist()
+    errors = result.standard_errors[0].tolist()
     expected = [
         *(chances[0], errors[0], chances[1], errors[1], chances[2], errors[2]),
         *(1 - chances[0], errors[0], chances[3], errors[3], chances[4], errors[4]),
@@ -126,7 +127,7 @@ def test_unreached_standard_error_is_reported(player_root: Path) -> None:
 
 
 def test_default_maximum_is_a_multiple_of_trials(player_root: Path) -> None:
-    """The default is also a multiple of --trials 360, which does not divide 46,656."""
+    """The default of --most-trials, 46,656, is rounded to a multiple of --trials 360."""
     few = ("--trials", "360", "--truncate", "1", "--network", "random")
     (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *few, "--until", "3", "--format", "json"))
     assert (found["trials"], found["is_reached"]) == (360, True)
@@ -187,8 +188,9 @@ def test_unreached_standard_errors_of_labels_are_reported(warehouse: Warehouse) 
 
 
 def test_cube_decision_compares_double_and_no_double(root: Path, player: NetworkPlayer) -> None:
-    """The same dice roll out both."""
-    board, money = np.array(Position(ENDING_ID).board, np.int8), Stakes(Money(is_jacoby=False))
+    """Both cube actions are rolled out with the same dice."""
+    board = np.array(Position(ENDING_ID).board, np.int8)
+    money = Stakes(Money(is_jacoby=False))
     starts = [CubefulStart(board, each, may_double=False) for each in (money, money.after_take())]
     result = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72))
     how = ("rollout", ENDING_ID, "--cube", "1", "--network", "random", "--trials", "72")
@@ -212,7 +214,7 @@ def test_cube_decision_compares_double_and_no_double(root: Path, player: Network
 
 
 def test_until_is_in_points_of_equity(root: Path) -> None:
-    """In a match too: there, a point of normalised equity is a few percent of the match."""
+    """`--until` is in points of normalised equity in a match too, where such a point is a few percent of the match."""
     met = find_met(bgdata.open_warehouse(root), "published-12")
     point = normalised_point(Stakes(MatchScore(11, 11)), CubeRules(met=met))
     assert point < 0.1
@@ -229,8 +231,10 @@ def test_until_is_in_points_of_equity(root: Path) -> None:
 
 
 def test_plays_with_the_cube_are_ranked(root: Path, player: NetworkPlayer) -> None:
-    """The opponent is on roll after a play, and may double. Values are for the player who moves."""
-    stakes, met = Stakes(MatchScore(3, 5)), find_met(bgdata.open_warehouse(root), "published-12")
+    """Plays are ranked by rollouts after which the opponent is on roll and may double. Values are for the player who
+    moves."""
+    stakes = Stakes(MatchScore(3, 5))
+    met = find_met(bgdata.open_warehouse(root), "published-12")
     how = ("--away", "3-5", "--met", "published-12", "--network", "random", "--trials", "72", "--plays", "2")
     rows = json.loads(succeeds(root, "rollout", ENDING_ID, "21", *how, "--format", "json"))
     plays = {str(play): play for play in legal_plays(Position(ENDING_ID), parse_roll("21"))}
@@ -268,7 +272,7 @@ ROUNDS = (*KEPT, "--trials", "144", "--until", "0.0001", "--most-trials", "576")
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A separate folder of rollouts, with the existing compiled kernels."""
+    """A cache folder of the test's own for rollouts, with the existing compiled kernels."""
     compiled = kernel_cache.kernel_cache()
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / compiled.name).symlink_to(compiled)
@@ -278,7 +282,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limit slices to one block for each thread."""
+    """Make each slice of a rollout as short as possible: one block for each thread."""
     monkeypatch.setattr(rollout_command, "MIN_BLOCKS", 1)
     monkeypatch.setattr(rollout_command, "SLICE_SECONDS", 0.0)
 
@@ -286,7 +290,7 @@ def slices(monkeypatch: pytest.MonkeyPatch) -> None:
 def stopped(
     monkeypatch: pytest.MonkeyPatch, root: Path, arguments: tuple[str, ...], after: int, error: BaseException
 ) -> Result:
-    """Run a rollout that fails after `after` slices."""
+    """Run a rollout that raises `error` after `after` slices."""
     left = after
 
     def tell(self: TerminalBars, text: str) -> None:  # noqa: ARG001
@@ -322,7 +326,8 @@ def test_stopped_rollout_resumes(
     kept = 0
     for _ in range(2):
         result = stopped(monkeypatch, player_root, arguments, 1, KeyboardInterrupt())
-        before, kept = kept, trials_kept(result)
+        before = kept
+        kept = trials_kept(result)
         assert kept > before
         assert [*cache.glob("*/*.npz")]
     result = run(player_root, "rollout", *arguments)
@@ -333,7 +338,7 @@ def test_stopped_rollout_resumes(
 
 @pytest.mark.usefixtures("slices")
 def test_more_trials_resume_a_stopped_rollout(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trials do not depend on their number; any other option makes another rollout."""
+    """A rollout with more trials continues the stopped one; a rollout with any other changed option does not."""
     more = (*KEPT, "--trials", "720", "--seed", "5")
     whole = json.loads(succeeds(player_root, "rollout", *more))
     stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
@@ -365,7 +370,7 @@ def test_damaged_parts_are_played_again(
 
 @pytest.mark.usefixtures("slices")
 def test_rollout_saves_at_checkpoints(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkpoint follows every slice here, so that a killed rollout is saved too."""
+    """A rollout that is killed without notice continues from its last checkpoint."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     result = stopped(monkeypatch, player_root, POSITION, 2, RuntimeError("killed"))
     assert isinstance(result.exception, RuntimeError)
@@ -386,7 +391,7 @@ def test_unwritable_cache_is_reported(player_root: Path, cache: Path, monkeypatc
 
 
 def test_interrupted_process_keeps_finished_trials(player_root: Path, cache: Path, tmp_path: Path) -> None:
-    """The process is interrupted inside kernels, in a folder without a warehouse."""
+    """A process that is interrupted inside kernels, in a folder without a warehouse, keeps its finished trials."""
     arguments = (START_ID, "--network", "random", "--no-luck", "--trials", "36000000")
     command = bgdata_command("--warehouse", player_root, "rollout", *arguments)
     with started(command, tmp_path, cwd=tmp_path, env=environ | {"BGDATA_CHECKPOINT_SECONDS": "0"}) as run_:

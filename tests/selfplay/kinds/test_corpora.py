@@ -28,7 +28,7 @@ def catalog(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def tables_with(column: str) -> dict[str, tuple[Dataset[Any], TableShape]]:
-    """The kinds and tables with a column, by name."""
+    """The kind and the shape of each table that has this column, by name."""
     kinds = bgdata.all_kinds().values()
     shapes = {f"{kind.name} {shape.name}": (kind, shape) for kind in kinds for shape in kind.tables}
     return {name: (kind, shape) for name, (kind, shape) in shapes.items() if column in {c.name for c in shape.columns}}
@@ -40,7 +40,7 @@ def one(connection: duckdb.DuckDBPyConnection, sql: str) -> Any:
 
 
 def test_every_declared_join_finds_each_row_of_a_game_once(catalog: duckdb.DuckDBPyConnection) -> None:
-    """Turns join games, labels and samples join both."""
+    """Turns join games; labels and samples join turns and games."""
     joins = [(shape.name, join) for _, shape in tables_with("corpus").values() for join in shape.joins]
     assert {("selfplay_labels", "turns using (corpus, game, turn)"), ("turns", "games using (corpus, game)")} <= {
         *joins
@@ -60,7 +60,8 @@ def test_every_declared_join_finds_each_row_of_a_game_once(catalog: duckdb.DuckD
 
 
 def test_engine_labels_of_a_sample_name_its_corpus() -> None:
-    source, recipe = VersionRef(SAMPLE.name, SAMPLE.slug(SAMPLE.smallest)), SAMPLE.smallest
+    source = VersionRef(SAMPLE.name, SAMPLE.slug(SAMPLE.smallest))
+    recipe = SAMPLE.smallest
     corpus = f"selfplay/{bgdata.all_kinds()['selfplay'].slug(recipe.corpus)}"
     assert corpus_name(SAMPLE, recipe) == corpus
     assert corpus_name(ENGINE_LABELS, EngineParameters(source, "network", 0)) == corpus
@@ -81,12 +82,12 @@ def test_labels_name_the_corpus_of_their_source(source: VersionRef, corpus: str)
 
 
 def test_corpus_is_null_without_games(catalog: duckdb.DuckDBPyConnection) -> None:
-    """The smallest engine labels are of imported positions."""
+    """Labels of imported positions, which are from no game, have no corpus, game and turn."""
     assert catalog.sql("select distinct corpus, game, turn from engine_labels").fetchall() == [(None, None, None)]
 
 
 def test_pip_columns_equal_the_pips_of_the_board(catalog: duckdb.DuckDBPyConnection) -> None:
-    """The columns are compared in the files, by the macro, and by the SQL for files that lack them."""
+    """Pip counts are the same in the files' columns, by the macro, and by the SQL for files that lack the columns."""
     tables = tables_with("pips")
     assert {"selfplay turns", "matches turns", "selfplay_labels selfplay_labels"} <= tables.keys()
     for kind, shape in tables.values():

@@ -218,7 +218,8 @@ WRONG: dict[str, Cases] = {
     [(kind, changes, message) for kind, cases in WRONG.items() for changes, message in cases],
 )
 def test_invalid_parameters_are_refused(memory_path: Path, kind: str, changes: dict[str, Any], message: str) -> None:
-    warehouse, declared = bgdata.open_warehouse(memory_path), all_kinds()[kind]
+    warehouse = bgdata.open_warehouse(memory_path)
+    declared = all_kinds()[kind]
     parameters = replace(declared.smallest, **changes)
 
     def check_and_build() -> None:
@@ -231,7 +232,7 @@ def test_invalid_parameters_are_refused(memory_path: Path, kind: str, changes: d
 
 
 class CutOff(Notes):
-    """Progress that cuts a build off after its second shard."""
+    """Progress that stops a build after its second shard."""
 
     def __init__(self, root: Path) -> None:
         super().__init__()
@@ -261,12 +262,13 @@ class CutOff(Notes):
 def test_resumed_builds_have_the_same_values(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, memory_path: Path, kind: str, step: dict[str, int]
 ) -> None:
-    """Builds resume from their shards, on machines that see nothing of the warehouse. The values do not depend on how
-    many are computed at a time."""
+    """A build that is stopped and resumed, on machines without the warehouse and with other shard sizes, gives the same
+    values."""
     expected = small(warehouse.root, all_kinds()[kind]).manifest.digest
     for name, size in step.items():
         monkeypatch.setattr(import_module(type(all_kinds()[kind].computation).__module__), name, size)
-    parameters, notes = all_kinds()[kind].smallest, Notes()
+    parameters = all_kinds()[kind].smallest
+    notes = Notes()
     with pytest.raises(KeyboardInterrupt):
         warehouse.build(kind, parameters, force=True, progress=CutOff(warehouse.root))
     hide_from_workers(monkeypatch, warehouse.root.resolve(), memory_path / "cache")
@@ -286,7 +288,8 @@ def test_labels_are_exported_as_training_data(small_root: Path, tmp_path: Path, 
 
 @each("kind", ["lookahead_labels", "rollout_labels"])
 def test_named_version_of_a_network_is_used(warehouse: Warehouse, kind: str) -> None:
-    version, smallest = warehouse.open("network", "tiny").folder.name, all_kinds()[kind].smallest
+    version = warehouse.open("network", "tiny").folder.name
+    smallest = all_kinds()[kind].smallest
     table = warehouse.build(kind, replace(smallest, network_version=version))
     assert np.array_equal(table.array("chances"), small(warehouse.root, all_kinds()[kind]).array("chances"))
     with pytest.raises(MissingTableError, match="r1-00000000"):
@@ -321,7 +324,7 @@ def test_rows_equal_rollouts(small_root: Path) -> None:
 
 
 def test_truncated_source_is_refused(warehouse: Warehouse) -> None:
-    """Half of the rows are a valid array, but its size differs from the manifest."""
+    """A source whose array has lost half of its rows is refused, because its size differs from the manifest."""
     folder = warehouse.open("positions", "sample").folder
     boards = np.load(folder / "boards.npy")
     (folder / "boards.npy").unlink()
@@ -333,7 +336,8 @@ def test_truncated_source_is_refused(warehouse: Warehouse) -> None:
 
 def test_statistics_equal_the_rows(small_root: Path) -> None:
     table = small_table(small_root)
-    found, errors = table.manifest.statistics, table.array("equity_standard_errors")
+    found = table.manifest.statistics
+    errors = table.array("equity_standard_errors")
     assert found["mean_standard_error"] == pytest.approx(errors.mean())
     assert found["largest_standard_error"] == errors.max()
     assert found["reached_share"] == (errors <= 0.02).mean()

@@ -53,7 +53,8 @@ CORPUS = f"{SELFPLAY.name}/{SELFPLAY.slug(SELFPLAY.smallest)}"
 
 def test_rows_equal_positions_of_the_source(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    table, source = small(small_root, LOOKAHEADS), inputs_of(warehouse, LOOKAHEADS, LOOKAHEAD)["source"]
+    table = small(small_root, LOOKAHEADS)
+    source = inputs_of(warehouse, LOOKAHEADS, LOOKAHEAD)["source"]
     with warehouse.connect() as connection:
         rows = connection.sql("select * exclude (variant, network) from lookahead_labels order by row").fetchall()
         shown = connection.sql("select distinct network from lookahead_labels").fetchall()
@@ -68,7 +69,8 @@ def test_rows_equal_positions_of_the_source(small_root: Path) -> None:
         pytest.approx(values) for values in zip(equities, static_equities, equities - static_equities, strict=True)
     ]
     assert [row[17] for row in rows] == [LABEL_SOURCES[number] for number in table.array("sources")]
-    found, sources = table.manifest.statistics, table.array("sources")
+    found = table.manifest.statistics
+    sources = table.array("sources")
     assert [found[name] for name in LABEL_SOURCES] == [(sources == number).sum() for number in range(4)]
     changes = table.array("changes")[sources == 3]
     assert found["mean_change"] == pytest.approx(changes.mean())
@@ -161,7 +163,7 @@ def test_missing_sources_are_refused(warehouse: Warehouse) -> None:
 
 
 def test_source_without_a_recipe_is_named_by_version(warehouse: Warehouse) -> None:
-    """The source's corpus is missing, and older imports differ from the current version."""
+    """A source whose own inputs are missing is found by its version, and can still be labelled."""
     parameters = replace(SAMPLE.smallest, most=3)
     source = warehouse.build(SAMPLE.name, parameters)
     for path in (warehouse.root / "selfplay").glob("*/r*"):
@@ -176,7 +178,8 @@ def test_source_without_a_recipe_is_named_by_version(warehouse: Warehouse) -> No
 
 
 def test_verify_accepts_turns_and_empty_labels(warehouse: Warehouse) -> None:
-    """Turns are evaluated again too, and so is a sample without any change that is large enough."""
+    """`verify` evaluates turns of games again too, and accepts a version without rows, because no position changed
+    enough."""
     corpus = replace(LOOKAHEAD, source=VersionRef(SELFPLAY.name, SELFPLAY.slug(SELFPLAY.smallest)))
     for parameters in (corpus, *(replace(LOOKAHEAD, least_change=least) for least in (0.05, 2.0))):
         table = warehouse.build(LOOKAHEADS.name, parameters)
@@ -198,7 +201,7 @@ def test_verify_finds_missing_rows(warehouse: Warehouse) -> None:
 
 
 def test_feed_reads_the_rows_of_a_split(warehouse: Warehouse) -> None:
-    """Rows are split by the games of the corpus, or by position without games."""
+    """The feed divides labels by the games of their corpus, or by position where there are no games."""
     of_list = warehouse.build(LOOKAHEADS.name, replace(LOOKAHEAD, source=VersionRef("positions", "sample")))
     for table in (small(warehouse.root, LOOKAHEADS), of_list, small(warehouse.root, BEAROFFS)):
         name = "/".join(table.folder.parts[-3:-1])
@@ -214,7 +217,8 @@ PROGRAM = EngineParameters(SAMPLED, "gnubg", 1, "9.9")
 
 
 class Program:
-    """A program that answers by the number of checkers on the points, and counts questions."""
+    """A stand-in for an installed program. Its chances follow from the number of checkers; it records how many
+    positions it is asked."""
 
     label, version = "program", "9.9"
     accuracy: Mapping[AnswerSource, str] = {}
@@ -228,24 +232,26 @@ class Program:
 
 
 def answers(boards: Boards) -> Chances:
-    """Chances slightly out of order, as after rounding."""
+    """float32[n, 5]: chances by the number of checkers on the points, slightly out of order, as after rounding."""
     win = (1 + np.abs(boards).sum(axis=1) % 7).astype(np.float32) / 8
     return np.stack([win, win + np.float32(1e-7), win / 2, 1 - win + np.float32(1e-7), win * 0], axis=1)
 
 
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch) -> Program:
-    """Replace every installed program."""
+    """Replace every installed program by a stand-in."""
     found = Program()
     monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda *_, **__: found)
     return found
 
 
 def test_program_answers_become_labels(warehouse: Warehouse, program: Program) -> None:
-    table, source = warehouse.build(ENGINES.name, PROGRAM), warehouse.open(SAMPLED.kind, SAMPLED.variant)
+    table = warehouse.build(ENGINES.name, PROGRAM)
+    source = warehouse.open(SAMPLED.kind, SAMPLED.variant)
     assert program.asked == [len(source.array("boards"))]
     assert table.folder.parent.name == SAMPLED.title.replace("/", "-").replace("_", "-") + "-by-gnubg-1ply"
-    boards, chances = np.asarray(source.array("boards")), table.array("chances")
+    boards = np.asarray(source.array("boards"))
+    chances = table.array("chances")
     assert chances == pytest.approx(answers(boards), abs=2e-7)
     win, win_gammon, _, lose_gammon, _ = chances.T
     assert (win_gammon <= win).all()
@@ -264,7 +270,8 @@ def test_program_answers_become_labels(warehouse: Warehouse, program: Program) -
 def test_verify_evaluates_by_the_program_again(
     warehouse: Warehouse, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table, inputs = warehouse.build(ENGINES.name, PROGRAM), inputs_of(warehouse, ENGINES, PROGRAM)
+    table = warehouse.build(ENGINES.name, PROGRAM)
+    inputs = inputs_of(warehouse, ENGINES, PROGRAM)
     table.folder.chmod(0o755)
     check_sample(ENGINES, table, inputs, 500, np.random.default_rng(0))
     wrong = np.array(table.array("chances"))
@@ -291,7 +298,7 @@ def test_other_version_of_a_program_is_refused(warehouse: Warehouse, program: Pr
 
 
 def test_network_is_an_engine(warehouse: Warehouse) -> None:
-    """At 1-ply its labels equal `lookahead_labels`, on any number of threads."""
+    """A network as engine at 1-ply gives the labels of `lookahead_labels`, on any number of threads."""
     parameters = replace(ENGINE, source=SAMPLED, ply=1)
     table = warehouse.build(ENGINES.name, parameters)
     expected = small(warehouse.root, LOOKAHEADS)
@@ -313,7 +320,7 @@ def test_gnubg_labels_positions(small_root: Path, memory_path: Path) -> None:
 
 
 def test_bgsage_agrees_with_gnubg() -> None:
-    """Where both are installed, they agree within the difference of two networks."""
+    """Labels by bgsage and by gnubg differ no more than two good networks do."""
     try:
         bgsage, gnubg = open_named_player("bgsage"), open_named_player("gnubg")
     except UnknownPlayerError as error:
@@ -335,13 +342,17 @@ def rolls_of(table: RaceTable, layout: list[int]) -> Rolls:
 def test_chances_equal_the_tables(small_root: Path) -> None:
     inputs = inputs_of(bgdata.open_warehouse(small_root), BEAROFFS, BEAROFF)
     one_sided, gammon = RaceTable(inputs["one_sided"]), RaceTable(inputs["gammon"])
-    exact, table = TwoSidedTable(inputs["two_sided"]), small(small_root, BEAROFFS)
+    exact = TwoSidedTable(inputs["two_sided"])
+    table = small(small_root, BEAROFFS)
     seen = []
     for row, board in enumerate(table.array("boards").tolist()):
-        on_roll, opponent = board[1:4], [-count for count in board[24:21:-1]]
+        on_roll = board[1:4]
+        opponent = [-count for count in board[24:21:-1]]
         saved, opponent_saved = (rolls_of(gammon, side) if sum(side) == 15 else None for side in (on_roll, opponent))
         if max(sum(on_roll), sum(opponent)) <= 3:
-            win, win_gammon, lose_gammon = (1 + exact.probe(on_roll, opponent).cubeless) / 2, 0.0, 0.0
+            win = (1 + exact.probe(on_roll, opponent).cubeless) / 2
+            win_gammon = 0.0
+            lose_gammon = 0.0
         else:
             sides = rolls_of(one_sided, on_roll), rolls_of(one_sided, opponent)
             win, win_gammon, lose_gammon = combined_chances(*sides, saved, opponent_saved)
@@ -356,7 +367,7 @@ def test_chances_equal_the_tables(small_root: Path) -> None:
 
 
 def test_bearoff_rows_are_all_layouts_and_then_pairs(small_root: Path) -> None:
-    """Every layout is on roll once; exact pairs follow."""
+    """Every layout of the one-sided table is on roll once; pairs from the two-sided table follow."""
     table = small(small_root, BEAROFFS)
     with bgdata.open_warehouse(small_root).connect() as connection:
         rows = connection.sql(

@@ -44,7 +44,7 @@ RANDOM = SelfPlayParameters("random", "1", 5, 9)
 
 
 def rows(table: Table, name: str) -> list[Row]:
-    """The rows of `games` or `turns` in SQL."""
+    """The rows of the table `games` or `turns` that SQL shows for a version."""
     where = f"where dataset = 'selfplay' and variant = '{table.folder.parent.name}' order by all"
     return shown(table.folder.parents[2], f"from {name} {where}")
 
@@ -61,7 +61,7 @@ def few_at_a_time(monkeypatch: pytest.MonkeyPatch, games: int) -> None:
 
 @pytest.fixture(scope="module")
 def lucky(network_root: Path) -> tuple[Table, Corpus]:
-    """A corpus in which the network of the package measured luck, and the games of that corpus."""
+    """A corpus whose luck the network of the package measured, and the games of that corpus."""
     warehouse = bgdata.open_warehouse(network_root)
     found = warehouse.find_inputs(DATASET, LUCKY)
     assert found
@@ -94,7 +94,8 @@ def check_rows(table: Table, corpus: Corpus, name: str) -> None:
 
 
 def check_turn(row: Row, corpus: Corpus, game: int, number: int, turn: int) -> None:
-    board, dice = corpus.boards[turn].tolist(), tuple(corpus.dice[turn].tolist())
+    board = corpus.boards[turn].tolist()
+    dice = tuple(corpus.dice[turn].tolist())
     player = (int(corpus.begins[game]) + number) % 2
     assert row["game"] == game
     assert row["turn"] == number
@@ -134,7 +135,7 @@ def test_rows_equal_games_with_luck(lucky: tuple[Table, Corpus]) -> None:
 def test_network_measures_luck_of_other_players(
     network_root: Path, memory_path: Path, lucky: tuple[Table, Corpus], name: str
 ) -> None:
-    """The network of the package measures the rolls of other players, and does not change their games."""
+    """The network of the package measures the luck of other players' rolls, and does not change their games."""
     shutil.copytree(network_root, memory_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
     warehouse = bgdata.open_warehouse(memory_path)
     player = open_named_player(name, 0, warehouse)
@@ -166,7 +167,7 @@ def shown(root: Path, query: str) -> list[Row]:
 
 
 def test_summary_equals_plain_sums(lucky: tuple[Table, Corpus], network_root: Path) -> None:
-    """The sums are in the manifest and in SQL."""
+    """The manifest's statistics and the view `selfplay_summary` equal sums over the games."""
     table, corpus = lucky
     (summary,) = shown(network_root, "from selfplay_summary where variant = 'network-6-seed-4-luck'")
     outcomes = corpus.outcomes.astype(np.float64)
@@ -224,13 +225,13 @@ def test_cluster_gives_the_same_digest(memory_path: Path, monkeypatch: pytest.Mo
 
 
 def play_slowly(root: Path, games: int) -> None:
-    """Build in another process, one game at a time."""
+    """Build a corpus in another process, one game at a time."""
     selfplay.SHARD_GAMES = {False: 1, True: 1}
     bgdata.open_warehouse(root).build(DATASET.name, replace(SMALL, games=games), progress=Slow())
 
 
 class Slow(Notes):
-    """Pauses after every part."""
+    """Progress that pauses after every part."""
 
     def advance(self, count: int) -> None:
         super().advance(count)
@@ -242,10 +243,11 @@ def parts(root: Path) -> list[Path]:
 
 
 def test_killed_build_resumes_without_damaged_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Finished parts are kept; a part damaged since is reported in one line."""
+    """A killed build resumes from its finished parts; a part that has been damaged since is reported in one line."""
     few_at_a_time(monkeypatch, 1)
     expected = digest(tmp_path / "whole", replace(SMALL, games=60))
-    root, moments = tmp_path / "killed", random.Random(8)
+    root = tmp_path / "killed"
+    moments = random.Random(8)
     before = 0
     for _ in range(2):
         process = processes.start(play_slowly, root, 60)
@@ -257,7 +259,8 @@ def test_killed_build_resumes_without_damaged_parts(tmp_path: Path, monkeypatch:
         before = len(parts(root))
     corrupted = parts(root)[1]
     corrupted.write_bytes(corrupted.read_bytes()[:-40])
-    warehouse, notes = bgdata.open_warehouse(root), Notes()
+    warehouse = bgdata.open_warehouse(root)
+    notes = Notes()
     assert list(warehouse.versions()) == []
     assert warehouse.build(DATASET.name, replace(SMALL, games=60), progress=notes).manifest.digest == expected
     damage, going_on, _ = notes.texts
@@ -274,7 +277,7 @@ def wait_for_parts(root: Path, count: int, is_running: Callable[[], bool]) -> No
 
 
 def test_network_of_the_package_is_an_input() -> None:
-    """The recipe contains the digests of the network and of its tables."""
+    """The network of the package and its bearoff tables are inputs, so the version depends on their digests."""
     inputs = DATASET.inputs(SelfPlayParameters())
     assert set(inputs) == {"network", "two_sided", "one_sided", "gammon"}
     for name, parameters in inputs.values():
@@ -333,7 +336,7 @@ def test_workers_with_other_kernels_are_refused() -> None:
 
 
 def test_named_networks_use_the_best_tables(warehouse: Warehouse) -> None:
-    """The tables are part of the version of a player."""
+    """A network given by name plays with the best bearoff tables of the warehouse, which are part of its version."""
     version = open_named_player("network/tiny", 0, warehouse).version
     parameters = SelfPlayParameters("network/tiny", version, 2, 5, True)
     table = warehouse.build(DATASET.name, parameters)

@@ -42,8 +42,9 @@ def small(root: Path) -> Table:
 
 
 def games_of(corpus: Table) -> list[tuple[slice, list[Board], float]]:
-    """The rows of each game, its boards, and the points of the player on roll at its last turn."""
-    first_turns, games = corpus.array("first_turns").tolist(), []
+    """For each game of a corpus: its rows, its boards, and the points of the player on roll at its last turn."""
+    first_turns = corpus.array("first_turns").tolist()
+    games = []
     for game, (begin, end) in enumerate(pairwise(first_turns)):
         last = (int(corpus.array("begins")[game]) + end - begin - 1) % 2
         points = int(corpus.array("outcomes")[game]) * (1 - 2 * last)
@@ -108,7 +109,8 @@ def test_luck_adjusted_labels_match_the_reference(network_root: Path) -> None:
     parameters = SelfPlayLabelParameters(**vars(games), points=6, checkers=6)
     table = warehouse.build(DATASET.name, parameters)
     corpus = inputs_of(bgdata.open_warehouse(network_root), DATASET, parameters)["games"]
-    equities, later = cubeless_equities(table.array("chances")).tolist(), table.array("turns_later")
+    equities = cubeless_equities(table.array("chances")).tolist()
+    later = table.array("turns_later")
     for rows, _, points in games_of(corpus):
         known = [equities[row] if later[row] == 0 else None for row in range(rows.start, rows.stop)]
         expected = luck_adjusted(known, corpus.array("lucks")[rows].tolist(), points)
@@ -127,7 +129,7 @@ def test_luck_adjusted_labels_match_the_reference(network_root: Path) -> None:
 
 
 def test_summary_equals_the_manifest(small_root: Path) -> None:
-    """SQL sums the rows, and those of each class."""
+    """The view `selfplay_labels_summary`, in all and by class, equals the manifest's statistics."""
     table = small(small_root)
     found = table.manifest.statistics
     outcomes = table.array("outcomes").astype(np.float64)
@@ -179,7 +181,7 @@ def test_inconsistent_corpus_is_refused(small_root: Path, name: str, change: Any
 
 
 def test_rescoring_figures_match_two_positions_by_hand() -> None:
-    """The second position is solved with an equity of -0.5 for its player, who then won."""
+    """Of two positions, the second is solved with an equity of -0.5 for its player, who then won."""
     chances = np.array([[0.75, 0, 0, 0, 0], [0.25, 0, 0, 0, 0]], np.float32)
     found = rescoring_figures(np.array([-1.0, 1.0]), chances, np.array([1, 0]))
     assert found == {
@@ -206,14 +208,16 @@ def test_luck_adjusted_equities_match_two_games_by_hand() -> None:
 
 
 def test_luck_adjusted_equities_match_the_reference() -> None:
-    """Games of all lengths are covered from some turn on, here and there, or never."""
+    """Random games of all lengths, covered by a table from some turn on, here and there, or never, match the
+    reference."""
     generator = np.random.default_rng(8)
     lengths = generator.integers(1, 60, 200)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     n = int(offsets[-1])
     covered = generator.random(n) < np.repeat(generator.choice([0, 0.02, 0.5], 200), lengths)
     chances = np.ascontiguousarray(np.sort(generator.random((n, 5)).astype(np.float32))[:, ::-1] / 2, np.float32)
-    solved, points = np.full(n, -1), np.zeros(n, np.int8)
+    solved = np.full(n, -1)
+    points = np.zeros(n, np.int8)
     lucks = generator.normal(0, 0.3, n).astype(np.float32)
     expected: list[float] = []
     for begin, end in pairwise(offsets):

@@ -24,14 +24,14 @@ BY_OTHER_PLAYERS = (
 
 
 def is_explained(claim: Claim) -> bool:
-    """Whether experiment and obstacle are both given, meaningful and different."""
+    """Whether a claim gives an experiment and an obstacle, both meaningful and different."""
     texts = {claim.experiment, claim.obstacle}
     return len(texts) == 2 and all(len(re.findall(r"[A-Za-z]{2,}", text)) >= MIN_WORDS for text in texts)
 
 
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory: pytest.TempPathFactory) -> list[Judged]:
-    """Every claim that is quick to answer: from shipped data, its record or a formula."""
+    """Every claim that is quick to answer, judged: by shipped data, by its record or by a formula."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("warehouse"))
     tables = [warehouse.build(STUDIES.name, study) for study in STUDIES.defaults]
     tables += [warehouse.build(LUCK.name, LUCK.defaults[0])]
@@ -47,7 +47,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> list[Judged]:
 
 
 def needed(claim: Claim) -> tuple[str, ...]:
-    """Variants that an answer needs; a recorded claim needs only default variants."""
+    """The variants that an answer needs; a claim with a recorded answer needs only default variants."""
     return claim.needs if claim.recorded else (*claim.needs, *claim.wants)
 
 
@@ -68,7 +68,7 @@ def test_claims_that_disagree_have_an_explanation(answered: list[Judged]) -> Non
 
 
 def test_claims_answered_by_another_player_name_an_experiment() -> None:
-    """If a player's weights are unpublished, another player answers, and the row says so."""
+    """Claims about a player whose weights are unpublished are answered by another player, and name an experiment."""
     for claim in read_definitions():
         if claim.claim.startswith(BY_OTHER_PLAYERS) and (claim.needs or claim.wants) and claim.source != "bgsage":
             assert is_explained(claim), claim.claim

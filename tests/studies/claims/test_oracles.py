@@ -35,7 +35,7 @@ def _more_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @functools.cache
 def without_tables() -> dict[str, Claim]:
-    """Oracles that formulas and solvers answer, by name."""
+    """The figures that formulas and solvers answer without tables, by name."""
     return {
         claim.claim: claim
         for claim in read_definitions(ORACLES)

@@ -33,7 +33,7 @@ HEAVY = {
 
 @functools.cache
 def quick() -> dict[str, Claim]:
-    """Claims that need no table, by name."""
+    """The claims that are quick to answer without tables, by name."""
     return {
         claim.claim: claim
         for claim in read_definitions()
@@ -136,12 +136,12 @@ def test_small_samples_that_agree_are_open(change: dict[str, Any], values: tuple
     ],
 )
 def test_small_samples_that_disagree_are_shown(change: dict[str, Any], values: tuple[Any, ...], shown: Any) -> None:
-    """A small sample agrees with nearly anything, but may disagree by many errors."""
+    """A small sample that disagrees by many standard errors counts, though one that agrees proves nothing."""
     assert judged(replace(CLAIM, **change), *values)[:2] == shown
 
 
 def test_rounding_of_printed_arguments_widens_the_tolerance() -> None:
-    """Arguments in quotes are printed figures, uncertain by half of their last digit."""
+    """Arguments in quotes are printed figures, and half of their last digit widens the tolerance."""
     claim = replace(CLAIM, published="2.74", query="average_cube(['12.3', '61.0', '21.2', '4.5', '0.8', '0.1', '0.0'])")
     (found,) = judge([claim], {}, lambda _: ())
     assert (found.answer, found.bound) == (pytest.approx(2.711), pytest.approx(127 * 0.0005))
@@ -182,7 +182,7 @@ def test_claim_without_query_is_answered_from_its_record() -> None:
 
 
 def test_record_answers_if_tables_are_missing() -> None:
-    """The answer has the recorded standard error and number of games."""
+    """If tables are missing, the recorded answer is used, with its standard error and number of games."""
     claim = replace(CLAIM, needs=("a/b",), wants=("c/*",), recorded=(0.534, 0.01, 400), recorded_with="gnubg 1.07")
     why = "so; as measured with gnubg 1.07, as there is no c/*"
     assert judged(claim, 0.6, tables={"a/b": None}) == (0.534, "reproduced", why)
@@ -211,7 +211,8 @@ def test_invalid_queries_are_refused(query: str, message: str) -> None:
 
 
 def test_missing_table_is_not_an_invalid_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    """MissingTableError is a KeyError, as is the error for an unknown name in a query."""
+    """A missing table is reported as such, although MissingTableError is a KeyError like the error for an unknown
+    name."""
 
     def missing(*_: object) -> None:
         raise MissingTableError("no bearoff_two_sided/6x6 in warehouse")
@@ -275,14 +276,15 @@ def test_top_of_a_parabola_is_found() -> None:
 
 
 def row(value: float, error: float | None, table: str | None = "t", **others: Any) -> dict[str, Any]:
-    """The columns of a row of `claims` that `judge_together` reads; 0 was published, to a tenth."""
+    """The columns of a row of `claims` that `judge_together` reads: 0 was published, to a tenth, and `value` was
+    found."""
     figures = {"our_value": value, "our_error": error, "published_value": 0.0, "published_error": None}
     judged = {"our_bound": None, "tolerance": 0.05 + 3 * (error or 0), "status": "reproduced"}
     return {"printed_table": table, **figures, **judged, **others}
 
 
 def test_rows_of_a_printed_table_are_judged_together() -> None:
-    """A single difference of two standard errors is likely; five of them are not."""
+    """One difference of two standard errors is likely; five of them in one printed table are not."""
     rows = [row(2.0, 1.0), row(2.0, 1.0, "u"), *(row(2.0, 1.0, "u", status="disagrees") for _ in range(4))]
     one, five = judge_together([*rows, row(9.0, 1.0, None), row(9.0, None)])
     score = 4 / (1 + 0.05**2 / 3)
@@ -293,13 +295,14 @@ def test_rows_of_a_printed_table_are_judged_together() -> None:
 
 @each(("degrees", "total"), [(1, 3.841), (2, 5.991), (3, 7.815), (4, 9.488), (19, 30.144), (20, 31.410)])
 def test_chi_squared_tail_equals_printed_tables(degrees: int, total: float) -> None:
-    """The tables are compared at their 5 % points."""
+    """At the 5 % points of printed tables, the tail is 0.05."""
     assert chi_squared_tail(total, degrees) == pytest.approx(0.05, abs=2e-5)
     assert chi_squared_tail(0, degrees) == pytest.approx(1)
 
 
 def test_small_jumps_and_diffusion_approach_the_live_cube() -> None:
-    """The models are solved on a grid; formulas of the live cube give the exact decision points."""
+    """The jump model with small jumps, and the model without jumps, approach the exact decision points of the live
+    cube."""
     for name, exact in (("take", 5 / 29), ("cash", 20 / 29)):
         assert FORMULAS["drifting_point"](1.4, 1, 58, name) == pytest.approx(exact)
         assert FORMULAS["drifting_point"](1.4, 1, 50, name) != pytest.approx(exact, abs=1e-4)  # not on the grid
@@ -311,7 +314,7 @@ def test_small_jumps_and_diffusion_approach_the_live_cube() -> None:
 
 
 def test_published_table_equals_that_of_claims(tmp_path: Path) -> None:
-    """`equity_before_game` and match_equity/published-12 are the same table."""
+    """The table of `equity_before_game` is match_equity/published-12."""
     row = [0.0, 0.028, 0.362, 0.388, 0.626, 0.645, 0.774, 0.788, 0.865, 0.874, 0.919, 0.925]
     warehouse = bgdata.open_warehouse(tmp_path)
     warehouse.build("match_equity", MATCH_EQUITY.default("published-12"))

@@ -16,7 +16,7 @@ from tests.command_line import error_of, run, succeeds
 
 @pytest.fixture
 def root(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A warehouse whose full register has only two parts."""
+    """A warehouse with a small register, which the command takes for the full one."""
     monkeypatch.setattr(claims, "WHOLE", DATASET.smallest)
     for kind in ("claims", "published_luck"):
         shutil.copytree(small_root / kind, tmp_path / "warehouse" / kind)
@@ -101,7 +101,7 @@ def test_printed_tables_are_judged_together(root: Path, monkeypatch: pytest.Monk
 
 
 def test_missing_register_is_reported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claims that need no tables are answered."""
+    """Without a register, claims that need no tables are answered, and a line says what is missing."""
     shutil.rmtree(root / "claims")
     monkeypatch.setattr(claims, "WHOLE", replace(DATASET.smallest, parts=("A5", "A12")))
     result = run(root, "claims", "--format", "json")
@@ -129,7 +129,7 @@ def test_claims_are_computed_only_with_recompute(root: Path, tmp_path: Path) -> 
 
 
 def test_unknown_claims_are_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error comes before anything is computed."""
+    """Unknown claims are refused before anything is computed."""
     monkeypatch.setattr(claims, "WHOLE", DATASET.smallest)
     for name in ("A14", "A12.colour", "A1", "colour", ""):
         message = error_of(run(memory_path, "claims", name), 2)

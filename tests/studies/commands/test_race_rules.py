@@ -24,7 +24,8 @@ def test_rules_are_printed_side_by_side(small_root: Path) -> None:
         f"{figures['longer_positions']} of them longer"
     )
     assert about.startswith("mean loss in thousandths of a point per unit cube")
-    rules, found = [line.split() for line in lines[: len(NAMES)]], lines[len(NAMES) :]
+    rules = [line.split() for line in lines[: len(NAMES)]]
+    found = lines[len(NAMES) :]
     assert sorted(rule[0] for rule in rules) == sorted(NAMES)
     assert [line.split(":")[0] for line in found] == [name for name, *_ in rules if name.startswith("found")]
     played = [float(rule[4]) for rule in rules]

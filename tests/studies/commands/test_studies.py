@@ -36,7 +36,8 @@ def test_luck_option_adds_luck_adjusted_points(network_root: Path) -> None:
 
 
 def test_studies_of_the_first_rule_have_their_own_default_network(network_root: Path) -> None:
-    """Other studies use the network called `network`."""
+    """Studies of Janowski's first rule use a network of their own by default, other studies the one called
+    `network`."""
     players = {
         (study, *chosen): succeeds(network_root, "study", study, *chosen, "--games", "4").partition("\n")[0]
         for study, *chosen in (("first-index",), ("first-index", "--player", "network"), ("fine-index",))

@@ -16,7 +16,8 @@ SIZE = ("--points", "3", "--checkers", "3")
 def test_atlas_is_printed(small_root: Path) -> None:
     shown = succeeds(small_root, "cube-life", *SIZE)
     table = bgdata.open_warehouse(small_root).open("cube_life", "3x3")
-    figures, losses = table.manifest.statistics, table.array("losses")
+    figures = table.manifest.statistics
+    losses = table.array("losses")
     assert f"{table.name}: 361 pairs of layouts" in shown
     assert f"{figures['centered_mean_index']:.3f} +/- {figures['centered_sd_index']:.3f}" in shown
     for place in range(6):

@@ -90,7 +90,7 @@ def test_statistics_count_claims(table: Table) -> None:
 
 
 def test_luck_of_the_example_match(small_root: Path) -> None:
-    """Claims sum the published rolls of the table."""
+    """The sums of the published rolls answer the claims about the example match."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         assert connection.execute(
             """select count(*), sum(printed_luck), sum(evaluation - average),
@@ -124,7 +124,7 @@ def test_corrupted_values_are_found(table: Table, name: str) -> None:
 
 
 def inputs_of(table: Table) -> Mapping[str, Table]:
-    """The inputs of the smallest register."""
+    """The inputs of the smallest register, by role."""
     return bgdata.open_warehouse(table.folder.parents[2]).find_inputs(DATASET, DATASET.smallest) or {}
 
 
@@ -145,7 +145,7 @@ def test_complete_adds_wanted_versions(warehouse: Warehouse) -> None:
 
 
 def test_large_studies_answer_claims(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The added study has 4 games; the default studies are removed."""
+    """A study in the warehouse that is no default one answers claims; with too few games they stay open."""
     monkeypatch.setattr(STUDIES, "defaults", ())
     monkeypatch.setattr(register, "COARSEST", 1e6)
     study = warehouse.build(STUDIES.name, replace(STUDIES.smallest, study="first-index"))
@@ -219,7 +219,7 @@ def test_digest_depends_on_the_definitions(tmp_path: Path) -> None:
 
 
 def test_versions_of_other_definitions_skip_the_check(table: Table) -> None:
-    """The older definitions are no longer available."""
+    """`verify` skips a version with older definitions, because these are no longer available."""
     corrupted = Corrupted(table.folder)
     corrupted.corrupt("our_values", table.array("our_values") + 1)
     corrupted.__dict__["manifest"] = replace(

@@ -26,7 +26,7 @@ DIGEST = "f124e677382b6d8eacd3f3e1414c1d6b8f5366ad0e5da2b3e9609ec7dd158355"  # d
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
-    """If it changes, raise the revision of the kind."""
+    """The digest of the smallest version is the known one. If it changes on purpose, raise the revision."""
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     assert table.manifest.digest == DIGEST
 
@@ -45,7 +45,7 @@ def test_digest_is_the_same_on_one_thread_and_after_a_kill(
 
 
 def test_rows_of_each_arm_have_one_part_and_theme(small_root: Path) -> None:
-    """A position has one part and one theme; all arms learn from equally many positions."""
+    """In every division, the rows by part and by theme count each position once, and as many positions are learned."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         query = (
             "select arm, grouping, count(*), sum(tested)::int, sum(learned)::int from contact_parts "

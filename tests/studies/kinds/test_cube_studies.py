@@ -66,7 +66,7 @@ def network_chooser(root: Path) -> Chooser:
 
 
 def check(row: dict[str, Any], observations: list[float], games: int) -> None:
-    """Compare a row with observations: means of pairs, or games without pairs."""
+    """Compare a row with the mean and standard error of `observations`: of pairs, or of games without pairs."""
     assert row["value"] == pytest.approx(np.mean(observations), abs=1e-12)
     error = np.std(observations, ddof=1) / math.sqrt(len(observations))
     assert row["value_error"] == pytest.approx(error, abs=1e-12)
@@ -75,8 +75,10 @@ def check(row: dict[str, Any], observations: list[float], games: int) -> None:
 
 @pytest.mark.slow
 def test_paired_figures_equal_sums_over_pairs(root: Path) -> None:
-    """The studied side is player 0 in the first game of a pair, and player 1 in the second."""
-    brain, rows = network_chooser(root), rows_of(root, INDEX)
+    """Figures are means over pairs, in which the studied side is player 0 in the first game and player 1 in the
+    second."""
+    brain = network_chooser(root)
+    rows = rows_of(root, INDEX)
     for setting in (0.25, 1.0):
         pairs: dict[str, list[float]] = {name: [] for name in ("points_per_game", "win_share", "mean_cube_value")}
         pairs |= {"passed_share": [], "gammon_share": [], "cube_4_share": []}
@@ -100,7 +102,7 @@ def test_paired_figures_equal_sums_over_pairs(root: Path) -> None:
 
 @pytest.mark.slow
 def test_unpaired_figures_equal_sums_over_games(root: Path) -> None:
-    """Every game is an observation."""
+    """Figures of a model against itself are means over games."""
     rows = rows_of(root, STATISTICS)
     games = cubeful_self_play(network_chooser(root), sides_of("0.25"), CubefulRules(), 20, 6).results
     check(rows[0, 0.25, "mean_cube_value"], games.column("cube_value").tolist(), 20)
@@ -113,7 +115,9 @@ def test_unpaired_figures_equal_sums_over_games(root: Path) -> None:
 
 
 def test_match_figures_equal_sums_over_pairs(root: Path) -> None:
-    rows, brain, sides = rows_of(root, MATCH), network_chooser(root), sides_of("0.75 money:0.75")
+    rows = rows_of(root, MATCH)
+    brain = network_chooser(root)
+    sides = sides_of("0.75 money:0.75")
     rules = CubefulRules(5, met=published_met())
     found = [cubeful_self_play(brain, order, rules, 2, 6).results for order in (sides, sides[::-1])]
     points, games = [], []
@@ -130,7 +134,8 @@ def test_match_figures_equal_sums_over_pairs(root: Path) -> None:
 
 
 def test_cubeful_plays_differ_only_in_choosing_plays(root: Path) -> None:
-    """The cube decisions of both sides are the same; the study decides about the Jacoby rule."""
+    """Both sides decide about the cube alike and only one chooses plays by their value with the cube; the study decides
+    about the Jacoby rule."""
     for study, is_jacoby in (("plays", False), ("plays-jacoby", True)):
         parameters = replace(INDEX, study=study, games=60)
         bgdata.open_warehouse(root).build(DATASET.name, parameters)
@@ -148,8 +153,9 @@ def test_cubeful_plays_differ_only_in_choosing_plays(root: Path) -> None:
 
 
 def test_luck_is_subtracted(root: Path) -> None:
-    """Luck is subtracted for both seats, in steps of 1/10,000 point."""
-    brain, rows = network_chooser(root), rows_of(root, LUCK_ADJUSTED)
+    """Luck-adjusted figures subtract the luck of both seats, in steps of 1/10,000 point."""
+    brain = network_chooser(root)
+    rows = rows_of(root, LUCK_ADJUSTED)
     found = cubeful_results(brain, sides_of("0.25 0.7"), CubefulRules(), 4, 6, with_luck=True)
     winners, points = found.column("winner"), found.column("points")
     hedged = []
@@ -188,7 +194,7 @@ def test_each_study_has_its_arms() -> None:
 
 
 def test_match_equity_table_of_a_study() -> None:
-    """The table is the published one, or the default one."""
+    """A study plays by the published match equity table, or by the default one if its name says so."""
     for study, ours in (("match", "match-own"), ("match-cubeful", "match-own-cubeful")):
         mets = [DATASET.inputs(replace(MATCH, study=name))["met"][1] for name in (study, ours)]
         assert mets == [PUBLISHED, MATCH_EQUITY.defaults[0]]
@@ -197,8 +203,8 @@ def test_match_equity_table_of_a_study() -> None:
 
 
 def test_published_shares_sum_to_1() -> None:
-    """The shares sum to 1 within rounding, except the endings at 0.5, where 40.0 % passed is a misprint, maybe of 35.0.
-    The mean of the cube follows from its distribution."""
+    """Published shares sum to 1 within rounding, except the endings at 0.5, where 40.0 % passed is a misprint, maybe of
+    35.0. The mean cube follows from its distribution."""
     for arm in arms_of("statistics"):
         cubes = {value: arm.published[f"cube_{value}_share"] for value in (1, 2, 4, 8, 16, 32, 64)}
         assert sum(cubes.values()) == pytest.approx(1, abs=0.0021)
@@ -211,9 +217,10 @@ def test_published_shares_sum_to_1() -> None:
 def test_threads_and_interruption_leave_the_digest(
     root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An interrupted build keeps its finished parts."""
+    """A study that is interrupted and resumed, on another number of threads, has the same digest."""
     monkeypatch.setattr(cube_studies, "SHARD_GAMES", 8)
-    play, calls = cube_studies.play_study, []
+    play = cube_studies.play_study
+    calls = []
 
     def stopping(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -232,7 +239,8 @@ def test_threads_and_interruption_leave_the_digest(
 
 
 def test_verify_finds_changed_arrays(root: Path) -> None:
-    table, found = table_of(root, MATCH), bgdata.open_warehouse(root).find_inputs(DATASET, MATCH)
+    table = table_of(root, MATCH)
+    found = bgdata.open_warehouse(root).find_inputs(DATASET, MATCH)
     assert found
     check_sample(DATASET, table, found, 20, np.random.default_rng(0))
     path = table.folder / "sums.npy"

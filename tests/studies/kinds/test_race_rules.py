@@ -37,7 +37,7 @@ def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @cache
 def played(root: Path) -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Number of turns in the corpus for each pair of layouts of the table."""
+    """In how many turns of the corpus each pair of layouts of the table occurs."""
     boards = bgdata.open_warehouse(root).open("selfplay", "pubeval-300-seed-3").array("turn_boards")
     found: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
     for board in boards.tolist():
@@ -53,7 +53,7 @@ Row = tuple[str, str, str, int, float, float]
 
 @pytest.fixture(scope="module")
 def rows(root: Path) -> list[Row]:
-    """(rule, weighting, part, occurrences, total loss, total errors), in order of decisions."""
+    """The rows of the table: (rule, weighting, part, occurrences, total loss, total errors), in order of decisions."""
     with bgdata.open_warehouse(root).connect() as connection:
         return connection.execute(
             "select rule, weighting, part, occurrences, mean_loss_per_cube * occurrences, error_share * occurrences "
@@ -66,7 +66,9 @@ def rows(root: Path) -> list[Row]:
 @each(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
 def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighting: str, part: str) -> None:
     exact = TwoSidedTable(bgdata.open_warehouse(root).open("bearoff_two_sided", "6x6"))
-    lost, wrong, occurrences = [0.0] * 3, [0] * 3, 0
+    lost = [0.0] * 3
+    wrong = [0] * 3
+    occurrences = 0
     for (own, other), count in played(root).items():
         if weighting == "longer" and min(sum(own), sum(other)) < 5:
             continue
@@ -106,7 +108,7 @@ def test_rows_of_the_smallest_version_are_complete(small_root: Path) -> None:
 
 
 def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
-    """The search then returns its first start."""
+    """If no position of the corpus is in the table, means are null, and the search returns its first start."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build(DATASET.name, DATASET.smallest.with_changes({"points": 2, "checkers": 1}))
     assert table.manifest.statistics["played_positions"] == 0
@@ -123,8 +125,7 @@ def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
 
 
 def test_found_rules_are_the_best_of_their_family_in_training(rows: list[Row]) -> None:
-    """The search used the training half of the pairs: one rule for equal weights, one for pairs as they occur in
-    play."""
+    """On the training half of the pairs, the rule found for a weighting loses no more than Keith's rule."""
     lost: defaultdict[tuple[str, str], float] = defaultdict(float)
     for rule, weighting, part, _, loss, _ in rows:
         lost[weighting, rule] += loss if part == "all" else -loss

@@ -26,7 +26,7 @@ SMALL = ("--epochs", "1", "--batch-size", "32", "--hidden", "12", "--test-games"
 
 
 class Page(HTMLParser):
-    """The elements of a well-formed page, and the text of its tables and headings."""
+    """A parser that checks that a page is well-formed, and collects the text of its tables and headings."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Page(HTMLParser):
 
 
 def page_of(root: Path, folder: Path, *arguments: str) -> Page:
-    """The page that the command writes, checked to load nothing."""
+    """Write a page by the command, check that it loads nothing, and parse it."""
     path = folder / "curve.html"
     assert run(root, "train", "plot", *arguments, "-o", path).stderr == f"wrote {path}\n"
     page = Page(path.read_text(encoding="utf-8"))
@@ -82,7 +82,7 @@ def page_of(root: Path, folder: Path, *arguments: str) -> Page:
 
 
 def number_of(text: str) -> float:
-    """The number in a cell."""
+    """The number in the text of a cell."""
     return float(text.replace(",", ""))
 
 
@@ -117,7 +117,8 @@ def test_page_of_a_network_from_self_play(small_root: Path, tmp_path: Path, ware
 def test_page_of_a_network_from_labels(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
     page = page_of(small_root, tmp_path, "tiny-supervised")
     table = warehouse.open(SUPERVISED.name, "tiny-supervised")
-    start, labels = warehouse.open("network", "tiny"), next(warehouse.versions("selfplay_labels"))
+    start = warehouse.open("network", "tiny")
+    labels = next(warehouse.versions("selfplay_labels"))
     assert len(page.pictures()) == 6
     assert len(page.sections["Table"]) == 1 + table.manifest.rows
     statistics = table.manifest.statistics
@@ -132,7 +133,7 @@ def test_page_of_a_network_from_labels(small_root: Path, tmp_path: Path, warehou
 
 
 def test_page_has_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
-    """The network started from a network from labels; the command line finds the same version built."""
+    """The page lists the networks that training started from, and its command line finds the same version built."""
     one = ("--start", "network/tiny", "--labels", "selfplay_labels")
     succeeds(warehouse.root, "train", "sl", "one", *one, *SMALL, "--average-decay", "0.5", "--no-guard")
     two = ("--start", "network/one", "--labels", "selfplay_labels:2", "--labels", "bearoff_labels")

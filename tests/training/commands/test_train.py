@@ -91,7 +91,8 @@ def test_td_trains_without_tables(memory_path: Path) -> None:
 
 
 def test_td_starts_from_other_networks(warehouse: Warehouse) -> None:
-    """Wider networks change little at first, and the version names its start."""
+    """Training may start from a network with fewer units; wider networks change little at first, and the version names
+    its start."""
     changes = ["--start", "network/tiny", "--hidden", "12", "--learning-rate", "1e-9", "--final-learning-rate", "1e-9"]
     succeeds(warehouse.root, "train", "td", "wide", *TINY[3:], *changes)
     wide, tiny = (warehouse.open("network", name) for name in ("wide", "tiny"))
@@ -187,7 +188,7 @@ TINY_LABELS = ("train", "sl", "mine", "--start", "network/tiny", *SMALL_LABELS, 
 
 
 def reference(table: Table) -> dict[str, str]:
-    """A version as manifests name it."""
+    """The reference to a version as manifests contain it."""
     return vars(VersionRef.parse(table.name))
 
 
@@ -215,8 +216,8 @@ def test_sl_trains_and_prints_results(warehouse: Warehouse) -> None:
 
 
 def test_sl_trains_from_gnubg_training_files(warehouse: Warehouse, tmp_path: Path) -> None:
-    """The first network learns from imported files of all classes. A wider one, which starts from the first, learns
-    from two kinds of labels."""
+    """A network learns from imported files of all classes; a wider one starts from it and learns from two kinds of
+    labels."""
     labels = next(warehouse.versions("selfplay_labels"))
     classes, boards, chances = (np.asarray(labels.array(name)) for name in ("classes", "boards", "chances"))
     for name, numbers in (("contact", (10,)), ("crashed", (9,)), ("race", (4, 6, 8))):
@@ -265,7 +266,7 @@ def test_invalid_labels_are_refused(warehouse: Warehouse, arguments: list[str], 
 
 
 def test_sl_trains_by_pytorch(warehouse: Warehouse) -> None:
-    """The recipe of the version contains the platform, and the same command finds it built."""
+    """A network trained by PyTorch names the platform in its parameters, and the same command finds it built."""
     pytest.importorskip("torch", reason="PyTorch is an extra")
     from bgdata.training.supervised.torch_trainer import platform_name
 

@@ -40,7 +40,8 @@ from tests.training.labels import (
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[int, int]]:
-    """The ranges of rows that are read; counts of any version are kept, in a folder of the test."""
+    """The ranges of rows that the test reads, filled as it runs. Counts are kept in a folder of the test, whatever the
+    size of a version."""
     monkeypatch.setenv("BGDATA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(counts, "KEPT_ROWS", 1)
     found: list[tuple[int, int]] = []
@@ -55,7 +56,7 @@ def reads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[int, in
 
 
 def kept_files(root: Path) -> list[Path]:
-    """The files of counts that a test has kept."""
+    """The files with counts that a test has kept."""
     return sorted((root / "cache" / "feed").glob("*"))
 
 
@@ -68,7 +69,8 @@ def labelled_rows(warehouse: Warehouse, name: str = CONTACT) -> LabelledRows:
 @pytest.mark.parametrize("is_guarded", [False, True])
 @pytest.mark.parametrize("block_rows", [1, 100, 100_000])
 def test_blocks_are_counted(tmp_path: Path, has_games: bool, is_guarded: bool, block_rows: int) -> None:
-    boards, games = label_boards(), np.arange(len(label_boards()), dtype=np.int32) // 20
+    boards = label_boards()
+    games = np.arange(len(label_boards()), dtype=np.int32) // 20
     write_labels(tmp_path, CONTACT, boards, games=games if has_games else None)
     version = write_benchmark(tmp_path, "some", boards[::7], boards[3::11])
     warehouse = bgdata.open_warehouse(tmp_path)
@@ -170,7 +172,8 @@ def test_counts_that_cannot_be_kept_are_counted_again(
 
 @pytest.mark.usefixtures("reads")
 def test_rows_that_changed_since_they_were_counted_are_named(tmp_path: Path) -> None:
-    """Legal rows are named too: a pool would contain too few rows, or a row of another split."""
+    """Rows that have changed since they were counted are named, even if they are legal: a pool would miss rows, or
+    contain a row of another split."""
     version = write_labels(tmp_path, CONTACT, label_boards())
     feed = small_blocks(bgdata.open_warehouse(tmp_path))
     boards = label_boards().copy()
@@ -192,7 +195,7 @@ def test_rows_that_changed_since_they_were_counted_are_named(tmp_path: Path) -> 
 def test_no_guarded_row_is_given_out_by_counts_of_another_guard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pool asks the guard again, so wrong counts are an error, never a leak."""
+    """Counts made with another guard give an error, never a guarded row, because a pool asks the guard again."""
     write_labels(tmp_path, CONTACT, label_boards())
     without = block_counts(labelled_rows(bgdata.open_warehouse(tmp_path)), None, 100)
     write_benchmark(tmp_path, "some", label_boards()[:500], label_boards()[:0])

@@ -87,8 +87,8 @@ OPTIONS: dict[str, Any] = {"seed": 1, "batch_size": 95, "features": "tesauro-196
 
 
 def learn(rank: int, folder: str, state: dict[str, Any] | None, uneven: str, workers: int) -> None:
-    """One of two processes that learn together. It adds up what both have seen after every step, as gradients are, and
-    saves its rows and its states."""
+    """Train as one of two processes: add up what both have seen after every step, as gradients are added, and save the
+    own rows and states."""
     from torch import distributed
     from torch.utils.data import DataLoader
 
@@ -113,7 +113,7 @@ def learn(rank: int, folder: str, state: dict[str, Any] | None, uneven: str, wor
 
 
 def both(folder: Path, state: dict[str, Any] | None, uneven: str, workers: int) -> list[dict[str, Any]]:
-    """What both processes saved."""
+    """Run two training processes, and return what each saved."""
     spawned = multiprocessing.get_context("spawn")
     ranks = [spawned.Process(target=learn, args=(rank, str(folder), state, uneven, workers)) for rank in (0, 1)]
     for process in ranks:
@@ -127,8 +127,8 @@ def both(folder: Path, state: dict[str, Any] | None, uneven: str, workers: int) 
 @pytest.mark.slow
 @pytest.mark.parametrize(("uneven", "workers"), [("drop", 0), ("fill", 0), ("drop", 2)])
 def test_two_processes_learn_together(tmp_path: Path, uneven: str, workers: int) -> None:
-    """With gloo each gets equally many batches, together all rows of an epoch except the dropped ones, and both have
-    one state."""
+    """With gloo, each of two processes gets equally many batches, together all rows of an epoch except the dropped
+    ones, and both have the same state."""
     pytest.importorskip("torch.distributed")
     write_labels(tmp_path / "warehouse", "gnubg_training/contact", sample_boards(20))
     feed = bgdata.open_warehouse(tmp_path / "warehouse").batches("gnubg_training", **OPTIONS)

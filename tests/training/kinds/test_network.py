@@ -43,13 +43,13 @@ HEADERS_BYTES = 8000  # .npy headers and the footer of the Parquet file
 
 
 def opened(root: Path) -> tuple[Table, dict[str, Table]]:
-    """The smallest version and its inputs."""
+    """The smallest version and its inputs, opened."""
     warehouse = bgdata.open_warehouse(root)
     return warehouse.open(DATASET.name, DATASET.slug(TINY)), warehouse.find_inputs(DATASET, TINY) or {}
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
-    """The digest changes if any network changes; then raise the revision."""
+    """The digest of the smallest version is the known one. If networks change on purpose, raise the revision."""
     assert opened(small_root)[0].manifest.digest == DIGEST
 
 
@@ -67,7 +67,7 @@ def test_digest_is_the_same_on_one_thread_and_after_a_kill(
 
 
 class Killer(Silence):
-    """Stops a build when the report of its first `rounds` rounds is saved, and records notes."""
+    """Progress that stops a build when the report of its first `rounds` rounds is saved, and records notes."""
 
     def __init__(self, rounds: int) -> None:
         self.left, self.notes = rounds, list[str]()
@@ -83,9 +83,10 @@ class Killer(Silence):
 
 
 def test_run_of_another_recipe_starts_anew(untrained: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even under the same name, each recipe makes a network of its own."""
+    """A run with another seed does not continue the saved run of the same name."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    other, progress = TINY.with_changes({"seed": 2}), Killer(rounds=99)
+    other = TINY.with_changes({"seed": 2})
+    progress = Killer(rounds=99)
     with pytest.raises(KeyboardInterrupt):
         untrained.build(DATASET.name, other, progress=Killer(rounds=2))
     assert len(list(untrained.staging.glob("network-tiny-*/checkpoint-*"))) == 1
@@ -132,7 +133,8 @@ def test_rows_and_rounds_cover_all_games() -> None:
 
 
 def test_estimate_is_above_the_real_size(small_root: Path) -> None:
-    estimate, manifest = DATASET.estimate(TINY), opened(small_root)[0].manifest
+    estimate = DATASET.estimate(TINY)
+    manifest = opened(small_root)[0].manifest
     assert estimate.rows == manifest.rows
     longest = NetworkParameters(games=1 << 30, round_games=1, row_games=1)
     assert DATASET.estimate(longest).memory_bytes > (1 << 30) * 72, "a row of the curve, and a round"
@@ -240,7 +242,7 @@ def test_too_high_rate_builds_nothing(untrained: Warehouse, monkeypatch: pytest.
 
 
 def test_unbuilt_start_comes_from_the_package(tmp_path: Path) -> None:
-    """A copy of a shipped network can be verified in a warehouse that lacks the networks it started from."""
+    """A copy of a shipped network can be verified in a warehouse without the networks that it started from."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = find_network("network", warehouse)
     kind, variant, version = table.manifest.dataset, *table.folder.parts[-2:]

@@ -40,7 +40,8 @@ def test_rows_equal_games_of_the_networks(small_root: Path) -> None:
     """The test repeats the games of self-play and the tests of the last row, which follows fewer games; each row is
     tested with dice of its own."""
     rows = bgdata.open_warehouse(small_root).rows("from output_trials where games = 5")
-    networks, totals = new_trial_networks(SMALL.units, SMALL.seed), np.zeros((len(TRIALS), 3), np.int64)
+    networks = new_trial_networks(SMALL.units, SMALL.seed)
+    totals = np.zeros((len(TRIALS), 3), np.int64)
     train_trials(networks, SMALL.learning_rate, SMALL.seed, 0, 4, totals)
     totals[:] = 0
     train_trials(networks, SMALL.learning_rate, SMALL.seed, 4, 1, totals)

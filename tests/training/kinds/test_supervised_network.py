@@ -56,7 +56,7 @@ def opened(root: Path) -> tuple[Table, dict[str, Table]]:
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
-    """The digest changes if any supervised network changes; then raise the revision."""
+    """The digest of the smallest version is the known one. If networks change on purpose, raise the revision."""
     assert opened(small_root)[0].manifest.digest == DIGEST
 
 
@@ -89,7 +89,8 @@ def test_run_of_another_recipe_starts_anew(untaught: Warehouse, monkeypatch: pyt
 
 
 def test_labels_of_the_same_games_are_named(untaught: Warehouse) -> None:
-    table, progress = next(untaught.versions("selfplay_labels")), Killer(epochs=99)
+    table = next(untaught.versions("selfplay_labels"))
+    progress = Killer(epochs=99)
     again = table.folder.parents[1] / "again" / table.folder.name
     shutil.copytree(table.folder, again)
     replace(table.manifest, variant="again").save(again)
@@ -103,7 +104,8 @@ def test_labels_of_the_same_games_are_named(untaught: Warehouse) -> None:
 
 
 def test_each_network_keeps_its_best_epoch(untaught: Warehouse) -> None:
-    """The rate is too high. The kept weights have the lowest errors, also when a player evaluates again."""
+    """At a learning rate that is too high, the kept weights are those with the lowest errors, also when a player
+    evaluates again."""
     table = untaught.build(DATASET.name, TINY.with_changes({"learning_rate": 0.1, "schedule": "constant", "epochs": 4}))
     curve = np.asarray(table.array("curve"))
     kept = [best_epoch(curve, which) for which in range(3)]
@@ -167,7 +169,7 @@ def test_results_of_some_test_games_are_compared_with_a_margin(
 
 
 def test_named_versions_give_the_same_network(untaught: Warehouse) -> None:
-    """Named versions are no inputs of the recipe."""
+    """Labels named by version are no inputs, but give the same network as labels named by variant."""
     names = {kind: "/".join(next(untaught.versions(kind)).folder.parts[-3:]) for kind in ("network", "selfplay_labels")}
     changes = {
         "start": names["network"],
@@ -181,7 +183,7 @@ def test_named_versions_give_the_same_network(untaught: Warehouse) -> None:
 
 
 def test_sources_of_labels_are_parsed() -> None:
-    """`+` joins versions of one source; a number after `:` is its weight."""
+    """In the text of labels, `+` joins versions of one source, and a number after `:` is its weight."""
     two_versions, one_version = SupervisedParameters.parse("labels", "a/b+a/c:2 d/e")
     assert two_versions == WeightedLabels((VersionRef("a", "b"), VersionRef("a", "c")), 2.0)
     assert str(two_versions) == "a/b+a/c:2"
@@ -190,7 +192,7 @@ def test_sources_of_labels_are_parsed() -> None:
 
 
 def test_verify_without_the_start_checks_the_rest(untaught: Warehouse) -> None:
-    """Named versions need not be kept; the report says that the start was not checked."""
+    """If the start network has been deleted, `verify` checks the rest and says so."""
     start = next(untaught.versions("network"))
     name = "/".join(start.folder.parts[-3:])
     table = untaught.build(DATASET.name, TINY.with_texts({"start": name}))
@@ -209,7 +211,8 @@ def test_verify_without_the_start_checks_the_rest(untaught: Warehouse) -> None:
 
 
 def test_labels_of_one_class_train_one_network(untaught: Warehouse, memory_path: Path) -> None:
-    """gnubg's training files contain one class each. The other networks are unchanged, and a note says so."""
+    """Labels of one class, as in gnubg's training files, train only that network; a note says that the others are
+    unchanged."""
     labels = next(untaught.versions("selfplay_labels"))
 
     rows = np.asarray(labels.array("classes")) == 10
@@ -242,7 +245,7 @@ def test_new_networks_with_rectified_units_learn(untaught: Warehouse) -> None:
 
 
 def test_networks_learn_with_added_inputs(untaught: Warehouse) -> None:
-    """Networks of 196 inputs get 64 more, learn, and play."""
+    """Networks with 196 inputs get 64 more, learn, and play."""
     new = {"hidden": "8", "crashed_hidden": "6", "race_hidden": "4"}
     few = replace(TINY, name="few", start=None, inputs="tesauro-196", features=(), **new)  # type: ignore[arg-type]
     start = untaught.build(DATASET.name, few)
@@ -304,7 +307,7 @@ def test_invalid_parameters_are_refused(memory_path: Path, change: dict[str, Any
 
 
 def changed(change: dict[str, Any]) -> SupervisedParameters:
-    """The smallest recipe with some parameters changed, given as text."""
+    """The smallest parameters with these changes, some of them given as text."""
     texts = {name: value for name, value in change.items() if isinstance(value, str)}
     return TINY.with_changes(change).with_texts(texts)
 
@@ -386,7 +389,8 @@ def test_pytorch_learns_as_well_as_kernels(untaught: Warehouse, loss: str, avera
     assert np.array_equal(torch[:, :, :2], kernels[:, :, :2])  # rates and positions
     assert np.array_equal(torch[0], kernels[0])  # nothing learned yet
     for which in range(len(CLASSES)):
-        errors, expected = torch[:, which, 2:4], kernels[:, which, 2:4]
+        errors = torch[:, which, 2:4]
+        expected = kernels[:, which, 2:4]
         assert np.abs(errors - expected).max() < CROSS_ENTROPY
         learned = expected[0] - expected[-1]
         assert (learned > 0.01).all()
@@ -394,8 +398,8 @@ def test_pytorch_learns_as_well_as_kernels(untaught: Warehouse, loss: str, avera
 
 
 def test_averages_are_tested_and_kept(untaught: Warehouse) -> None:
-    """At a rate where contact weights oscillate, their averages do better; averages that keep next to nothing equal the
-    weights. The player uses the tested averages."""
+    """At a rate where contact weights oscillate, their averages do better and are what the player uses; averages with
+    almost no memory equal the weights."""
     labels = {source.name: source.weight for source in LONGER.labels}
     last = {}
     for average in (0.0, 1e-9, 0.9):

@@ -23,14 +23,15 @@ DIGEST = "cbdc62c7e031e9813076845f70ccc4416d85625954858f705fdd9d8807e12d2b"  # d
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
-    """The digest changes if any table changes; then raise the revision."""
+    """The digest of the smallest version is the known one. If tables change on purpose, raise the revision."""
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     assert table.manifest.digest == DIGEST
 
 
 def test_digest_is_the_same_on_one_thread_and_after_a_kill(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    warehouse, notes = bgdata.open_warehouse(memory_path), ReportKiller(99)
+    warehouse = bgdata.open_warehouse(memory_path)
+    notes = ReportKiller(99)
     with threads(1):
         with pytest.raises(KeyboardInterrupt):
             warehouse.build(DATASET.name, SMALL, progress=ReportKiller(2))
@@ -39,11 +40,12 @@ def test_digest_is_the_same_on_one_thread_and_after_a_kill(memory_path: Path, mo
 
 
 def test_rows_equal_the_networks(small_root: Path) -> None:
-    """The last row follows fewer games."""
+    """Each row has the chances of networks trained up to its number of games, fewer for the last row."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         names = ", ".join(column.name for column in FIGURES)
         rows = connection.sql(f"select arm, games, {names} from turn_input order by games, arm").fetchall()
-    networks, expected = new_turn_networks(SMALL.units, SMALL.seed), []
+    networks = new_turn_networks(SMALL.units, SMALL.seed)
+    expected = []
     for first, count in ((0, 2), (2, 2), (4, 1)):
         totals = np.zeros((3, 3), np.int64)
         train_arms(networks, SMALL.learning_rate, SMALL.seed, first, count, totals)

@@ -64,12 +64,13 @@ class Labels:
 
 @pytest.fixture(scope="module")
 def labels() -> Labels:
-    """Contact and crashed positions where the side with fewer pips wins more often, and a quarter of wins are
-    gammons."""
+    """A feed of contact and crashed positions, in which the side with fewer pips wins more often and a quarter of wins
+    are gammons."""
     boards = sample_boards(60)
     classes = position_classes(boards)
     is_contact = (classes == PositionClass.CONTACT) | (classes == PositionClass.CRASHED)
-    boards, classes = np.ascontiguousarray(boards[is_contact]), classes[is_contact].astype(np.uint8)
+    boards = np.ascontiguousarray(boards[is_contact])
+    classes = classes[is_contact].astype(np.uint8)
     lead = boards.astype(np.int64) @ np.arange(26)  # lead, because the opponent's checkers are negative
     win = (1 / (1 + np.exp(lead / 60))).astype(np.float32)
     none = np.zeros(len(win), np.float32)
@@ -84,7 +85,7 @@ def test_inputs_are_whole_numbers(labels: Labels) -> None:
 
 
 def test_nearest_centre_is_exact(labels: Labels) -> None:
-    """Centres 0 and 2 are equal, and ties go to the first."""
+    """The nearest centre of each position equals that of exact arithmetic; between equal centres the first is taken."""
     values = integer_inputs(labels.boards[:40])
     centres = np.stack([values[3], values[11], values[3], values[20]])
     for row, part in enumerate(nearest(values, centres).tolist()):
@@ -96,7 +97,7 @@ def test_nearest_centre_is_exact(labels: Labels) -> None:
 
 
 def test_k_means_finds_separate_clusters() -> None:
-    """Each centre is the rounded mean of one of three clusters."""
+    """k-means finds three separate clusters: each centre is the rounded mean of one."""
     draw = np.random.default_rng(SEED)
     heaps = [draw.integers(-3, 4, (50, 5)) + place for place in (0, 500, -900)]
     values = np.concatenate(heaps).astype(np.float64)
@@ -113,7 +114,7 @@ def test_k_means_allows_empty_parts() -> None:
 
 
 def test_k_means_reduces_distances(labels: Labels) -> None:
-    """More parts are nearer to their positions, and each position is in the nearest part."""
+    """With more parts, positions are nearer to their centres; each position is in the nearest part."""
     values = integer_inputs(labels.boards)
     sums = []
     for count in (1, 2, 4, 8):
@@ -126,7 +127,8 @@ def test_k_means_reduces_distances(labels: Labels) -> None:
 
 
 def test_parts_by_hand_follow_themes(labels: Labels) -> None:
-    boards, values = labels.boards, integer_inputs(labels.boards)
+    boards = labels.boards
+    values = integer_inputs(labels.boards)
     one, classes, themes, *_ = arms_of((2,), Examples(labels.boards, labels.targets), SEED)
     assert one.size == 1
     assert classes.size == 2
@@ -148,7 +150,8 @@ def test_every_position_is_in_one_part_of_each_arm(labels: Labels) -> None:
 
 
 def test_networks_learn_from_their_part_alone(labels: Labels) -> None:
-    """A part without positions keeps its weights, the others change, on any number of threads."""
+    """A network whose part has no positions keeps its weights; the others change, in the same way on any number of
+    threads."""
     examples = Examples(labels.boards, labels.targets)
     far = np.full((1, input_count(INPUTS)), 3000.0)  # a centre without positions
     near = integer_inputs(labels.boards[:1])
@@ -183,11 +186,12 @@ def test_networks_learn_from_their_part_alone(labels: Labels) -> None:
 
 
 def test_equities_are_by_the_network_of_the_part(labels: Labels) -> None:
-    """The two parts have different networks."""
+    """Each position's equity is that of its own part's network."""
     arms = [Arm(Scheme.CLASSES, 2, np.empty((0, input_count(INPUTS))))]
     networks = new_part_networks(arms, 4, SEED)
     networks.weights[len(networks.weights) // 2 :] *= -2
-    rounded, boards = rounded_parts(networks), labels.boards
+    rounded = rounded_parts(networks)
+    boards = labels.boards
     parts = arms[0].parts(boards, integer_inputs(boards))
     each = [part_equities(rounded, 0, np.full(len(boards), part), boards) for part in (0, 1)]
     assert np.array_equal(part_equities(rounded, 0, parts, boards), np.where(parts == 0, *each))

@@ -16,8 +16,8 @@ _STEM = re.compile(r"(.*?)(?:_\d{3,})?(\.\w+)?", re.DOTALL)
 
 
 def join_games(files: Sequence[MatchRowsFile]) -> list[MatchRowsFile]:
-    """The files, with the games of a match that is in several files joined in the file of its first game. Files belong
-    together if their names differ only by a number, and players and length are the same."""
+    """Join the games of a match that is spread over several files: they move to the file of its first game. Files
+    belong together if their names differ only by a number, and players and length are the same."""
     groups: dict[tuple[object, ...], list[int]] = {}
     for place, file in enumerate(files):
         if len(file.matches) == 1 and file.matches[0].match.form in ONE_GAME:
@@ -38,7 +38,7 @@ def join_games(files: Sequence[MatchRowsFile]) -> list[MatchRowsFile]:
 
 
 def join_rows(parts: Sequence[tuple[str, MatchRows]]) -> MatchRows:
-    """The rows of one match, from the rows of its games with the names of their files."""
+    """The rows of one match, joined from its games' rows, which are given with the names of their files."""
     rows = [part for _, part in parts]
     games = tuple(part.match.games[0] for part in rows)
     match = replace(rows[0].match, games=games)

@@ -30,8 +30,8 @@ NAN = math.nan
 
 
 class ForeignAnalysis(NamedTuple):
-    """A row of what a file says of a turn. `turn` is the index of the turn in its match; `values` are the value and
-    five chances, NaN if unknown."""
+    """One row of the analysis that a file contains for a turn. `turn` is the index of the turn in its match; `values`
+    are the value and five chances, NaN if unknown."""
 
     turn: int
     subject: int
@@ -45,7 +45,8 @@ class ForeignAnalysis(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A play or double of a game: the player, and the sorted dice and the board after it, as bytes."""
+    """A play or double in a game, by which games are compared: the player, and the sorted dice and the board after it,
+    as bytes."""
 
     player: int
     content: bytes
@@ -53,8 +54,8 @@ class Step(NamedTuple):
 
 @dataclass
 class MatchRows:
-    """The rows of one match. The games of `match` are without their turns; `games` do not have the number of their
-    match yet; `steps` are the plays and doubles of each game."""
+    """The rows of one match. `match` has its games without turns; `games` do not have the number of their match yet;
+    `steps` are the plays and doubles of each game."""
 
     match: Match
     played: str
@@ -70,7 +71,7 @@ class MatchRows:
     files: int = 1  # in which the match is
 
     def add(self, other: MatchRows, source: str) -> None:
-        """Add what another file says of the same match."""
+        """Add the analyses that another file, `source`, contains of the same match."""
         self.files += 1
         self.notes.append((0, Note(1, f"the same match is in {source}")))
         if not other.analyses:
@@ -84,7 +85,7 @@ class MatchRows:
                 self.analyses.append(each._replace(turn=turn))
 
     def turn_keys(self) -> Iterator[tuple[object, ...]]:
-        """Keys that distinguish the turns of the match in every format."""
+        """Yield a key for each turn of the match, which is the same whatever the file's format."""
         begin = 0
         for game, end in enumerate(self.ends):
             for turn in range(begin, end):
@@ -95,14 +96,14 @@ class MatchRows:
 
 @dataclass(frozen=True)
 class MatchRowsFile(Intake):
-    """The rows of the matches of a file with this name."""
+    """The rows of all matches in one file."""
 
     name: str
     matches: tuple[MatchRows, ...]
 
 
 def file_rows(file: ReplayedFile, name: str) -> MatchRowsFile:
-    """The rows of all matches of a replayed file that have games."""
+    """The rows of all matches in a replayed file, without matches that have no games."""
     found = (
         match_rows(match, [file.replays[game.units.start] for game in match.games])
         for match in file.matches
@@ -112,7 +113,7 @@ def file_rows(file: ReplayedFile, name: str) -> MatchRowsFile:
 
 
 def match_rows(match: Match, replays: Sequence[Sequence[ReplayedTurn]]) -> MatchRows:
-    """The rows of a match with the turns of its games."""
+    """The rows of a match, from the replayed turns of its games."""
     steps = [played_steps(replayed) for replayed in replays]
     bare = tuple(replace(game, turns=()) for game in match.games)
     found = MatchRows(replace(match, games=bare), played_hash(match, steps), steps)
@@ -144,7 +145,7 @@ def _turn_row(entry: ReplayedTurn) -> tuple[int, ...]:
 
 
 def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
-    """The checker moves of a turn as written, with hits from the board if the format does not record them."""
+    """The checker moves of a turn in the file's order. Hits come from the board if the format does not record them."""
     unhit = set(entry.play.hit_points if entry.play else ())
     moves = []
     for move in entry.turn.checker_moves:
@@ -155,7 +156,7 @@ def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
 
 
 def played_steps(replayed: Sequence[ReplayedTurn]) -> list[Step]:
-    """The plays and doubles of a game."""
+    """The plays and doubles among the turns of a game."""
     found = []
     for entry in replayed:
         turn = entry.turn
@@ -167,9 +168,9 @@ def played_steps(replayed: Sequence[ReplayedTurn]) -> list[Step]:
 
 
 def played_hash(match: Match, games: Iterable[Sequence[Step]]) -> str:
-    """32 hexadecimal digits that depend on the rolls with their plays, the doubles and the length alone, not on names,
-    columns, or what only some formats record, such as resignations. If there are few rolls, they depend on names
-    too."""
+    """32 hexadecimal digits that identify what was played: the rolls with their plays, the doubles and the match
+    length. Names, columns, and what only some formats record, such as resignations, do not count. If there are few
+    rolls, the digits depend on names too."""
     found, rolls, first = hashlib.sha256(str(match.length).encode()), 0, None
     for steps in games:
         found.update(b"game")
@@ -183,7 +184,8 @@ def played_hash(match: Match, games: Iterable[Sequence[Step]]) -> str:
 
 
 def foreign_analyses_of(turn: int, entry: ReplayedTurn) -> Iterator[ForeignAnalysis]:
-    """The rows of what a file says of a turn; plays get their usual notation."""
+    """Yield the rows of what a file says of a turn, with plays in the usual notation. `turn` is its index in the
+    match."""
     for analysis in entry.turn.analyses:
         texts = [choice.text for choice in analysis.choices]
         if analysis.subject == "play" and entry.turn.dice:
@@ -211,7 +213,7 @@ def play_texts(entry: ReplayedTurn, choices: Sequence[Choice]) -> list[str]:
 
 
 def _agreement(landings: set[int], play: Play) -> int:
-    """A number that says how well the hits of a play agree with the points that its moves land on."""
+    """How many hits of a play are on points that its recorded moves land on, minus the number of those that are not."""
     return len(play.hit_points & landings) - len(play.hit_points - landings)
 
 
@@ -224,6 +226,6 @@ def _change(moves: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 def written(moves: Sequence[RecordedMove]) -> str:
-    """Moves as a string, for plays that are not legal."""
+    """Checker moves as text, for plays that are not legal."""
     names = {BAR_POINT: "bar", 0: "off"}
     return " ".join("/".join(names.get(point, str(point)) for point in move[:2]) for move in moves)

@@ -16,8 +16,8 @@ TABLES = {"turns", "training_games"}  # with a row for each turn of games
 
 
 class RowsOfGames(Dataset[P]):
-    """Base of kinds with the columns `corpus`, `pips` and `opponent_pips`, which are missing in files of older
-    versions."""
+    """Base of kinds whose rows come from games. It adds the columns `corpus`, `pips` and `opponent_pips`, which files
+    of older versions lack."""
 
     def derived_columns(self, parameters: P) -> Mapping[str, str]:
         return derived_columns(self, parameters)
@@ -31,13 +31,13 @@ def derived_columns(kind: Dataset[P], parameters: P) -> dict[str, str]:
 
 
 def has_games(kind: Dataset[Any]) -> bool:
-    """Whether a kind has games of its own."""
+    """Whether versions of a kind contain games of their own."""
     return any(shape.name in TABLES for shape in kind.tables)
 
 
 def corpus_name(kind: Dataset[P], parameters: P) -> str:
-    """KIND/VARIANT of the games that the rows of a variant are from. Empty if there are none, or if the recipe of the
-    source between them is unknown."""
+    """KIND/VARIANT of the corpus whose games the rows of a variant are from. Empty if the rows are from no games, or if
+    the parameters of the source between them are unknown."""
     if has_games(kind):
         return f"{kind.name}/{kind.slug(parameters)}"
     inputs = kind.inputs(parameters)

@@ -87,12 +87,12 @@ TURN_ARRAYS = (
 
 
 def check_count(games: int) -> None:
-    """Raise InvalidParameterError for a number of games below 1 or too large to be played."""
+    """Raise InvalidParameterError if the number of games is below 1 or too large to be played."""
     if not 1 <= games < MAX_GAMES:
         raise InvalidParameterError(f"expected 1 to {MAX_GAMES:,} games, got {games}")
 
 
 def check_seed(seed: int) -> None:
-    """Raise InvalidParameterError for a seed out of range for dice."""
+    """Raise InvalidParameterError if the seed is outside the range of seeds for dice."""
     if not 0 <= seed < 1 << 63:
         raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {seed}")

@@ -27,17 +27,19 @@ from bgdata.store.worker_inputs import Settings
 
 
 def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
-    """The folders of the network and the tables, by role. Raises MissingTableError if one is missing."""
+    """The folders of the network's and the bearoff tables' versions, by role. Raises MissingTableError if one is
+    missing."""
     return {role: str(table.folder.resolve()) for role, table in played_tables(context).items()}
 
 
 def played_tables(context: Context[NetworkChoice]) -> dict[str, Table]:
-    """The network and the tables, by role. Raises MissingTableError if one is missing."""
+    """The versions of the network and the bearoff tables, by role. Raises MissingTableError if one is missing."""
     return {**context.inputs, "network": network_table(context)}
 
 
 def player_tables(name: str, warehouse: Versions, *, has_tables: bool = True) -> list[Table]:
-    """The versions by which a player given by name plays: the same that `open_named_player` opens."""
+    """The versions of the network and the bearoff tables by which the player `name` plays: those that
+    `open_named_player` opens."""
     if name.partition("/")[0] != NETWORK:
         return []
     found = [find_network(name, warehouse)]
@@ -49,14 +51,16 @@ def player_tables(name: str, warehouse: Versions, *, has_tables: bool = True) ->
 
 
 def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
-    """Open the network and the rules in a worker, from settings with folders by role, `length` and `jacoby`."""
+    """Open the network and the rules of cubeful games in a worker. `settings` contain folders by role, `length` and
+    `jacoby`."""
     *_, chooser = open_seat("network", settings)
     met = first_met(Table(Path(str(settings[MET]))).arrays()) if MET in settings else None
     return chooser, CubefulRules(int(settings["length"]), bool(settings["jacoby"]), met)
 
 
 def open_seat(name: str, folders: Mapping[str, object]) -> tuple[str, str, Chooser]:
-    """The label, version and chooser of a player. Raises CorruptFileError if a file is damaged."""
+    """The label, the version and the chooser of the player `name`, from the folders of its versions by role. Raises
+    CorruptFileError if a file is damaged."""
     if name in PLAIN_PLAYERS:
         player: Any = open_named_player(name)
         return player.label, player.version, player.chooser
@@ -65,14 +69,14 @@ def open_seat(name: str, folders: Mapping[str, object]) -> tuple[str, str, Choos
 
 
 def open_network(folders: Mapping[str, object]) -> MappedNetwork:
-    """A player from the folders of a network and its bearoff tables by role. Raises CorruptFileError if a file is
+    """A player from the folders of a network and its bearoff tables, by role. Raises CorruptFileError if a file is
     damaged."""
     tables = {role: Table(Path(str(folders[role]))) for role in ("network", *TABLES) if role in folders}
     return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
 
 
 def first_met(arrays: Mapping[str, Array]) -> MatchEquity:
-    """The match equity table in the arrays of a version, the first one if there are several."""
+    """The match equity table in the arrays of a version; the first one if there are several."""
     return met_of_arrays(arrays, met_names(arrays)[0])
 
 
@@ -89,7 +93,7 @@ ROLLED = {  # arrays of rollouts: dtype, and number of values in a row
 
 
 def network_table(context: Context[NetworkChoice]) -> Table:
-    """The version of the chosen network. Raises MissingTableError if it is missing."""
+    """The version of the network that the parameters name. Raises MissingTableError if it is missing."""
     parameters, table = context.parameters, context.inputs.get("network")
     if table is not None:
         return table
@@ -97,18 +101,18 @@ def network_table(context: Context[NetworkChoice]) -> Table:
 
 
 def open_roller(context: Context[NetworkChoice]) -> NetworkPlayer:
-    """The chosen network as a player. Raises MissingTableError if a version is missing."""
+    """The network that the parameters name, as a player. Raises MissingTableError if a version is missing."""
     return MappedNetwork(network_table(context), BearoffEvaluator(*(context.inputs[role] for role in BEAROFF_ROLES)))
 
 
 def network_text(parameters: NetworkChoice, inputs: Mapping[str, Table]) -> Array:
-    """uint8[n]: name and version of the network, in UTF-8."""
+    """uint8[n]: network/NAME/VERSION of the network, in UTF-8."""
     version = inputs["network"].folder.name if "network" in inputs else parameters.network_version
     return np.frombuffer(f"network/{parameters.network}/{version}".encode(), np.uint8)
 
 
 def empty_rollouts(names: Iterable[str], count: int) -> dict[str, Array]:
-    """Empty arrays of ROLLED with these names, for `count` positions."""
+    """Arrays for the results of rollouts of `count` positions, filled with zeros. `names` are those of ROLLED."""
     return {name: np.zeros((count, *ROLLED[name][1]), ROLLED[name][0]) for name in names}
 
 
@@ -121,8 +125,8 @@ def rollout_arrays(
     names: Iterable[str],
     wrap: Wrapper = lambda rolled: rolled,
 ) -> dict[str, Array]:
-    """The arrays of ROLLED with these names, for int8[n, 26] boards with the dice of int64[n] items of a seed. A row
-    depends on its board and item alone."""
+    """Roll out int8[n, 26] boards with the dice of int64[n] items of a seed, and return the arrays of ROLLED called
+    `names`. A row depends on its board and item alone."""
     boards = np.ascontiguousarray(boards)
     result = roll_out(boards, chooser, parameters.limits(), seed, parameters.how(), items=items, wrap=wrap)
     values = {**result._asdict(), "chances": result.legal_chances()}

@@ -16,7 +16,8 @@ from bgdata.evaluation.players import DEFAULT_NETWORK
 
 
 class Arm(NamedTuple):
-    """One series of a study."""
+    """One series of games in a study: a setting of the cube model, the opponent, the match length and the published
+    figures."""
 
     setting: float  # cube life index, or volatility of the jump model
     cube: str  # cube handling of both sides, in the form of `_cube_players.sides_of`
@@ -27,7 +28,7 @@ class Arm(NamedTuple):
 
     @property
     def is_paired(self) -> bool:
-        """Whether the sides differ, and every sequence of dice is played twice."""
+        """Whether every sequence of dice is played twice with the sides swapped, because the sides differ."""
         return " " in self.cube
 
 
@@ -135,10 +136,11 @@ def arms_of(name: str) -> tuple[Arm, ...]:
 
 
 def player_of(study: str, network: str = DEFAULT_NETWORK) -> str:
-    """The default network of a study. `network` names the network that is used in place of `network`."""
+    """The name of the network that plays a study. `network` is the default for studies that do not need a network of
+    their own."""
     return FIRST_PLAYER if study.startswith(FIRST) else network
 
 
 def at(figures: Mapping[str, Sequence[float]], place: int) -> dict[str, float]:
-    """The column `place` of published figures, as shares from 0 to 1."""
+    """The published figures in column `place`, by measure; percentages become shares from 0 to 1."""
     return {name: row[place] / (100 if name.endswith("_share") else 1) for name, row in figures.items()}
