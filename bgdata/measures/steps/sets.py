@@ -55,7 +55,7 @@ Player = tuple[str, int]  # (name, ply)
 
 
 def available_benchmarks(warehouse: Warehouse) -> list[Table]:
-    """The current versions of all benchmarks, imported, made here or judged again. Raises MissingTableError if there are
+    """The current versions of all benchmarks: imported, made or judged here. Raises MissingTableError if there are
     none."""
     found = [table for kind in (IMPORTED.name, ROLLED_OUT, JUDGED) for table in warehouse.current(kind)]
     if not found:
