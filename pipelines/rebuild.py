@@ -54,7 +54,7 @@ def make(root: str, plan: str, name: str) -> Made:
 def rebuild_from_nothing(root: str = "again", plan: str = "from-nothing", parts: Sequence[str] = ()) -> list[Made]:
     """Run the named parts of a plan, with the parts that they need, or all parts; returns their versions. Raises
     CheckFailedError at the end if a version differs from the one in the package."""
-    chosen = from_nothing.chosen_parts(from_nothing.read_plan(from_nothing.plan_path(plan)), parts)
+    chosen = from_nothing.select_parts(from_nothing.read_plan(from_nothing.plan_path(plan)), parts)
     found = []
     for part in chosen:
         found.append(make.with_options(name=part.name)(root, plan, part.name))

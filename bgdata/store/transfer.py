@@ -36,7 +36,7 @@ from bgdata.errors import (
 from bgdata.process import is_stopping, keep, keeping
 from bgdata.store import storage
 from bgdata.store.job import tidy
-from bgdata.store.linked import discard, place_of, require_own, stage
+from bgdata.store.linked import discard, folder_of_versions, require_own, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST
 from bgdata.store.manifest import (
     MAX_BYTES,
@@ -238,7 +238,7 @@ class _Fetch:
         self.lock = warehouse.staging / f"{title}.lock"  # the lock of builds
         digest = hashlib.sha256(data).hexdigest()
         self.staged = warehouse.staging / f"{title}-{manifest.recipe_key[:12]}-{digest[:12]}"
-        self.home = place_of(warehouse, f"{self.kind}/{self.variant}", ())
+        self.home = folder_of_versions(warehouse, f"{self.kind}/{self.variant}", ())
         is_inside = self.home == warehouse.root / self.kind / self.variant
         self.folder = self.staged if is_inside else self.home / f".{self.staged.name}"  # on the disk of the versions
 
@@ -352,7 +352,7 @@ class Transfer:
         versions are kept."""
         warehouse.check_staging()
         offered = listing(place)
-        names = _chosen(warehouse, offered, scopes, place.address)
+        names = _select_versions(warehouse, offered, scopes, place.address)
         self._done = [Moved(name, False, 0, 0) for name in names if is_whole(warehouse, name)]
         there = {each.name for each in self._done}
         titles = {name.rpartition("/")[0] for name in names}
@@ -389,7 +389,7 @@ class Transfer:
         if not isinstance(place, Store):
             raise UsageError(f"expected a folder or a store to push to, got {place.address}, which is only read from")
         own, offered = listing(Folder(warehouse.root)), listing(place)
-        names = _chosen(warehouse, own, scopes, str(warehouse.root))
+        names = _select_versions(warehouse, own, scopes, str(warehouse.root))
         self._done = [Moved(name, False, 0, 0) for name in names if name in offered.versions]
         plans = [_Send(place, warehouse.open_reference(name)) for name in names if name not in offered.versions]
         for plan in plans:
@@ -557,7 +557,7 @@ class Transfer:
 P = TypeVar("P", _Fetch, _Send)
 
 
-def _chosen(warehouse: Versions, offered: Listing, scopes: Sequence[str], where: str) -> list[str]:
+def _select_versions(warehouse: Versions, offered: Listing, scopes: Sequence[str], where: str) -> list[str]:
     """The names of the offered versions that are in the scopes; without scopes, all those whose kind is known. Errors
     call the place `where`. Raises UnknownKindError if a scope names an unknown kind, and the errors of `in_scopes`."""
     if not offered.versions:

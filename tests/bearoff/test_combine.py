@@ -1,7 +1,5 @@
 """Combined one-sided distributions, against sums of fractions and the published study of the error."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import product

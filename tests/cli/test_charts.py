@@ -1,7 +1,5 @@
 """Tests of charts: points, SVG elements of pages, and reproducible files."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -19,7 +17,8 @@ from bgdata.training.rows import Chart, Line
 
 SVG = "{http://www.w3.org/2000/svg}"
 SIMPLE = Chart("errors & more", "epochs", [0, 1, 2, 3, 4], (Line("error", [4.0, 3.0, 2.0, 1.0, 0.0]),))
-LEARNED, VALIDATION = Line("learned", [2.0, 1.0, 0.5]), Line("validation", [2.0, 1.5, 1.75])
+LEARNED = Line("learned", [2.0, 1.0, 0.5])
+VALIDATION = Line("validation", [2.0, 1.5, 1.75])
 MARKED = Chart("errors", "epochs", [0, 1, 2], (LEARNED, VALIDATION), mark=1, mark_label="kept")
 
 
@@ -86,7 +85,8 @@ def test_chart_of_one_point_or_value(value: float, is_logarithmic: bool) -> None
 
 
 def test_svg_elements_have_unique_ids_and_page_colours() -> None:
-    """All referenced ids exist, and the page defines the colours."""
+    """Two charts on one page share no identifier; each refers only to its own identifiers, and takes all colours from
+    the page."""
     elements = [format_chart_svg(chart) for chart in (SIMPLE, MARKED)]
     names = [re.findall(r'\bid="([^"]+)"', text) for text in elements]
     assert len({*names[0], *names[1]}) == len(names[0]) + len(names[1])

@@ -3,8 +3,6 @@
 For two identifiers that differ in one part, either the answers differ, or standard error names that part.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -72,7 +70,7 @@ def test_unused_parts_of_an_identifier_are_named(root: Path, command: str, chang
 
 
 def test_rollout_of_a_gnubg_id_uses_cube_and_score(root: Path) -> None:
-    """`--cubeless` leaves cube and score out, and says so."""
+    """A rollout uses the cube and the score of a gnubg ID. With `--cubeless` it leaves them out, and says so."""
     text = format_gnubg_id(Position(CONTACT), MATCH)
     shown = run(root, "rollout", text, *SHORT, "--plays", "3", *MET)
     assert "mwc %" in shown.stdout, shown.output
@@ -97,7 +95,8 @@ def test_rollouts_name_the_tables_that_end_their_games(network_root: Path) -> No
 
 
 def test_probe_leaves_out_the_roll(root: Path) -> None:
-    """Tables of matches use score and cube."""
+    """`bgdata probe` says that it leaves out the roll of an identifier, but not the score, which tables of matches
+    use."""
     match = MatchState(length=7, scores=(5, 4), roll=ROLL)
     shown = run(root, "probe", format_xgid(Position(RACE), MONEY))
     assert shown.stderr == "left out of what the position says: the roll 31\n"

@@ -1,7 +1,5 @@
 """Cube equities in a match compared with a slow reference, money play and the rules."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Sources of answers, incremental evaluation that is exact to the last bit, and cubeful values."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 

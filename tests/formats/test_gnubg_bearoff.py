@@ -1,7 +1,5 @@
 """Hand-made gnubg bearoff files: reading, writing, and errors for invalid files."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

@@ -1,7 +1,5 @@
 """gnubg's own files: read, compared with the output of its tools, and written again byte for byte."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import subprocess

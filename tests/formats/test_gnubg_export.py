@@ -1,7 +1,5 @@
 """Tests of gnubg's text and HTML exports, with files that it wrote and with gnubg itself."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path
@@ -13,7 +11,7 @@ from bgdata.formats.lines import read_bytes
 from bgdata.formats.match_files import match_form, parse_matches, read_matches
 from bgdata.formats.matches import BY_HAND, Analysis, TurnKind
 from bgdata.formats.replay import ReplayedFile, ReplayedTurn, replay_file
-from tests.faults.corrupting import corrupted
+from tests.faults.corrupting import corrupt_line
 from tests.formats.test_matches_oracle import MATCHES, PREAMBLE, SESSION
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 from tests.subtests import each
@@ -177,7 +175,7 @@ def test_decimal_commas_are_read() -> None:
 def test_damaged_files_give_errors_or_games_that_keep_the_rules(name: str) -> None:
     content, chance = read_bytes(FOLDER / name), random.Random(name)
     for _ in range(60):
-        damaged = corrupted(content, chance)
+        damaged = corrupt_line(content, chance)
         if match_form(damaged) not in ("gnubg text", "gnubg html"):
             continue
         file = replay_file(parse_matches("x", damaged))

@@ -1,7 +1,5 @@
 """Replayed games: position and cube before every turn, and a reason for every broken rule."""
 
-from __future__ import annotations
-
 import functools
 import re
 import sys

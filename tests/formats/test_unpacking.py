@@ -1,7 +1,5 @@
 """Files read once: pieces of bounded size, hashes of file and content, limits, archives by name."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """Hypothesis strategies for all match states that identifiers can hold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

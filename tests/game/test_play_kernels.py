@@ -1,7 +1,5 @@
 """The play kernels against the reference and `plays`, order included, for every roll and on several threads."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor

@@ -26,13 +26,13 @@ def analyst(ply: int = 0, rules: CubeRules | None = None) -> Analyst:
     return Analyst(LookaheadPlayer(pips_player(), ply), CubeRules(met=published_met()) if rules is None else rules)
 
 
-def judged(by: Analyst, game: RecordedGame) -> JudgedGame:
+def judge_whole_game(by: Analyst, game: RecordedGame) -> JudgedGame:
     """Judge a whole game."""
     return whole_game(by, game, list(judge_game(by, game)))
 
 
 @lru_cache
-def played(length: int, count: int = 3, *, is_jacoby: bool = False) -> tuple[RecordedGame, ...]:
+def play_games(length: int, count: int = 3, *, is_jacoby: bool = False) -> tuple[RecordedGame, ...]:
     """Games of matches, or money games if `length` is 0, that a weak network plays with the cube."""
     rules = CubefulRules(length, is_jacoby, published_met() if length else None)
     sides = CubeSide(janowski(0.0)), CubeSide(janowski(1.0), as_money=True)

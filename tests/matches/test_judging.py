@@ -28,7 +28,7 @@ from bgdata.matches.judging import Analyst, judge_game
 from tests.equity.samples import published_met
 from tests.evaluation.sample_evaluators import NearlyWon
 from tests.evaluation.sample_networks import pips_networks, pips_player
-from tests.matches.recorded import MONEY, analyst, bearoff_board, judged, played
+from tests.matches.recorded import MONEY, analyst, bearoff_board, judge_whole_game, play_games
 from tests.random_games import random_game_positions
 from tests.reference.analysis import Board, worth_of_roll, worth_of_rolling
 from tests.subtests import each as in_parts
@@ -80,8 +80,8 @@ def test_double_take_equals_rolling_with_the_opponents_cube() -> None:
 
 
 def test_exact_tables_equal_their_mean_over_rolls(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Exact values of a table equal the mean over rolls of the best plays, for every state of the cube, doubled or
-    not."""
+    """The exact values of rolling and of doubling equal the means over rolls of exact values one roll later, with a
+    centered and an owned cube."""
     table = bgdata.open_warehouse(tmp_path_factory.mktemp("exact")).build("bearoff_two_sided", TwoSidedParameters(5, 3))
     player = NetworkPlayer(pips_networks(), map_tables(table, None, None))
     exact = MoneyBearoff(table)
@@ -124,7 +124,7 @@ MATCH = Stakes(MatchScore(5, 3))
 
 
 def sample(length: int, ply: int) -> list[RecordedGame]:
-    games = played(length)
+    games = play_games(length)
     return list(games) if ply == 0 else [min(games, key=lambda game: len(game.acts))]
 
 
@@ -134,7 +134,7 @@ def test_luck_losses_and_drift_sum_to_the_result(length: int, ply: int) -> None:
     by = analyst(ply, CubeRules(met=published_met() if length else None))
     kinds: set[ActKind] = set()
     for game in sample(length, ply):
-        found = judged(by, game)
+        found = judge_whole_game(by, game)
         for each in found.acts:
             kinds.add(each.act.kind)
             assert each.end - each.start == pytest.approx(
@@ -155,7 +155,7 @@ def test_luck_losses_and_drift_sum_to_the_result(length: int, ply: int) -> None:
 
 def test_values_of_consecutive_games_are_continuous() -> None:
     """The value before a game of a match is the result of the previous game."""
-    games = [judged(analyst(), game) for game in played(5, 1)]
+    games = [judge_whole_game(analyst(), game) for game in play_games(5, 1)]
     assert games[0].initial == pytest.approx(0.5)
     for before, after in pairwise(games):
         assert before.result == pytest.approx(after.initial)
@@ -169,7 +169,7 @@ def test_values_of_consecutive_games_are_continuous() -> None:
 @pytest.mark.parametrize("ply", [0, 1, 2])
 def test_values_do_not_depend_on_batches(ply: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Judgements are equal to the last bit whether acts are prepared together, some at a time, or not at all."""
-    games = [replace(game, acts=game.acts[: (40, 20, 4)[ply]]) for game in (*played(3)[:2], *played(0)[:2])]
+    games = [replace(game, acts=game.acts[: (40, 20, 4)[ply]]) for game in (*play_games(3)[:2], *play_games(0)[:2])]
     expected = [repr(list(judge_game(analyst(ply), game))) for game in games]
     for batch in (1, 7):
         monkeypatch.setattr("bgdata.matches.judging.BATCH", batch)
@@ -182,7 +182,7 @@ def test_values_do_not_depend_on_batches(ply: int, monkeypatch: pytest.MonkeyPat
 
 def test_preparing_computes_all_that_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     by = analyst(2)
-    game = replace(played(3)[0], acts=played(3)[0].acts[:4])
+    game = replace(play_games(3)[0], acts=play_games(3)[0].acts[:4])
     by.prepare(game.acts, starts_game=True)
     expected = repr(list(judge_game(analyst(2), game)))
     monkeypatch.setattr(by, "prepare", lambda *_arguments, **_options: None)
@@ -243,7 +243,7 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
 def test_luck_averages_to_zero(ply: int, stakes: Stakes) -> None:
     """The mean luck is zero over the rolls of a position, and over both players and their first rolls."""
     by = analyst(ply, CubeRules(met=published_met() if stakes is MATCH else None))
-    board = played(5)[0].acts[12].board
+    board = play_games(5)[0].acts[12].board
 
     def luck(board: np.ndarray, player: int, dice: tuple[int, int], *, is_first: bool) -> float:
         given = stakes if player == 0 else stakes.flip()
@@ -265,7 +265,7 @@ def test_luck_averages_to_zero(ply: int, stakes: Stakes) -> None:
 @pytest.mark.parametrize("ply", [0, 1])
 def test_best_play_loses_nothing(ply: int) -> None:
     by = analyst(ply)
-    acts = [act for act in played(5)[0].acts if act.kind is ActKind.ROLL][4:9]
+    acts = [act for act in play_games(5)[0].acts if act.kind is ActKind.ROLL][4:9]
     lost = 0
     for act in acts:
         (found,) = judge_game(by, RecordedGame(MATCH, [act], None))
@@ -322,7 +322,7 @@ def test_wrong_answers_lose_the_difference_to_the_right_one() -> None:
 
 
 def test_beavers_and_raccoons_double_the_values() -> None:
-    board = played(0)[0].acts[10].board
+    board = play_games(0)[0].acts[10].board
     by = analyst(rules=CubeRules(has_beavers=True))
     acts = [Act(ActKind.DOUBLE, 0, 0, board, MONEY), Act(ActKind.BEAVER, 1, 0, board, MONEY)]
     raccoon = [*acts, Act(ActKind.BEAVER, 0, 0, board, MONEY), Act(ActKind.TAKE, 1, 0, board, MONEY)]
@@ -339,7 +339,7 @@ def test_beavers_and_raccoons_double_the_values() -> None:
 def test_some_rolls_have_no_cube_decision() -> None:
     """There is no cube decision before the first roll, in the Crawford game, with the opponent's cube, and with a cube
     that already wins the match."""
-    board = played(5)[0].acts[12].board
+    board = play_games(5)[0].acts[12].board
     stakes = [
         Stakes(MatchScore(1, 3, is_crawford=True)),
         Stakes(MatchScore(5, 3), Cube(2, CubeOwner.OPPONENT)),

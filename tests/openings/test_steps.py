@@ -1,7 +1,5 @@
 """Comparisons of a book with others: clearly worse plays, different equities, and plays that the book lacks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -35,7 +33,7 @@ BOOK = [decision("51", PLAYS), decision("31", ("8/5 6/5", "24/23 13/10"))]
 REPLY = decision("51", ("8/5 6/5",), first_play="13/8 6/5", reply_roll="31")
 
 
-def published(**what: Any) -> steps.PublishedOpenings:
+def published_openings(**what: Any) -> steps.PublishedOpenings:
     return steps.PublishedOpenings("somebody", "a book", "1999", "http://nowhere", **what)
 
 
@@ -50,14 +48,14 @@ def published(**what: Any) -> steps.PublishedOpenings:
     ],
 )
 def test_published_plays_that_lose_are_differences(plays: tuple[str, ...], expected: list[tuple[Any, ...]]) -> None:
-    found = list(steps.published_differences([*BOOK, REPLY], published(plays={"51": plays})))
+    found = list(steps.published_differences([*BOOK, REPLY], published_openings(plays={"51": plays})))
     assert [(row["play"], row["difference"], row["standard_error"]) for row in found] == expected
     assert all((row["source"], row["best_play"], row["quantity"]) == ("somebody", PLAYS[0], "loss") for row in found)
 
 
 def test_loss_within_three_standard_errors_is_not_a_difference() -> None:
     near = [decision("51", PLAYS, loss_standard_error=0.0067)]
-    assert list(steps.published_differences(near, published(plays={"51": ("13/8 6/5",)}))) == []
+    assert list(steps.published_differences(near, published_openings(plays={"51": ("13/8 6/5",)}))) == []
 
 
 def test_published_equities_that_differ_are_listed() -> None:
@@ -70,7 +68,7 @@ def test_published_equities_that_differ_are_listed() -> None:
         steps.PublishedEquity("51", "24/18", 0.0, 0.001),
         steps.PublishedEquity("62", "24/16", 0.0, 0.001),
     )
-    found = list(steps.published_differences(BOOK, published(equities=rows)))
+    found = list(steps.published_differences(BOOK, published_openings(equities=rows)))
     assert [row["play"] for row in found] == ["13/8 6/5", "24/18"]
     assert found[0]["difference"] == pytest.approx(-0.015)
     assert found[0]["standard_error"] == pytest.approx(np.hypot(0.002, 0.0001))

@@ -1,7 +1,5 @@
 """Command lines of the flows, and checks before anything runs."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import threading
@@ -92,7 +90,7 @@ def test_leakage_is_a_table(small_root: Path) -> None:
 
 
 def test_missing_server_gives_a_one_line_error() -> None:
-    """Prefect would print a traceback. A running server reports its own errors."""
+    """If no Prefect server answers at the address, a flow ends with one line before it begins."""
     from pipelines.tasks import check_server
 
     with socket.create_server(("127.0.0.1", 0)) as closed:

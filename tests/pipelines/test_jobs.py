@@ -1,7 +1,5 @@
 """The tasks of a build, and their order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -67,13 +65,14 @@ class Task:
 
 
 def test_running_tasks_are_limited_by_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first jobs whose inputs are built begin; the last to begin finishes first."""
+    """Only as many tasks run at a time as there are processes, and a job begins only after its inputs are built."""
     from pipelines import build
 
     a, b, c, d = (build.Variant("bearoff_gammon", RaceParameters(points)) for points in range(1, 5))
     jobs = [build.Job([a], set()), build.Job([b], {a}), build.Job([c], set()), build.Job([d], set())]
     running: list[Task] = []
-    most, order = 0, []
+    most = 0
+    order = []
 
     def begin(job: Any) -> Any:
         nonlocal most

@@ -1,7 +1,5 @@
 """A match equity table for tests of matches."""
 
-from __future__ import annotations
-
 import pytest
 
 import bgdata

@@ -1,7 +1,5 @@
 """Games of the installed gnubg against `bgdata external`, as recorded by both."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading
@@ -57,8 +55,8 @@ class Act(NamedTuple):
 
 
 def gnubg_script(port: int, **settings: object) -> str:
-    """A script that makes gnubg play a match to `length` points or a session of `games` games against a port, as side
-    `side`. `extra` contains more settings of gnubg."""
+    """A script that makes gnubg play a match to `length` points or a session of `games` games, in which the program at
+    the port plays side `side`. `extra` contains more settings of gnubg."""
     chosen = {"side": 0, "length": 0, "games": 1, "seed": 1, "noise": 0, "extra": []} | settings
     script = SCRIPT.replace("OTHER", str(1 - int(str(chosen["side"])))).replace("PORT", str(port))
     for name, value in chosen.items():

@@ -1,8 +1,6 @@
 """gnubg's external player: its lines, invalid lines, and real games play by play; records made from its questions, with
 certain rolls, uncertain rolls, and unexpected boards."""
 
-from __future__ import annotations
-
 import os
 import socket
 import threading
@@ -38,7 +36,7 @@ from tests.beside_gnubg import MET
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.oracles import needs_gnubg_tool
 from tests.protocols.gnubg_games import Played, gnubg_acts, our_acts, play_gnubg
-from tests.protocols.test_fibs import Whims
+from tests.protocols.test_fibs import RandomEvaluator
 from tests.subtests import each
 
 # lines sent by gnubg 1.07
@@ -106,11 +104,11 @@ def test_refused_resignation_is_not_offered_again() -> None:
     points = [0, -1, *[0] * 23, 0]
     points[24] = 3
     line = "board:gnubg:root:0:0:0:" + ":".join(map(str, points)) + ":1:0:0:0:0:2:0:1:0:1:-1:0:25:12:14:0:0:0:0:0:1"
-    player = external.ExternalPlayer(Decisions(LookaheadPlayer(Lost())))
+    player = external.ExternalPlayer(Decisions(LookaheadPlayer(LostEvaluator())))
     assert [player.exchange(line).reply for _ in range(3)] == ["resign 1", "roll", "roll"]
 
 
-class Lost(Scrambled):
+class LostEvaluator(Scrambled):
     """An evaluator by which the side on roll has lost a single game, as if from an exact table."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
@@ -190,13 +188,13 @@ def replies_to(player: external.ExternalPlayer, data: bytes, pair: tuple[socket.
     return replies, error
 
 
-GOOD = OPENING.replace("root:3:", "root:0:").encode() + b"\n\0"
+VALID_LINE = OPENING.replace("root:3:", "root:0:").encode() + b"\n\0"
 
 
 def test_invalid_lines_do_not_end_a_game(pair: tuple[socket.socket, Talk]) -> None:
     """After binary data, a line of 100 MB and a blank line, the next question is answered."""
     wrong = os.urandom(500).replace(b"\n", b"").replace(b"\r", b"") + b"\n" + b"9" * 100_000_000 + b"\n\n\0"
-    replies, error = replies_to(simple_player(), GOOD + wrong + GOOD, pair)
+    replies, error = replies_to(simple_player(), VALID_LINE + wrong + VALID_LINE, pair)
     assert error == ""
     assert [reply.startswith(external.REFUSED) for reply in replies] == [False, True, True, False]
     assert replies[0] == replies[3]
@@ -207,8 +205,12 @@ def test_invalid_lines_do_not_end_a_game(pair: tuple[socket.socket, Talk]) -> No
     ("sent", "is_closed", "reason"),
     [
         (b"board:half", False, r"expected a line of gnubg within 0.05 s, got none, only 'board:half'"),
-        (GOOD + b"board:gnubg:ro", True, "expected gnubg to end its last line, found it gone after 'board:gnubg:ro'"),
-        (GOOD, True, "expected gnubg to listen, found it gone"),
+        (
+            VALID_LINE + b"board:gnubg:ro",
+            True,
+            "expected gnubg to end its last line, found it gone after 'board:gnubg:ro'",
+        ),
+        (VALID_LINE, True, "expected gnubg to listen, found it gone"),
     ],
 )
 def test_silent_or_gone_programs_end_the_connection(sent: bytes, is_closed: bool, reason: str) -> None:
@@ -216,7 +218,7 @@ def test_silent_or_gone_programs_end_the_connection(sent: bytes, is_closed: bool
     with ours, theirs:
         theirs.sendall(sent)
         if is_closed:
-            (theirs.close if sent == GOOD else partial(theirs.shutdown, socket.SHUT_WR))()
+            (theirs.close if sent == VALID_LINE else partial(theirs.shutdown, socket.SHUT_WR))()
         with pytest.raises(ExternalProgramError, match=reason):
             list(simple_player().exchanges(Talk(ours.fileno(), ours.fileno(), "gnubg"), 30 if is_closed else 0.05))
 
@@ -228,7 +230,7 @@ def test_endless_lines_without_questions_end_the_connection(lines: bytes) -> Non
     with ours, theirs, theirs.makefile("rb") as replies:
         reader = threading.Thread(target=replies.readlines)  # otherwise our writes would block
         reader.start()
-        theirs.sendall(GOOD + lines * 500)
+        theirs.sendall(VALID_LINE + lines * 500)
         with pytest.raises(ExternalProgramError, match=r"^expected boards of gnubg, got 100 other lines in a row$"):
             list(simple_player().exchanges(Talk(ours.fileno(), ours.fileno(), "gnubg"), 30))
         ours.shutdown(socket.SHUT_WR)
@@ -246,7 +248,7 @@ def decisions(player_root: Path) -> Decisions:
 
 
 @pytest.fixture(scope="module")
-def quick(decisions: Decisions) -> Decisions:
+def quick_decisions(decisions: Decisions) -> Decisions:
     """The same player without exact tables of the cube, which take longer to solve than the games."""
     return Decisions(decisions.player, replace(decisions.rules, by_model=True))
 
@@ -271,7 +273,7 @@ def test_gnubg_games_play_by_play(decisions: Decisions, side: int, settings: dic
     check_same(played, side)
 
 
-class Wild(Decisions):
+class WildDecisions(Decisions):
     """A player that mostly doubles whenever it may, beavers half of the doubles, and resigns games that are not
     lost."""
 
@@ -292,10 +294,10 @@ class Wild(Decisions):
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("length", [0, 4])
-def test_gnubg_cube_actions_play_by_play(quick: Decisions, side: int, length: int, tmp_path: Path) -> None:
+def test_gnubg_cube_actions_play_by_play(quick_decisions: Decisions, side: int, length: int, tmp_path: Path) -> None:
     """Games with redoubles, beavers, raccoons and resignations, which gnubg accepts or refuses, are recorded alike by
     both programs."""
-    wild = Wild(quick.player, quick.rules)
+    wild = WildDecisions(quick_decisions.player, quick_decisions.rules)
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=16, seed=3)
     replies = [each.reply for each in played.exchanges if each.question]
     check_same(played, side, has_refusals=True)
@@ -308,13 +310,13 @@ def test_gnubg_cube_actions_play_by_play(quick: Decisions, side: int, length: in
 @needs_gnubg_tool("gnubg")
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
-def test_seven_point_matches_play_by_play(quick: Decisions, side: int, tmp_path: Path) -> None:
+def test_seven_point_matches_play_by_play(quick_decisions: Decisions, side: int, tmp_path: Path) -> None:
     """Seven-point matches, with Crawford games and games after them, are recorded alike by both programs."""
     crawford = post_crawford = 0
     for seed in range(10):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        played = play_gnubg(quick, folder, side=side, length=7, seed=seed)
+        played = play_gnubg(quick_decisions, folder, side=side, length=7, seed=seed)
         check_same(played, side)
         scores = [each.question.stakes.score for each in played.exchanges if each.question]
         crawford += any(score.is_crawford for score in scores if isinstance(score, MatchScore))
@@ -325,9 +327,9 @@ def test_seven_point_matches_play_by_play(quick: Decisions, side: int, tmp_path:
 
 @needs_gnubg_tool("gnubg")
 @pytest.mark.slow
-def test_hundred_money_games_are_recorded_like_gnubg(quick: Decisions, tmp_path: Path) -> None:
+def test_hundred_money_games_are_recorded_like_gnubg(quick_decisions: Decisions, tmp_path: Path) -> None:
     """A hundred money games, in which gnubg plays with noise and redoubles, are recorded alike by both programs."""
-    played = play_gnubg(quick, tmp_path, games=100, seed=7, noise=0.05)
+    played = play_gnubg(quick_decisions, tmp_path, games=100, seed=7, noise=0.05)
     assert len(played.match.games) == 100
     check_same(played, 0)
     assert {"double", "take", "drop", "roll"} < {each.reply for each in played.exchanges}
@@ -339,7 +341,7 @@ def test_hundred_money_games_are_recorded_like_gnubg(quick: Decisions, tmp_path:
 OPEN_ROLLS = "rolls of root may have been others that lead to the same board"
 
 
-def after(position: Position, *plays: tuple[str, str]) -> Position:
+def position_after(position: Position, *plays: tuple[str, str]) -> Position:
     """The position after these rolls and plays of both sides in turn."""
     for roll, play in plays:
         position = find_play(play, legal_plays(position, roll)).next_position
@@ -363,7 +365,7 @@ def make_record(*exchanges: tuple[external.Question, str]) -> external.ExternalR
     return record
 
 
-def shown(match: Match) -> list[str]:
+def turn_texts(match: Match) -> list[str]:
     """The turns of the last game as text, one string each, and its result."""
     game = match.games[-1]
     turns = [f"{turn.player} {''.join(map(str, turn.dice)) if turn.dice else turn.kind.value}" for turn in game.turns]
@@ -383,32 +385,34 @@ FIRST, SECOND = ("31", "8/5 6/5"), ("62", "24/18 13/11")
 def test_rolls_are_inferred_from_boards() -> None:
     """gnubg's roll is inferred from two boards; if several rolls allow the play, as 41 and 32 do for 13/8, the record
     says so."""
-    there = after(START, FIRST, SECOND)
-    run = after(there, ("21", "24/23 13/11"), ("41", "13/8"))
+    there = position_after(START, FIRST, SECOND)
+    run = position_after(there, ("21", "24/23 13/11"), ("41", "13/8"))
     record = make_record(
         (make_question(START, "31"), FIRST[1]),
         (make_question(there, "21"), "24/23 13/11"),
         (make_question(run), "roll"),
     )
     (match,) = record.matches
-    assert shown(match) == ["0 31", "1 62", "0 21", "1 32"]
+    assert turn_texts(match) == ["0 31", "1 62", "0 21", "1 32"]
     assert match.players == ("ann", "root")
     assert match.info == (("Note", f"game 1: 1 of 2 {OPEN_ROLLS}"),)
     check_legal(match)
 
 
 def test_first_player_is_inferred_from_the_board() -> None:
-    (match,) = make_record((make_question(after(START, FIRST)), "roll")).matches
-    assert shown(match) == ["1 31"]
+    (match,) = make_record((make_question(position_after(START, FIRST)), "roll")).matches
+    assert turn_texts(match) == ["1 31"]
     check_legal(match)
 
 
-OPENED = (make_question(START, "31"), FIRST[1])
-THERE = after(START, FIRST, SECOND)
+OPENING_EXCHANGE = (make_question(START, "31"), FIRST[1])
+AFTER_TWO_PLAYS = position_after(START, FIRST, SECOND)
 
 
 def test_gnubg_passes_a_double() -> None:
-    record = make_record(OPENED, (make_question(THERE), "double"), (make_question(START, "31", (1, 0)), FIRST[1]))
+    record = make_record(
+        OPENING_EXCHANGE, (make_question(AFTER_TWO_PLAYS), "double"), (make_question(START, "31", (1, 0)), FIRST[1])
+    )
     (match,) = record.matches
     first, second = match.games
     assert [turn.kind.value for turn in first.turns[-2:]] == ["double", "pass"]
@@ -422,23 +426,25 @@ def test_gnubg_passes_a_double() -> None:
 def test_gnubg_takes_a_double() -> None:
     cube = Stakes(MatchScore(3, 3), Cube(2, CubeOwner.OPPONENT))
     (match,) = make_record(
-        OPENED, (make_question(THERE), "double"), (make_question(THERE, "31", stakes=cube), "24/20")
+        OPENING_EXCHANGE,
+        (make_question(AFTER_TWO_PLAYS), "double"),
+        (make_question(AFTER_TWO_PLAYS, "31", stakes=cube), "24/20"),
     ).matches
-    assert shown(match) == ["0 31", "1 62", "0 double", "1 take", "0 31"]
+    assert turn_texts(match) == ["0 31", "1 62", "0 double", "1 take", "0 31"]
     check_legal(match)
 
 
 @pytest.mark.parametrize(("reply", "end"), [("take", ["0 take"]), ("drop", ["0 pass", "1 wins 1"])])
 def test_gnubg_doubles(reply: str, end: list[str]) -> None:
-    doubled = make_question(after(START, FIRST), kind=external.QuestionKind.ANSWER)
-    record = make_record(OPENED)
+    doubled = make_question(position_after(START, FIRST), kind=external.QuestionKind.ANSWER)
+    record = make_record(OPENING_EXCHANGE)
     assert record.add(external.Exchange("", reply, doubled)) is (reply == "drop")
-    assert shown(record.matches[0]) == ["0 31", "1 double", *end]
+    assert turn_texts(record.matches[0]) == ["0 31", "1 double", *end]
     check_legal(record.matches[0])
 
 
 def test_game_won_by_gnubg_between_questions() -> None:
-    (match,) = make_record(OPENED, (make_question(START, "31", (0, 2)), FIRST[1])).matches
+    (match,) = make_record(OPENING_EXCHANGE, (make_question(START, "31", (0, 2)), FIRST[1])).matches
     assert (match.games[0].winner, match.games[0].points, len(match.games)) == (1, 2, 2)
     check_legal(match)
 
@@ -448,30 +454,32 @@ def test_game_won_by_the_last_play() -> None:
     beginning."""
     last = Position([0, 1, *[0] * 22, -1, 0])
     (match,) = make_record((make_question(last, "31"), "1/off")).matches
-    assert shown(match) == ["0 31", "0 wins 1"]
+    assert turn_texts(match) == ["0 31", "0 wins 1"]
     assert match.info == (("Note", "begun elsewhere: the first turns of game 1 are not here"),)
 
 
 def test_repeated_question_keeps_the_last_answer() -> None:
     """If gnubg repeats a question, after an error or when its user goes back, only the last answer is recorded."""
-    play = make_question(THERE, "31")
-    (match,) = make_record(OPENED, (play, "24/20"), (play, "8/5 6/5")).matches
-    assert shown(match) == ["0 31", "1 62", "0 31"]
+    play = make_question(AFTER_TWO_PLAYS, "31")
+    (match,) = make_record(OPENING_EXCHANGE, (play, "24/20"), (play, "8/5 6/5")).matches
+    assert turn_texts(match) == ["0 31", "1 62", "0 31"]
     assert [move[:2] for move in match.games[0].turns[-1].checker_moves] == [(8, 5), (6, 5)]
-    doubled = make_question(after(START, FIRST), kind=external.QuestionKind.ANSWER)
-    (match,) = make_record(OPENED, (doubled, "drop"), (doubled, "take")).matches
-    assert shown(match) == ["0 31", "1 double", "0 take"]
-    (match,) = make_record(OPENED, (play, "24/20"), (make_question(THERE), "roll")).matches
-    assert shown(match) == ["0 31", "1 62"]
+    doubled = make_question(position_after(START, FIRST), kind=external.QuestionKind.ANSWER)
+    (match,) = make_record(OPENING_EXCHANGE, (doubled, "drop"), (doubled, "take")).matches
+    assert turn_texts(match) == ["0 31", "1 double", "0 take"]
+    (match,) = make_record(OPENING_EXCHANGE, (play, "24/20"), (make_question(AFTER_TWO_PLAYS), "roll")).matches
+    assert turn_texts(match) == ["0 31", "1 62"]
 
 
 @pytest.mark.parametrize(
-    "again", [make_question(START, "31"), replace(OPENED[0], length=5), make_question(START, "42")]
+    "again", [make_question(START, "31"), replace(OPENING_EXCHANGE[0], length=5), make_question(START, "42")]
 )
 def test_another_match_is_recognized(again: external.Question) -> None:
     """A new match begins if the score is 0-0 again, if the length changes, and after the end of a match."""
     record = make_record(
-        OPENED, (make_question(THERE, "31"), "24/20"), (again, str(legal_plays(START, again.roll or "31")[0]))
+        OPENING_EXCHANGE,
+        (make_question(AFTER_TWO_PLAYS, "31"), "24/20"),
+        (again, str(legal_plays(START, again.roll or "31")[0])),
     )
     assert [[len(game.turns) for game in match.games] for match in record.matches] == [[3], [1]]
     for match in record.matches:
@@ -489,7 +497,7 @@ def test_jacoby_rule_is_recorded() -> None:
 
 
 def test_falling_score_begins_a_match() -> None:
-    record = make_record(OPENED, (make_question(START, "31", (0, 2)), FIRST[1]), OPENED)
+    record = make_record(OPENING_EXCHANGE, (make_question(START, "31", (0, 2)), FIRST[1]), OPENING_EXCHANGE)
     assert [[game.score for game in match.games] for match in record.matches] == [[(0, 0), (0, 2)], [(0, 0)]]
 
 
@@ -534,7 +542,7 @@ def check_same_games(ours: Match, theirs: Match, side: int) -> None:
 @pytest.mark.parametrize("length", [0, 5])
 def test_gnubg_recorded_the_same_games(side: int, length: int, met: MatchEquity, tmp_path: Path) -> None:
     """Long, wild games with all cube actions and a random player are recorded alike by both programs."""
-    wild = Wild(LookaheadPlayer(Whims()), CubeRules(met=met))
+    wild = WildDecisions(LookaheadPlayer(RandomEvaluator()), CubeRules(met=met))
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=6, seed=3)
     record = external.ExternalRecord()
     for exchange in played.exchanges:

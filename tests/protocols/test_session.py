@@ -1,7 +1,5 @@
 """Sessions: dice, legal cube actions, undo, and records that are read back and replayed."""
 
-from __future__ import annotations
-
 from random import Random
 
 import numpy as np

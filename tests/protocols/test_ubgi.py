@@ -1,7 +1,5 @@
 """UBGI: conversations, settings, and invalid lines."""
 
-from __future__ import annotations
-
 import random
 import re
 import socket
@@ -49,7 +47,7 @@ def match_engine(player_root: Path, met: MatchEquity) -> UbgiEngine:
     return UbgiEngine(Decisions(open_player(player_root), CubeRules(met=met)))
 
 
-def simple() -> UbgiEngine:
+def simple_engine() -> UbgiEngine:
     """An engine that loads no files."""
     return UbgiEngine(Decisions(LookaheadPlayer(Scrambled())))
 
@@ -230,7 +228,7 @@ def test_engine_without_a_table_refuses_matches(engine: UbgiEngine) -> None:
 
 
 def test_keys_are_listed_and_set() -> None:
-    engine = simple()
+    engine = simple_engine()
     told = engine.answers("keys")
     assert [line.split()[1] for line in told] == ["game.variant", *KEYS]
     assert "key engine.seed int 0..4611686018427387904 0 ! of the dice of rollouts" in told
@@ -261,13 +259,13 @@ def test_keys_are_listed_and_set() -> None:
     ],
 )
 def test_invalid_lines_get_errors(line: str, error: str) -> None:
-    (answer,) = simple().answers(line)
+    (answer,) = simple_engine().answers(line)
     assert answer.startswith(f"error {error}")
 
 
-def test_limits_of_every_key() -> None:
-    """The smallest and largest values that `keys` lists are accepted, and those beyond them are refused."""
-    engine = simple()
+def test_limits_of_every_key_can_be_set() -> None:
+    """The smallest and largest values that `keys` lists can be set and read back."""
+    engine = simple_engine()
     for name, key in KEYS.items():
         for number in (key.least, key.most) if key.kind == "int" else ():
             assert engine.answers(f"set {name} {number}") == []
@@ -275,7 +273,7 @@ def test_limits_of_every_key() -> None:
 
 
 def test_missing_state_gets_an_error() -> None:
-    engine = simple()
+    engine = simple_engine()
     engine.answers(f"position gnubgid {START.id}")
     assert engine.answers("go") == ["error bad_state missing dice"]
     assert engine.answers("go ply")[0].startswith("error bad_command expected ply, trials or seed and N, got 'ply'")
@@ -288,19 +286,19 @@ WORDS = ("ubgi", "isready", "newgame", "stop", "position", "gnubgid", "xgid", "d
          "turn", "eval", "set", "setoption", "name", "value", "get", "keys", "engine.ply", "engine.seed", "ply", "seed",
          "1", "3", "6", "-1", "999999999999999999999", "true", START.id, "XGID=:::::::::", "4HPwATDgc/ABMA:zzz", "é",
          "\x7f")  # fmt: skip
-SILENT = ("newgame", "stop", "position", "dice", "set", "setoption")
+UNANSWERED = ("newgame", "stop", "position", "dice", "set", "setoption")
 
 
 def test_every_line_is_answered_or_changes_the_state() -> None:
     """Ten thousand random lines of valid words are answered, or change the state of the engine."""
     chance = random.Random(5)
-    engine = simple()
+    engine = simple_engine()
     errors = 0
     for _ in range(10_000):
         line = " ".join(chance.choices(WORDS, k=chance.randint(1, 6)))
         answers = engine.answers(line)
         errors += any(answer.startswith("error ") for answer in answers)
-        assert answers or line.split()[0] in SILENT, line
+        assert answers or line.split()[0] in UNANSWERED, line
         assert all("\n" not in answer and len(answer) < 1000 for answer in answers), line
     assert errors > 3000
 
@@ -315,7 +313,7 @@ def test_moves_are_written_singly(roll: str) -> None:
 
 # a process, and a player that runs it
 
-TINY = """\
+TINY_PROGRAM = """\
 import sys
 for line in sys.stdin:
     word = line.split()[0]
@@ -334,8 +332,8 @@ def engine_file(folder: Path, text: str, *settings: str) -> str:
     return str(path)
 
 
-def tiny(folder: Path, answer: str, *settings: str) -> str:
-    return engine_file(folder, TINY.replace("ANSWER", answer), *settings)
+def tiny_engine_file(folder: Path, answer: str, *settings: str) -> str:
+    return engine_file(folder, TINY_PROGRAM.replace("ANSWER", answer), *settings)
 
 
 BOARD, ROLL = np.array([START.board], np.int8), np.array([[3, 1]], np.int8)
@@ -343,7 +341,7 @@ BOARD, ROLL = np.array([START.board], np.int8), np.array([[3, 1]], np.int8)
 
 @pytest.mark.parametrize("answer", ["bestmove 8/5 6/5", "info x\\nbestmove 6-5 8-5"])
 def test_any_engine_plays(answer: str, tmp_path: Path) -> None:
-    player = open_named_player(tiny(tmp_path, f'"{answer}"'))
+    player = open_named_player(tiny_engine_file(tmp_path, f'"{answer}"'))
     assert player.label == "tiny-0ply"
     chosen = parse_play("8/5 6/5", START, "31").next_position.board
     assert player.choose_plays(BOARD, ROLL).tolist() == [list(chosen)]
@@ -393,7 +391,7 @@ def test_line_of_100_megabytes_gets_one_error() -> None:
         talk = Talk(ours.fileno(), ours.fileno(), "somebody")
         answers = list[str]()
         with pytest.raises(ExternalProgramError, match="expected somebody to end its last line, found it gone after"):
-            answers.extend(each for _, lines in simple().conversation(talk) for each in lines)
+            answers.extend(each for _, lines in simple_engine().conversation(talk) for each in lines)
         sender.join()
     _, most_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()

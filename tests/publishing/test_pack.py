@@ -153,8 +153,8 @@ def test_script_trains_a_player_without_bgdata(small_pack: Path, tmp_path: Path)
 
 
 def test_best_and_worst_engine_lose_what_the_table_says(scripts: tuple[ModuleType, ModuleType]) -> None:
-    """The table has two decisions, and lists the plays of the second out of order. An engine that likes all plays
-    equally loses their mean."""
+    """An engine that knows the table loses nothing, its opposite loses the most, and one that likes all plays equally
+    loses the mean of a decision's plays. The plays of the second decision are not in order."""
     score, _ = scripts
     boards = np.arange(5 * 26, dtype=np.int8).reshape(5, 26)
     loss = np.array([0.0, 0.25, 0.5, 0.125, 0.0])
@@ -194,7 +194,7 @@ def test_plays_of_the_script_are_the_legal_ones(scripts: tuple[ModuleType, Modul
 def test_games_of_the_script_end_with_their_points(
     scripts: tuple[ModuleType, ModuleType], monkeypatch: pytest.MonkeyPatch, others: dict[int, int], points: int
 ) -> None:
-    """The player on roll bears its last checker off; the others of the opponent make a gammon or a backgammon."""
+    """A game ends with 1, 2 or 3 points by where the opponent's checkers are when the last checker is borne off."""
     score, train = scripts
     board = np.zeros(26, np.int64)
     board[1] = 1

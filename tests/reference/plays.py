@@ -4,8 +4,6 @@ It stores each side's checkers by that side's own points and follows the set of 
 `bgdata.game.plays` visits sequences of moves and the kernel pairs of starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 Row = tuple[int, ...]

@@ -112,7 +112,7 @@ def check_games(found: CubefulCorpus, expected: list[Game], judge: Evaluator = e
         assert found.equities[turns].tolist() == equities
 
 
-def by_cube(side: CubeSide) -> CubeSide:
+def cubeful_side(side: CubeSide) -> CubeSide:
     """The same side, except that it chooses plays by their value with the cube."""
     return replace(side, cubeful_plays=True)
 
@@ -140,16 +140,16 @@ def cases() -> dict[str, tuple[Sides, CubefulRules, tuple[Model, Model], tuple[V
         ),
         "jump": ((jumping, first), MONEY, (slow_model(jump(0.09)), slow_model(janowski_first(0.8))), plain, few),
         "cubeful plays": (
-            (by_cube(side), by_cube(jumping)), MONEY, (slow, slow_model(jump(0.09))), by_values, range(6),
+            (cubeful_side(side), cubeful_side(jumping)), MONEY, (slow, slow_model(jump(0.09))), by_values, range(6),
         ),
         "cubeful plays, jacoby": (
-            (by_cube(side), other), jacoby, jacoby_models, (cubeful(slow_jacoby), None), range(6),
+            (cubeful_side(side), other), jacoby, jacoby_models, (cubeful(slow_jacoby), None), range(6),
         ),
         # one side uses the score, the other plays as for money
         **{f"match to {n}": ((by_score, as_money), match_rules(n), (match, slow), plain, range(3)) for n in (3, 5)},
         **{
             f"cubeful plays, match to {n}": (
-                (by_cube(by_score), by_cube(as_money)), match_rules(n), (match, slow), in_matches, range(5),
+                (cubeful_side(by_score), cubeful_side(as_money)), match_rules(n), (match, slow), in_matches, range(5),
             )
             for n in (3, 5)
         },
@@ -211,13 +211,13 @@ def test_doubles_use_the_local_volatility() -> None:
     ("sides", "rules", "models", "count"),
     [
         (
-            (by_cube(CubeSide(janowski(0.7))), CubeSide(janowski(0.4))),
+            (cubeful_side(CubeSide(janowski(0.7))), CubeSide(janowski(0.4))),
             CubefulRules(is_jacoby=True),
             (slow_janowski(0.7, is_jacoby=True), slow_janowski(0.4, is_jacoby=True)),
             4,
         ),
         (
-            (by_cube(CubeSide(janowski(0.6))), by_cube(CubeSide(janowski(0.3), as_money=True))),
+            (cubeful_side(CubeSide(janowski(0.6))), cubeful_side(CubeSide(janowski(0.3), as_money=True))),
             CubefulRules(3),
             (match_janowski(0.6, mwc), slow_janowski(0.3)),
             2,
@@ -255,7 +255,7 @@ def test_games_at_1_ply_match_the_reference(
 def test_plays_before_a_pass_are_ranked_by_cubeless_equity() -> None:
     """Plays after which the opponent must pass have the same value with the cube, so cubeless equity decides: the
     opponent may err."""
-    sides = (by_cube(CubeSide(janowski(0.7))),) * 2
+    sides = (cubeful_side(CubeSide(janowski(0.7))),) * 2
     found = cubeful_self_play(network(), sides, MONEY, 40, SEED)
     ends = found.first_turns[1:] - 3  # the last play before a pass
     n_ties = 0

@@ -38,7 +38,7 @@ from tests.subtests import each
 
 MONEY, JACOBY = Stakes(Money(is_jacoby=False)), Stakes(Money(is_jacoby=True))
 ENDING = Position(position_id([2, 1, 2], [1, 2, 1]))
-LONGER = Position(position_id([2, 2, 2, 1, 1], [2, 2, 2, 1, 1]))
+LONGER_ENDING = Position(position_id([2, 2, 2, 1, 1], [2, 2, 2, 1, 1]))
 CONTACT = Position("4HPwATDgc/ABMA")
 HIT_OR_GAMMON = Position("3N0DAAmSAAAAAA")  # three checkers left, two of the opponent's fifteen behind them
 SURE_GAMMON = Position(position_id([3, 3, 3, 3, 3], [1, 1]))
@@ -48,7 +48,7 @@ def start(position: Position, stakes: Stakes = MONEY, *, may_double: bool = True
     return CubefulStart(np.array(position.board, np.int8), stakes, may_double)
 
 
-def worth_by(model: Model) -> object:
+def luck_values_of(model: Model) -> object:
     """A function that gives the value by which luck is measured: points, or twice the match winning chance minus 1."""
 
     def worth(board: Board, chances: Chances, cube: int, owner: str, score: Score) -> float:
@@ -58,7 +58,7 @@ def worth_by(model: Model) -> object:
     return worth
 
 
-def won(points: int, score: Score) -> float:
+def win_value(points: int, score: Score) -> float:
     """The value of winning: points, or twice the match winning chance minus 1."""
     if not score.away:
         return points
@@ -66,7 +66,7 @@ def won(points: int, score: Score) -> float:
 
 
 @cache
-def ahead(board: tuple[int, ...], roll: Roll, stakes: Stakes, rules: CubeRules) -> Board:
+def board_after_best_play(board: tuple[int, ...], roll: Roll, stakes: Stakes, rules: CubeRules) -> Board:
     """The board after the best play at 1-ply."""
     return list(LookaheadPlayer(shipped_player(), 1).best_play(board, roll, stakes, rules).play.after_play.board)
 
@@ -83,12 +83,12 @@ def check_block(
 
     def choose(board: Board, roll: Roll, cube: int, whose: str, mine: Score) -> Board:
         seen = MatchScore(*mine) if mine.away else stakes.score
-        return ahead(tuple(board), roll, Stakes(seen, Cube(cube, CubeOwner(whose))), rules)
+        return board_after_best_play(tuple(board), roll, Stakes(seen, Cube(cube, CubeOwner(whose))), rules)
 
     value = cubeful(model, match_janowski(0, mwc) if score.away else None)
     is_jacoby = stakes == JACOBY
     chosen = choose if play_ply else None
-    reference = Trials(evaluate, model, value, worth_by(worth), won, score, is_jacoby, chosen)  # type: ignore[arg-type]
+    reference = Trials(evaluate, model, value, luck_values_of(worth), win_value, score, is_jacoby, chosen)  # type: ignore[arg-type]
     found = roll_out_with_cube(
         [start(position, stakes, may_double=may_double)],
         network(),
@@ -139,7 +139,7 @@ def test_jacoby_rollouts_match_the_reference() -> None:
     check_block(HIT_OR_GAMMON, JACOBY, *models, may_double=False)
 
 
-OVER = Position(position_id([0] * 6, [3, 3, 3, 3, 3]))  # the player not on roll has borne off its last checker
+FINISHED = Position(position_id([0] * 6, [3, 3, 3, 3, 3]))  # the player not on roll has borne off its last checker
 
 
 def test_gammons_and_finished_games_are_exact() -> None:
@@ -147,12 +147,12 @@ def test_gammons_and_finished_games_are_exact() -> None:
     Jacoby rule with a centered cube."""
     owned = Stakes(Money(is_jacoby=True), Cube(2, CubeOwner.ON_ROLL))
     for stakes, points in ((JACOBY, 1), (MONEY, 2), (owned, 2)):
-        starts = [start(SURE_GAMMON, stakes, may_double=False), start(OVER, stakes), start(OVER.flip(), stakes)]
+        starts = [start(SURE_GAMMON, stakes, may_double=False), start(FINISHED, stakes), start(FINISHED.flip(), stakes)]
         found = roll_out_with_cube(starts, network(), CubeRules(), Limits(72))
         assert found.values.tolist() == [points, -points, points]
         assert found.plain_standard_errors.tolist() == [0, 0, 0]
     score = MatchScore(2, 5)
-    starts = [start(each, Stakes(score)) for each in (OVER, OVER.flip())]
+    starts = [start(each, Stakes(score)) for each in (FINISHED, FINISHED.flip())]
     found = roll_out_with_cube(starts, network(), CubeRules(met=published_met()), Limits(72))
     assert found.values.tolist() == pytest.approx([published_met().after(score, -2), 1])
 
@@ -198,7 +198,7 @@ def test_luck_changes_errors_but_not_games() -> None:
 
 
 def test_rounds_stop_at_the_standard_error() -> None:
-    starts = [start(LONGER, may_double=False)]
+    starts = [start(LONGER_ENDING, may_double=False)]
     once = roll_out_with_cube(starts, network(), CubeRules(), Limits(72))
     error = float(once.standard_errors[0])
     assert once.trials[0] == 72

@@ -159,7 +159,7 @@ def random_turns() -> tuple[Boards, np.ndarray, Boards]:
     return games.boards, games.rolls, plays[offsets[1:] - 1]
 
 
-class Asked:
+class OtherEvaluator:
     """An evaluator that gives the answers of `random_player(0)` outside kernels."""
 
     label = version = "asked"
@@ -198,7 +198,7 @@ def test_plays_of_the_evaluator_lose_nothing() -> None:
 def test_evaluator_outside_kernels_gives_the_same_values() -> None:
     boards, rolls, after = (array[-12:].copy() for array in random_turns())
     after[3] = boards[3]  # nothing was played
-    by_kernel, asked = (turn_values(player, boards, rolls, after) for player in (random_player(0), Asked()))
+    by_kernel, asked = (turn_values(player, boards, rolls, after) for player in (random_player(0), OtherEvaluator()))
     with threads(1):
         alone = turn_values(random_player(0), boards, rolls, after)
     assert all(np.array_equal(one, other) for one, other in zip(alone, by_kernel, strict=True))

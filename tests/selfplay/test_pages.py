@@ -22,7 +22,7 @@ from bgdata.selfplay.rollout import roll_out, rollout_rounds
 from bgdata.web.app import create_app
 from bgdata.web.position_request import PositionRequest
 from bgdata.web.site import Budget, Limits, Site
-from tests.command_line import POSITION, position_id, succeeds
+from tests.command_line import POSITION, output_of, position_id
 from tests.web.reading import asked as asked_of
 from tests.web.reading import read, serving, wait_until
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def test_page_equals_the_command(client: TestClient, site_root: Path) -> None:
     found = client.get(f"/rollout/{POSITION}.json?trials=72").json()
-    assert found == json.loads(succeeds(site_root, "rollout", POSITION, "--trials", "72", "--format", "json"))
+    assert found == json.loads(output_of(site_root, "rollout", POSITION, "--trials", "72", "--format", "json"))
     assert "72 games by" in read(client, f"/rollout/{POSITION}?trials=72").text
 
 
@@ -167,7 +167,7 @@ def test_choices_equal_the_command(client: TestClient, site_root: Path) -> None:
         ("cube=1", ("--cube", "1")),
     ):
         rows = client.get(f"/choices/{POSITION}.json?{query}&trials=72").json()
-        whole = json.loads(succeeds(site_root, "rollout", POSITION, *arguments, "--trials", "72", "--format", "json"))
+        whole = json.loads(output_of(site_root, "rollout", POSITION, *arguments, "--trials", "72", "--format", "json"))
         assert {row["choice"] for row in rows} == {row["choice"] for row in whole}
         values = {row["choice"]: row for row in whole}
         for row in rows:
@@ -175,7 +175,7 @@ def test_choices_equal_the_command(client: TestClient, site_root: Path) -> None:
                 assert row[name] == pytest.approx(values[row["choice"]][name], abs=1e-9), (query, row["choice"])
             assert (row["trials"], row["unit"]) == (72, values[row["choice"]]["unit"])
     rows = client.get(f"/choices/{POSITION}.json?roll=21&trials=72").json()
-    whole = json.loads(succeeds(site_root, "rollout", POSITION, "21", "--plays", "5", "--trials=72", "--format=json"))
+    whole = json.loads(output_of(site_root, "rollout", POSITION, "21", "--plays", "5", "--trials=72", "--format=json"))
     found = {row["play"]: row["cubeless_equity"] for row in whole}
     assert {row["choice"]: row["value"] for row in rows} == pytest.approx(found, abs=1e-9)
 

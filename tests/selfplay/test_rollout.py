@@ -53,8 +53,8 @@ from tests.subtests import each
 DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
 WEIGHTS = np.array([roll.weight for roll in ROLLS]) / 36
 START_BOARD = np.array([START.board], np.int8)
-TO_THE_END = RolloutSettings("end")
-FEW = Limits(72)
+WHOLE_GAMES = RolloutSettings("end")
+FEW_TRIALS = Limits(72)
 WITHOUT_LUCK = RolloutSettings("end", with_luck=False)
 
 
@@ -71,17 +71,21 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
 
 
 @pytest.fixture(scope="module")
-def exact(tables: dict[str, Table]) -> BearoffArrays:
+def exact_tables(tables: dict[str, Table]) -> BearoffArrays:
     """Tables that cover every position of up to 4 checkers a side."""
     return map_tables(tables["two_sided"], None, None)
 
 
 @pytest.fixture(scope="module")
-def distorted(exact: BearoffArrays) -> BearoffArrays:
+def distorted_tables(exact_tables: BearoffArrays) -> BearoffArrays:
     """The tables of `exact` with cubed equities: a player with them plays perfectly, but misjudges every position."""
-    equities = exact.equities if len(exact.equities) else exact.codes * (exact.two_sided_limit / 32767.5) - 1.0
+    equities = (
+        exact_tables.equities
+        if len(exact_tables.equities)
+        else exact_tables.codes * (exact_tables.two_sided_limit / 32767.5) - 1.0
+    )
     cubes = read_only((equities.astype(np.float64) ** 3).astype(np.float32))
-    return exact._replace(equities=cubes, codes=NO_TABLES.codes)
+    return exact_tables._replace(equities=cubes, codes=NO_TABLES.codes)
 
 
 def chooser_of(number: int = 0, tables: BearoffArrays = NO_TABLES, size: float = 10.0) -> Chooser:
@@ -203,7 +207,7 @@ def test_trials_match_the_reference(tables: dict[str, Table], stop: str, level: 
         assert found[1] == pytest.approx(np.mean(lucks, axis=0), abs=1e-6)
 
 
-@pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK, RolloutSettings(turns=3, play_ply=1)])
+@pytest.mark.parametrize("settings", [WHOLE_GAMES, WITHOUT_LUCK, RolloutSettings(turns=3, play_ply=1)])
 def test_blocks_do_not_depend_on_others(settings: RolloutSettings) -> None:
     """Blocks have the same results alone and together, although values of the first two rolls are kept for one
     position."""
@@ -232,29 +236,29 @@ def test_second_rolls_are_stratified() -> None:
     assert len(pairs) == SUPERBLOCK
 
 
-@pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK])
+@pytest.mark.parametrize("settings", [WHOLE_GAMES, WITHOUT_LUCK])
 def test_perfect_play_gives_exact_chances(
-    exact: BearoffArrays, distorted: BearoffArrays, settings: RolloutSettings
+    exact_tables: BearoffArrays, distorted_tables: BearoffArrays, settings: RolloutSettings
 ) -> None:
     """If the player plays perfectly and evaluates badly, the mean is still the exact chance."""
     boards = bearoff_boards(300, 4, 1)
-    result = roll_out(boards, chooser_of(0, distorted), 10 * BLOCK, 1, settings)
-    truth = evaluations(random_networks(0), exact, boards).chances.astype(np.float64)
+    result = roll_out(boards, chooser_of(0, distorted_tables), 10 * BLOCK, 1, settings)
+    truth = evaluations(random_networks(0), exact_tables, boards).chances.astype(np.float64)
     check_scores(result, truth, settings)
     reduction = np.median(reductions_of(result)[result.equity_standard_errors > 1e-3])
     assert reduction == 1 if settings is WITHOUT_LUCK else reduction > 2
 
 
-def test_exact_luck_removes_all_noise(exact: BearoffArrays) -> None:
+def test_exact_luck_removes_all_noise(exact_tables: BearoffArrays) -> None:
     boards = bearoff_boards(50, 4, 2)
-    result = roll_out(boards, chooser_of(0, exact), 2 * BLOCK, 1, RolloutSettings("end", likely=0))
-    truth = evaluations(random_networks(0), exact, boards).chances
+    result = roll_out(boards, chooser_of(0, exact_tables), 2 * BLOCK, 1, RolloutSettings("end", likely=0))
+    truth = evaluations(random_networks(0), exact_tables, boards).chances
     assert result.chances == pytest.approx(truth, abs=2e-6)
     assert result.standard_errors.max() < 1e-6
     assert result.plain_standard_errors.max() > 0.1
 
 
-@pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK])
+@pytest.mark.parametrize("settings", [WHOLE_GAMES, WITHOUT_LUCK])
 def test_gammon_chances_equal_enumeration(settings: RolloutSettings) -> None:
     """Rolled-out chances of random networks agree with their exact chances, from an enumeration of all rolls."""
     chooser = chooser_of(0)
@@ -270,7 +274,7 @@ def test_luck_of_gammons_is_subtracted(tables: dict[str, Table]) -> None:
     boards[1] = flip_boards(boards[:1])[0]
     chooser = chooser_of(0, map_tables(None, tables["one_sided"], tables["gammon"]))
     plain = roll_out(boards, chooser, 10 * BLOCK, 1, WITHOUT_LUCK)
-    adjusted = roll_out(boards, chooser, 10 * BLOCK, 1, TO_THE_END)
+    adjusted = roll_out(boards, chooser, 10 * BLOCK, 1, WHOLE_GAMES)
     assert plain.standard_errors[0, 1] > 0.005
     assert plain.standard_errors[1, 3] > 0.005
     assert (plain.standard_errors[[0, 1], [1, 3]] > 10 * adjusted.standard_errors[[0, 1], [1, 3]]).all()
@@ -335,14 +339,14 @@ def test_rounds_stop_at_the_standard_error() -> None:
     assert (never.equity_standard_errors > 1e-9).all()
 
 
-def test_finished_and_covered_positions_have_no_error(exact: BearoffArrays) -> None:
+def test_finished_and_covered_positions_have_no_error(exact_tables: BearoffArrays) -> None:
     over, covered = np.zeros(26, np.int8), np.zeros(26, np.int8)
     over[[24, 20]] = -14, -1
     covered[[1, 2, 24]] = 1, 2, -3
-    result = roll_out(np.stack([over, covered]), chooser_of(0, exact), 2 * BLOCK)
+    result = roll_out(np.stack([over, covered]), chooser_of(0, exact_tables), 2 * BLOCK)
     assert result.chances[0].tolist() == [1, 1, 0, 0, 0]
     assert result.equities[0] == 2
-    expected = evaluations(random_networks(0), exact, covered[None]).chances[0]
+    expected = evaluations(random_networks(0), exact_tables, covered[None]).chances[0]
     assert result.chances[1] == pytest.approx(expected)
     assert not result.standard_errors.any()
     assert not result.equity_standard_errors.any()
@@ -367,13 +371,16 @@ def test_no_positions_give_empty_results() -> None:
     [
         *((PLAIN, Limits(n), {}, "a multiple of 36 trials, at least 72") for n in (-36, 0, 36, 73, 100)),
         (PLAIN, Limits((1 << 40) + 20), {}, "at most 1,099,511,627,776 trials, got 1099511627796"),  # a multiple of 36
-        (PLAIN, FEW, {"seed": -1}, "a seed"),
-        (RolloutSettings(turns=-1), FEW, {}, "0 turns"),
-        (RolloutSettings(play_ply=2), FEW, {}, "plays chosen at 0-ply or 1-ply, got 2-ply"),
-        *((RolloutSettings(likely=n), FEW, {}, "1 to 21 likely plays of a roll, or 0 for all") for n in (-1, 22)),
-        (RolloutSettings("soon"), FEW, {}, "a rollout to stop at one of end, exact, tables, got 'soon'"),
-        (PLAIN, FEW, {"items": np.array([1, 2])}, "1 items"),
-        (PLAIN, FEW, {"items": np.array([-1])}, "1 items not below 0"),
+        (PLAIN, FEW_TRIALS, {"seed": -1}, "a seed"),
+        (RolloutSettings(turns=-1), FEW_TRIALS, {}, "0 turns"),
+        (RolloutSettings(play_ply=2), FEW_TRIALS, {}, "plays chosen at 0-ply or 1-ply, got 2-ply"),
+        *(
+            (RolloutSettings(likely=n), FEW_TRIALS, {}, "1 to 21 likely plays of a roll, or 0 for all")
+            for n in (-1, 22)
+        ),
+        (RolloutSettings("soon"), FEW_TRIALS, {}, "a rollout to stop at one of end, exact, tables, got 'soon'"),
+        (PLAIN, FEW_TRIALS, {"items": np.array([1, 2])}, "1 items"),
+        (PLAIN, FEW_TRIALS, {"items": np.array([-1])}, "1 items not below 0"),
         *((PLAIN, Limits(72, until, 72), {}, "a standard error above 0") for until in (0.0, -1.0, math.nan)),
         *((PLAIN, Limits(72, 0.1, n), {}, "most trials to be a multiple of 72") for n in (-72, 36, 100)),
     ],
@@ -395,15 +402,15 @@ def test_invalid_boards_and_players_are_refused() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_plays_at_1_ply_equal_the_player(number: int, exact: BearoffArrays) -> None:
+def test_plays_at_1_ply_equal_the_player(number: int, exact_tables: BearoffArrays) -> None:
     """A block truncated after one roll is the mean over all 36 first rolls of the static evaluation after the player's
     1-ply plays."""
-    player = NetworkPlayer(random_networks(number, 10.0), exact).seeing_all()
+    player = NetworkPlayer(random_networks(number, 10.0), exact_tables).seeing_all()
     boards = np.concatenate([random_game_positions(1, seed=4).boards[::9], bearoff_boards(4, 4, 3)])
     found = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0, play_ply=1))
     plain = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0))
     chosen = LookaheadPlayer(player, 1).choose_plays(np.repeat(boards, len(DICE), 0), np.tile(DICE, (len(boards), 1)))
-    own = turned_chances(evaluations(player.networks, exact, chosen).chances).reshape(len(boards), len(DICE), 5)
+    own = turned_chances(evaluations(player.networks, exact_tables, chosen).chances).reshape(len(boards), len(DICE), 5)
     assert found.chances == pytest.approx((own * WEIGHTS[:, None]).sum(axis=1), abs=1e-6)
     assert (np.abs(found.equities - plain.equities) > 1e-4).any()
 
@@ -422,11 +429,11 @@ def test_luck_averages_to_zero_at_1_ply() -> None:
     assert plain.equity_standard_errors == pytest.approx(found.plain_standard_errors)
 
 
-SHORT = RolloutSettings("end", 4)
+FOUR_TURNS = RolloutSettings("end", 4)
 
 
 @cache
-def opening_plays() -> Boards:
+def opening_boards() -> Boards:
     return flip_boards(batch_plays(START_BOARD, np.array([[3, 1]], np.int8))[1])[:2]
 
 
@@ -440,7 +447,9 @@ def rolled_while_open(open_after: list[list[bool]], limits: Limits) -> tuple[lis
         seen.append([len(each) for each in blocks])
         return np.array(next(answers))
 
-    return rolled_blocks(opening_plays(), pips_player().chooser, 5, SHORT, limits, np.full(2, 3), still_open), seen
+    return rolled_blocks(
+        opening_boards(), pips_player().chooser, 5, FOUR_TURNS, limits, np.full(2, 3), still_open
+    ), seen
 
 
 def test_reopened_play_continues_with_its_next_games() -> None:
@@ -449,7 +458,7 @@ def test_reopened_play_continues_with_its_next_games() -> None:
     assert seen == [[2, 2], [4, 2], [6, 4], [6, 6]]
     once = Limits(6 * BLOCK)
     still_open = open_groups(np.zeros(2, np.int64), once)
-    expected = rolled_blocks(opening_plays(), pips_player().chooser, 5, SHORT, once, np.full(2, 3), still_open)
+    expected = rolled_blocks(opening_boards(), pips_player().chooser, 5, FOUR_TURNS, once, np.full(2, 3), still_open)
     for found, others in zip(blocks, expected, strict=True):
         assert np.array_equal(found, others)
 
@@ -484,7 +493,7 @@ FIVE_TURNS = RolloutSettings("end", 5)
 def game_boards(settings: RolloutSettings) -> Boards:
     """The boards of one game. Without tables or truncation they are the last ones, without contact, because random
     networks may never end other games."""
-    return random_game_positions(1, seed=4).boards[[-12, -9, -6, -3] if settings == TO_THE_END else [0, 9, 20, -3]]
+    return random_game_positions(1, seed=4).boards[[-12, -9, -6, -3] if settings == WHOLE_GAMES else [0, 9, 20, -3]]
 
 
 class OtherPlayer:
@@ -499,39 +508,39 @@ class OtherPlayer:
         return self.player.choose_plays(boards, rolls)
 
 
-def rolled(player: object, settings: RolloutSettings = FIVE_TURNS) -> Rolled:
+def kernel_rollout(player: object, settings: RolloutSettings = FIVE_TURNS) -> Rolled:
     return rolled_by(player, game_boards(settings), random_player(0).chooser, 7, settings, ITEMS)  # type: ignore[arg-type]
 
 
-def rolled_out(blocks: int, settings: RolloutSettings = FIVE_TURNS, player: object = None) -> RolloutResult:
+def rollout_by(blocks: int, settings: RolloutSettings = FIVE_TURNS, player: object = None) -> RolloutResult:
     """A rollout of ITEMS by `player`, or by the kernel without one."""
-    wrap = (lambda _: rolled(player, settings)) if player else (lambda kernel: kernel)
+    wrap = (lambda _: kernel_rollout(player, settings)) if player else (lambda kernel: kernel)
     boards = game_boards(settings)
     chooser = random_player(0).chooser
     return roll_out(boards, chooser, blocks * BLOCK, 7, settings, items=ITEMS, wrap=wrap)
 
 
-@pytest.mark.parametrize("settings", [FIVE_TURNS, TO_THE_END, FIVE_TURNS._replace(with_luck=False, likely=0)])
+@pytest.mark.parametrize("settings", [FIVE_TURNS, WHOLE_GAMES, FIVE_TURNS._replace(with_luck=False, likely=0)])
 @pytest.mark.parametrize("known", [True, False])
 def test_player_rollout_equals_the_kernel(known: bool, settings: RolloutSettings) -> None:
-    found = rolled_out(4, settings, random_player(0) if known else OtherPlayer(random_player(0)))
-    assert_same(found, rolled_out(4, settings))
+    found = rollout_by(4, settings, random_player(0) if known else OtherPlayer(random_player(0)))
+    assert_same(found, rollout_by(4, settings))
 
 
 def test_lookahead_player_rollout_equals_the_kernel() -> None:
     """A player that looks ahead outside kernels gives the rollout of the kernel: both consider all plays and filter the
     same ones."""
     settings = RolloutSettings("end", 3, likely=0, play_ply=1)
-    found = rolled_out(2, settings, OtherPlayer(LookaheadPlayer(random_player(0).seeing_all(), 1)))
-    assert np.array_equal(found.equities, rolled_out(2, settings).equities)
+    found = rollout_by(2, settings, OtherPlayer(LookaheadPlayer(random_player(0).seeing_all(), 1)))
+    assert np.array_equal(found.equities, rollout_by(2, settings).equities)
 
 
 def test_some_rows_give_the_same_blocks() -> None:
-    blocks = rolled(random_player(0))(np.arange(4), np.zeros(4, np.int64), 5)
-    some = rolled(random_player(0))(np.array([2, 0]), np.array([3, 1]), 2)
+    blocks = kernel_rollout(random_player(0))(np.arange(4), np.zeros(4, np.int64), 5)
+    some = kernel_rollout(random_player(0))(np.array([2, 0]), np.array([3, 1]), 2)
     assert np.array_equal(some, [blocks[2, 3:], blocks[0, 1:3]])
     with threads(1):
-        assert np.array_equal(rolled(random_player(0))(np.arange(4), np.zeros(4, np.int64), 5), blocks)
+        assert np.array_equal(kernel_rollout(random_player(0))(np.arange(4), np.zeros(4, np.int64), 5), blocks)
 
 
 def test_luck_of_another_player_averages_to_zero() -> None:
@@ -559,4 +568,4 @@ def test_invalid_answers_of_a_player_are_refused() -> None:
             return super().choose_plays(boards, rolls)[:-1]
 
     with pytest.raises(InvalidPositionError, match="expected 288 boards from player asked, got int8"):
-        rolled_out(2, player=Wrong(random_player(0)))
+        rollout_by(2, player=Wrong(random_player(0)))

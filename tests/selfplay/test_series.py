@@ -75,12 +75,12 @@ def test_pairs_of_equal_players_score_zero(network: NetworkPlayer) -> None:
 def test_better_player_wins_from_both_seats(network: NetworkPlayer) -> None:
     """The better player wins from both seats against one whose chances are swapped: that one takes all doubles, and
     doubles when it is losing."""
-    found = play_cubeful((_Backwards(network), network), CubefulRules(), 20, 3)
+    found = play_cubeful((_SwappedEvaluator(network), network), CubefulRules(), 20, 3)
     assert points_of_first(found).mean() < -0.5
     assert (found.column("way") > 0).all()  # a losing player takes
 
 
-class _Backwards:
+class _SwappedEvaluator:
     """A player that plays as another one, and evaluates as if the opponent were on roll."""
 
     label = "backwards"

@@ -1,7 +1,5 @@
 """Files written aside and renamed, folders published, locks across processes, and errors in one line."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os
@@ -95,7 +93,7 @@ def test_file_size_limit_is_reported(tmp_path: Path, writer: str) -> None:
     assert not (tmp_path / "x").exists()
 
 
-def staged(tmp_path: Path, **files: str) -> Path:
+def staged_version(tmp_path: Path, **files: str) -> Path:
     folder = tmp_path / "staging"
     folder.mkdir()
     for name, text in files.items():
@@ -104,7 +102,7 @@ def staged(tmp_path: Path, **files: str) -> Path:
 
 
 def test_missing_permission_of_a_folder_is_reported(tmp_path: Path) -> None:
-    staging = staged(tmp_path, a="1")
+    staging = staged_version(tmp_path, a="1")
     calls: list[tuple[Callable[..., None], tuple[object, ...]]] = [
         (storage.write_file, (tmp_path / "x", b"")),
         (save_array, (tmp_path / "x.npy", VALUES)),
@@ -122,7 +120,7 @@ def test_missing_permission_of_a_folder_is_reported(tmp_path: Path) -> None:
 
 def test_publish_renames_and_protects(tmp_path: Path) -> None:
     target = tmp_path / "kind" / "variant" / "r1-00000000"
-    staging = staged(tmp_path, a="1", b="2")
+    staging = staged_version(tmp_path, a="1", b="2")
     storage.publish(staging, target)
     assert not staging.exists()
     assert {path.name: path.read_text() for path in target.iterdir()} == {"a": "1", "b": "2"}
@@ -134,9 +132,9 @@ def test_publish_renames_and_protects(tmp_path: Path) -> None:
 
 def test_publish_replaces_files_that_are_open(tmp_path: Path) -> None:
     target = tmp_path / "target"
-    storage.publish(staged(tmp_path, a="before"), target)
+    storage.publish(staged_version(tmp_path, a="before"), target)
     with (target / "a").open() as reader:
-        storage.publish(staged(tmp_path, a="after", b="new"), target)
+        storage.publish(staged_version(tmp_path, a="after", b="new"), target)
         assert reader.read() == "before"
     assert {path.name: path.read_text() for path in target.iterdir()} == {"a": "after", "b": "new"}
     assert [path.name for path in tmp_path.iterdir()] == ["target"]
@@ -160,7 +158,7 @@ def append_slowly(folder: Path, together: Any, rounds: int) -> None:
 
 
 def test_lock_excludes_other_processes(tmp_path: Path) -> None:
-    """Holders delete the lock file while others wait for it."""
+    """Only one process at a time holds a lock, although each holder deletes the lock file while others wait for it."""
     (tmp_path / "number").write_text("0")
     together = processes.barrier(4)
     processes.run_all([(append_slowly, tmp_path, together, 25)] * 4)

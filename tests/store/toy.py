@@ -1,7 +1,5 @@
 """Two tiny kinds without backgammon, which tests of the store build in milliseconds and damage."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -127,7 +125,8 @@ class Notes(Silence):
         self.total = self.done = 0
 
     def start(self, label: str, total: int, unit: str) -> None:  # noqa: ARG002
-        self.total, self.done = total, 0
+        self.total = total
+        self.done = 0
 
     def advance(self, count: int) -> None:
         self.done += count
@@ -170,31 +169,32 @@ def overwrite(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def gone_disk(version: Path) -> None:
+def put_on_missing_disk(version: Path) -> None:
     """Put the variant on a missing disk."""
     remove_folder(version.parent)
     version.parent.symlink_to("/nowhere/disk")
 
 
-def gone_link(version: Path) -> None:
+def replace_by_broken_link(version: Path) -> None:
     """Replace the version by a broken link."""
     remove_folder(version)
     version.symlink_to("nowhere")
 
 
-def gone_file(version: Path) -> None:
+def replace_by_file(version: Path) -> None:
     """Replace the version by a file."""
     remove_folder(version)
     version.write_text("")
 
 
-def gone_pointer(version: Path) -> None:
+def break_pointer(version: Path) -> None:
     """Let `current` name a missing version."""
     (version.parent / CURRENT).write_text("r1-00000000\n")
 
 
 GONE: dict[str, Callable[[Path], None]] = {
-    each.__name__: each for each in (remove_folder, gone_disk, gone_link, gone_file, gone_pointer)
+    each.__name__: each
+    for each in (remove_folder, put_on_missing_disk, replace_by_broken_link, replace_by_file, break_pointer)
 }
 NUMBERS = itertools.count()
 

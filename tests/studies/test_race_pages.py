@@ -11,7 +11,7 @@ import pytest
 
 from bgdata.bearoff.kinds.race_error import DATASET as ERRORS
 from bgdata.studies.kinds.race_rules import DATASET as RULES
-from tests.command_line import succeeds
+from tests.command_line import output_of
 from tests.web.reading import read
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def query_rows(client: TestClient, query: str) -> list[dict[str, object]]:
 
 def test_page_shows_the_rules_of_the_command(client: TestClient, site_root: Path) -> None:
     corpus = "selfplay/" + RULE_TABLE.partition("-of-")[2]
-    rows = json.loads(succeeds(site_root, "race-rules", corpus, "--table", "6x6", "--format", "json"))
+    rows = json.loads(output_of(site_root, "race-rules", corpus, "--table", "6x6", "--format", "json"))
     found = client.get(f"/race.json?rules={RULE_TABLE}").json()["rules"]
     assert [{name: row[name] for name in rows[0]} for row in found] == rows
 

@@ -1,7 +1,5 @@
 """Tests of rules of thumb for races: references, published examples and invalid input."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache, partial
 from math import nan

@@ -1,7 +1,5 @@
 """Tests of sums of losses against exact fractions, for every pair of small layouts."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -28,7 +26,7 @@ def effective_pips() -> list[Fraction]:
     return [mean_rolls(race(layout, 0)) * Fraction(49, 6) for layout in LAYOUTS]
 
 
-def plain(own: reference.Layout, other: reference.Layout) -> reference.Answer:
+def found_answer(own: reference.Layout, other: reference.Layout) -> reference.Answer:
     """The answer of found rules in plain Python, by the limits in the later rows of LIMITS."""
     ahead = reference.pips(other) - reference.pips(own)
     return ahead >= 1, ahead >= 2, ahead <= 5
@@ -37,7 +35,7 @@ def plain(own: reference.Layout, other: reference.Layout) -> reference.Answer:
 def decisions(rule: str, own: int, other: int) -> reference.Answer:
     if rule in reference.BY_EFFECTIVE_PIPS:
         return reference.BY_EFFECTIVE_PIPS[rule](effective_pips()[own], effective_pips()[other])
-    found = {"found-equal": reference.keith, "found-played": plain, "found-longer": plain}
+    found = {"found-equal": reference.keith, "found-played": found_answer, "found-longer": found_answer}
     return {**reference.BY_LAYOUT, **found}[rule](LAYOUTS[own], LAYOUTS[other])
 
 

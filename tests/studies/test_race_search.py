@@ -1,7 +1,5 @@
 """Tests of the search for a rule, against all limits and neighbours."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 

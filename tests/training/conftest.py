@@ -1,7 +1,5 @@
 """A weak but plausible player, trained for some seconds, and a warehouse of labels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

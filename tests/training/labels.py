@@ -1,7 +1,5 @@
 """Versions with labels, written directly into a warehouse: the parts that a feed reads are valid, the rest is empty."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Training against finite differences in double precision, and on a small fixed set."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Networks to start from: unchanged after rounding, and wider ones, or ones with more inputs, with the same outputs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -19,7 +17,7 @@ from bgdata.training.networks import (
     numbers_of,
     revive,
     rounded_networks,
-    started_networks,
+    starting_networks,
 )
 from tests.evaluation.sample_networks import RECTIFIED, SHAPES, random_floats, random_networks
 from tests.random_games import random_game_positions
@@ -30,7 +28,7 @@ SAME: tuple[tuple[int, ...], ...] = ((), (), ())
 @pytest.mark.parametrize("number", range(5))
 def test_rounding_started_networks_changes_nothing(number: int) -> None:
     networks = random_networks(number)
-    found = rounded_networks(started_networks(networks, SAME, seed=3))
+    found = rounded_networks(starting_networks(networks, SAME, seed=3))
     for name, expected in networks._asdict().items():
         assert np.array_equal(getattr(found, name), expected)
 
@@ -67,7 +65,7 @@ def test_logistic_units_are_never_idle() -> None:
 
 def test_wider_networks_give_the_same_outputs() -> None:
     networks = random_networks(1)  # 6-4, 16 and 5-3-4 hidden units
-    wider = started_networks(networks, ((9, 4), (), (5, 7, 30)), seed=3)
+    wider = starting_networks(networks, ((9, 4), (), (5, 7, 30)), seed=3)
     assert wider.shapes[:, SIZES:].tolist() == [[9, 4, 5, 0], [16, 5, 0, 0], [5, 7, 30, 5]]
     boards = random_game_positions(20, seed=5).boards
     before, after = (evaluations(each, NO_TABLES, boards) for each in (networks, rounded_networks(wider)))
@@ -83,7 +81,7 @@ def test_deeper_networks_give_the_same_outputs() -> None:
     networks = rounded_networks(random_floats(RECTIFIED))
     sizes = [row[SIZES : SIZES + row[LAYERS] - 1] for row in networks.shapes.tolist()]
     wanted = ((), (*sizes[1], sizes[1][-1]), (sizes[2][0] + 3, *sizes[2][1:], sizes[2][-1] + 2, sizes[2][-1] + 1))
-    deeper = started_networks(networks, wanted, seed=3)
+    deeper = starting_networks(networks, wanted, seed=3)
     assert deeper.shapes[:, LAYERS].tolist() == [len(each) + 1 for each in (sizes[0], *wanted[1:])]
     boards = random_game_positions(20, seed=5).boards
     before, after = (evaluations(each, NO_TABLES, boards) for each in (networks, rounded_networks(deeper)))
@@ -98,7 +96,7 @@ def test_added_inputs_keep_the_outputs() -> None:
     """The crashed network gets contact inputs without a change of outputs; the contact network already has them, and
     the race network keeps its own."""
     networks = random_networks(1)
-    started = started_networks(networks, ((), (17,), ()), seed=3, added=InputSet.CONTACT)
+    started = starting_networks(networks, ((), (17,), ()), seed=3, added=InputSet.CONTACT)
     assert started.shapes[:, :2].tolist() == [[2, 256], [3, 260], [3, 260]]
     boards = random_game_positions(20, seed=5).boards
     before, after = (evaluations(each, NO_TABLES, boards) for each in (networks, rounded_networks(started)))
@@ -112,11 +110,11 @@ def test_added_inputs_keep_the_outputs() -> None:
 def test_invalid_added_inputs_are_refused() -> None:
     message = "^expected networks of tesauro-196 or contact inputs to start from, got tesauro-198$"
     with pytest.raises(InvalidParameterError, match=message):
-        started_networks(random_networks(3), SAME, seed=1, added=InputSet.CONTACT)
-    has_them = rounded_networks(started_networks(random_networks(1), SAME, seed=1, added=InputSet.CONTACT))
+        starting_networks(random_networks(3), SAME, seed=1, added=InputSet.CONTACT)
+    has_them = rounded_networks(starting_networks(random_networks(1), SAME, seed=1, added=InputSet.CONTACT))
     message = "^expected networks without contact inputs to add them to, got contact and crashed networks that have"
     with pytest.raises(InvalidParameterError, match=message):
-        started_networks(has_them, SAME, seed=1, added=InputSet.CONTACT)
+        starting_networks(has_them, SAME, seed=1, added=InputSet.CONTACT)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +129,7 @@ def test_invalid_added_inputs_are_refused() -> None:
 )
 def test_invalid_hidden_units_are_refused(hidden: tuple[tuple[int, ...], ...], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}$"):
-        started_networks(random_networks(1), hidden, seed=1)
+        starting_networks(random_networks(1), hidden, seed=1)
 
 
 def test_feature_names_have_revisions() -> None:

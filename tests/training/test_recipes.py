@@ -1,7 +1,5 @@
 """Recipes of both ways of training: rates, cycles, and invalid settings."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import cos, pi
 from typing import Any

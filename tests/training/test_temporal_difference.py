@@ -1,7 +1,5 @@
 """Training from the first game on: it is deterministic, and gives a player with plausible chances."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -57,7 +55,7 @@ def test_start_position_is_about_even(tiny: Trainer) -> None:
     assert abs(cubeless_equities(chances)[0]) < 0.2
 
 
-def test_chances_equal_outcomes(tiny: Trainer) -> None:
+def test_start_chances_are_near_shares_of_outcomes(tiny: Trainer) -> None:
     """The trained network's chances at the start position are near the shares of outcomes in its own games, for the
     player who begins."""
     networks = rounded_networks(tiny.networks)

@@ -1,7 +1,5 @@
 """Networks with the turn as input: every game against a reference, and the effect of wrong inputs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -22,7 +20,7 @@ UNITS, SEED, RATE = 4, 1, 0.25
 START = [0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0]
 
 
-def trained(games: int, *, units: int = UNITS, seed: int = SEED) -> tuple[TurnNetworks, NDArray[np.int64]]:
+def train_arms_for(games: int, *, units: int = UNITS, seed: int = SEED) -> tuple[TurnNetworks, NDArray[np.int64]]:
     """The networks of the arms after these games, and their totals."""
     networks = new_turn_networks(units, seed)
     totals = np.zeros((3, 3), np.int64)
@@ -64,7 +62,7 @@ def test_games_match_the_reference(arm: Arm) -> None:
 
 def test_long_games_are_cut() -> None:
     """Games are cut after MAX_TURNS turns, as those of new networks, which do not bear off yet."""
-    assert trained(1, seed=6)[1].tolist() == [[MAX_TURNS, 0, 0]] * 3
+    assert train_arms_for(1, seed=6)[1].tolist() == [[MAX_TURNS, 0, 0]] * 3
 
 
 def test_arms_begin_with_the_same_weights() -> None:
@@ -79,7 +77,7 @@ def test_arms_begin_with_the_same_weights() -> None:
 
 
 def test_missing_inputs_are_not_learned() -> None:
-    before, (after, _) = new_turn_networks(UNITS, SEED), trained(5)
+    before, (after, _) = new_turn_networks(UNITS, SEED), train_arms_for(5)
     for arm in Arm:
         told = [networks.weights[arm].reshape(-1, UNITS)[196:198] for networks in (before, after)]
         assert np.array_equal(*told) == (arm is Arm.NO_INPUT)
@@ -89,9 +87,9 @@ def test_missing_inputs_are_not_learned() -> None:
 
 def test_training_does_not_depend_on_threads_and_batches() -> None:
     """Playing games all at once or in two parts gives the same networks."""
-    whole, totals = trained(6)
+    whole, totals = train_arms_for(6)
     with threads(1):
-        alone, _ = trained(6)
+        alone, _ = train_arms_for(6)
     parts = new_turn_networks(UNITS, SEED)
     sums = np.zeros((3, 3), np.int64)
     for first, count in ((0, 2), (2, 4)):
@@ -106,7 +104,7 @@ def test_training_does_not_depend_on_threads_and_batches() -> None:
 def test_chances_diverge_only_with_kept_dice() -> None:
     """If the player keeps the dice, it wins a gammon, so its chances to lose fall to 0. In the other arms chances
     become plausible."""
-    networks, totals = trained(1500, units=20)
+    networks, totals = train_arms_for(1500, units=20)
     kept, passed, none = chances_at_start(networks)
     assert kept[0, 0] > 0.9
     assert kept[1, 0] < 0.1

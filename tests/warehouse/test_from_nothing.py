@@ -1,7 +1,5 @@
 """Tests of the plan that makes the package's versions again: order, resuming and errors."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -40,7 +38,7 @@ command = "build play_sample --set player=random --set version={games.player} --
 """
 
 
-def plan_of(path: Path, text: str = TINY) -> Path:
+def write_plan(path: Path, text: str = TINY) -> Path:
     (path / "plan.toml").write_text(text)
     return path / "plan.toml"
 
@@ -58,8 +56,10 @@ def test_plan_makes_every_network_without_a_gpu(tmp_path: Path) -> None:
 
 
 def test_parts_run_once_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only failed parts and those with deleted versions are run again."""
-    warehouse, parts = bgdata.open_warehouse(tmp_path / "made"), from_nothing.read_plan(plan_of(tmp_path))[:2]
+    """A plan runs its parts in order. A part that has finished is not run again, unless its version was deleted; after
+    a failed part the others wait."""
+    warehouse = bgdata.open_warehouse(tmp_path / "made")
+    parts = from_nothing.read_plan(write_plan(tmp_path))[:2]
     warehouse.root.mkdir()
     ran: list[list[str]] = []
     really = subprocess.run
@@ -88,7 +88,7 @@ def test_parts_run_once_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert list(from_nothing.finished_parts(warehouse, changed)) == ["games"], (
         "a part of another command is not finished"
     )
-    named = from_nothing.arguments(from_nothing.read_plan(plan_of(tmp_path))[2], made)
+    named = from_nothing.arguments(from_nothing.read_plan(write_plan(tmp_path))[2], made)
     assert f"version={made['games'].manifest.parameters['version']}" in named
 
 
@@ -112,20 +112,20 @@ def test_parts_run_once_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_damaged_plans_are_refused(tmp_path: Path, before: str, after: str, message: str) -> None:
     assert before in TINY
     with pytest.raises(CorruptFileError, match=message) as error:
-        plans.load_plan(plan_of(tmp_path, TINY.replace(before, after)))
+        plans.load_plan(write_plan(tmp_path, TINY.replace(before, after)))
     assert "\n" not in str(error.value)
 
 
 def test_chosen_part_includes_its_needs(tmp_path: Path) -> None:
-    parts = from_nothing.read_plan(plan_of(tmp_path))
-    assert [part.name for part in from_nothing.chosen_parts(parts, ["sample"])] == ["games", "sample"]
+    parts = from_nothing.read_plan(write_plan(tmp_path))
+    assert [part.name for part in from_nothing.select_parts(parts, ["sample"])] == ["games", "sample"]
     with pytest.raises(UsageError, match="expected a part among games, table, sample, got 'colour'"):
-        from_nothing.chosen_parts(parts, ["colour"])
+        from_nothing.select_parts(parts, ["colour"])
 
 
 def test_damaged_record_is_refused(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path)
-    parts = from_nothing.read_plan(plan_of(tmp_path))
+    parts = from_nothing.read_plan(write_plan(tmp_path))
     assert from_nothing.finished_parts(warehouse, parts) == {}
     for text in ("[]", "{", '{"selfplay": []}'):
         (tmp_path / from_nothing.STATE).write_text(text)
@@ -157,7 +157,7 @@ def test_command_runs_and_prints_the_plan(tmp_path: Path, monkeypatch: pytest.Mo
         "sl",
     ]
     assert result.exit_code == 0
-    monkeypatch.setattr(plans, "PLAN", plan_of(tmp_path))
+    monkeypatch.setattr(plans, "PLAN", write_plan(tmp_path))
     result = run(tmp_path / "made", "rebuild", "--from-nothing", "--part", "table")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines()[-1] == "2 parts, 0.0 hours of two cores"
@@ -169,7 +169,8 @@ def test_published_figures_are_numbers(tmp_path: Path) -> None:
         "select 'rows' as figure, count(*) as ours, null as standard_error, 0.079 as published "
         "from bearoff_gammon where variant = $variant"
     )
-    warehouse, part = bgdata.open_warehouse(tmp_path / "made"), from_nothing.read_plan(plan_of(tmp_path))[1]
+    warehouse = bgdata.open_warehouse(tmp_path / "made")
+    part = from_nothing.read_plan(write_plan(tmp_path))[1]
     table = warehouse.build("bearoff_gammon", warehouse.kind("bearoff_gammon").smallest)
     (row,) = from_nothing.figures_of(warehouse, replace(part, figures=query), table)
     assert row == {"part": "table", "figure": "rows", "ours": table.manifest.rows, "standard_error": None,
@@ -197,12 +198,14 @@ TINY_PLAYER = (
 
 @pytest.mark.slow
 def test_player_of_2012_from_end_to_end(tmp_path: Path) -> None:
-    """The plan has small sizes; every part runs, and every published figure finds ours."""
+    """With small sizes, every part of the plan for the player of 2012 runs and makes its version, and every published
+    figure has ours beside it."""
     text = from_nothing.plan_path("player-33").read_text(encoding="utf-8")
     for size, tiny in TINY_PLAYER:
         assert size in text
         text = text.replace(size, tiny)
-    warehouse, parts = bgdata.open_warehouse(tmp_path / "made"), from_nothing.read_plan(plan_of(tmp_path, text))
+    warehouse = bgdata.open_warehouse(tmp_path / "made")
+    parts = from_nothing.read_plan(write_plan(tmp_path, text))
     warehouse.root.mkdir()
     figures = []
     for part, table in from_nothing.run_parts(warehouse, parts):
@@ -215,8 +218,8 @@ def test_player_of_2012_from_end_to_end(tmp_path: Path) -> None:
 
 
 def test_different_digests_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The exit code is 1."""
-    monkeypatch.setattr(plans, "PLAN", plan_of(tmp_path))
+    """`bgdata rebuild --from-nothing` exits with 1 if a part has made another digest than that in the package."""
+    monkeypatch.setattr(plans, "PLAN", write_plan(tmp_path))
     monkeypatch.setattr(plans, "compare", lambda *_: "DIFFERS in boards")
     assert run(tmp_path / "made", "rebuild", "--from-nothing", "--part", "table").exit_code == 1
 
@@ -231,8 +234,9 @@ def test_size_of_a_difference_is_given_for_floats_of_one_shape() -> None:
 
 @pytest.mark.prefect
 def test_flow_continues_what_the_command_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command has finished the part `games`, so the flow runs only `table`."""
-    path, made = plan_of(tmp_path), tmp_path / "made"
+    """The Prefect flow does not run a part again that the command has finished."""
+    path = write_plan(tmp_path)
+    made = tmp_path / "made"
     monkeypatch.setattr(plans, "PLAN", path)
     assert run(made, "rebuild", "--from-nothing", "--part", "games").exit_code == 0
     before = [table.folder for table in bgdata.open_warehouse(made).versions()]
@@ -247,7 +251,7 @@ def test_flow_continues_what_the_command_began(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.prefect
 def test_unknown_part_of_a_flow_is_refused(tmp_path: Path) -> None:
-    done = run_flow("--warehouse", str(tmp_path / "made"), "--plan", str(plan_of(tmp_path)), "colour")
+    done = run_flow("--warehouse", str(tmp_path / "made"), "--plan", str(write_plan(tmp_path)), "colour")
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == "error: expected a part among games, table, sample, got 'colour'"
 

@@ -1,7 +1,5 @@
 """Networks in integers against a reference: equal sums and hidden units, and chances within a millionth."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from math import tanh

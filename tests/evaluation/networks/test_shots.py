@@ -1,7 +1,5 @@
 """Sets of points, escapes and shots: every mask against a reference, known counts of the field, and all legal plays."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -212,7 +212,7 @@ def test_numbers_beyond_their_columns_are_refused(imports: Imports, numbers: dic
         assert (games(table)[0]["points_won"], turns(table)[0]["cube_value"]) == (16384, 16384)
 
 
-NOTED = """\
+NOTED_MATCH = """\
  3 point match
 
  Game 1
@@ -231,7 +231,7 @@ NOTED = """\
 
 def test_notes_are_stored(imports: Imports) -> None:
     """Notes about repairs, lenient readings and missing games are stored by game, file and line."""
-    files = [imports.file("plain.mat", " 0 point match\n"), imports.file("noted.mat", NOTED)]
+    files = [imports.file("plain.mat", " 0 point match\n"), imports.file("noted.mat", NOTED_MATCH)]
     table = imports.build("matches", files, name="noted")
     assert quarantined(table) == []
     assert [(row["score_0"], row["winner"], row["points_won"]) for row in games(table)] == [(0, 0, 3), (1, 1, 1)]

@@ -45,7 +45,7 @@ def decisions(*losses: list[float]) -> RolledOutDecisions:
     )
 
 
-THREE = decisions([0, 0.25, 0.5], [0, 0.125], [0, 0, 1.5, 2])
+THREE_DECISIONS = decisions([0, 0.25, 0.5], [0, 0.125], [0, 0, 1.5, 2])
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ THREE = decisions([0, 0.25, 0.5], [0, 0.125], [0, 0, 1.5, 2])
 )
 def test_choices_lose_as_much_as_their_rollouts(chosen: list[list[int]], ranks: list[int], losses: list[float]) -> None:
     """A choice loses what its rollout says; one that was not rolled out loses as much as the worst that was."""
-    found = rank_choices(THREE, np.array(chosen, np.int8))
+    found = rank_choices(THREE_DECISIONS, np.array(chosen, np.int8))
     assert found.tolist() == ranks
-    assert losses_of(THREE, found).tolist() == losses
+    assert losses_of(THREE_DECISIONS, found).tolist() == losses
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_invalid_parameters_are_refused(imports: Imports) -> None:
 # ----------------------------------------------------------------- on the published rows
 
 
-def published(imports: Imports) -> dict[str, int]:
+def import_published(imports: Imports) -> dict[str, int]:
     """Import the 43 published rows, one file per class, and return the number of rows by class."""
     rows = samples.shared_file("gnubg", "benchmark_samples.bm").read_bytes().splitlines(keepends=True)
     found = {}
@@ -231,7 +231,7 @@ def published(imports: Imports) -> dict[str, int]:
 
 
 def test_pubeval_loses_less_than_random_on_the_published_rows(imports: Imports) -> None:
-    assert published(imports) == {"contact": 15, "race": 14, "crashed": 14}
+    assert import_published(imports) == {"contact": 15, "race": 14, "crashed": 14}
     for class_ in ("contact", "race", "crashed"):
         pubeval, at_random = (
             scores(imports, name, version=version, class_=class_).manifest.statistics
@@ -258,7 +258,7 @@ def test_gnubg_has_known_error_rates_on_the_published_rows(
     """gnubg 1.07 has the error rates that an independent script computed."""
     if not gnubg_version().startswith("1.07"):
         pytest.skip(f"the figures are of gnubg 1.07, this is {gnubg_version()}")
-    published(imports)
+    import_published(imports)
     for class_, error_rate in expected.items():
         statistics = scores(imports, "gnubg", ply, f"{gnubg_version()}-external", class_).manifest.statistics
         assert statistics["error_rate"] == pytest.approx(error_rate, rel=2e-6)

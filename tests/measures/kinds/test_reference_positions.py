@@ -49,15 +49,15 @@ from tests.evaluation.sample_networks import pips_networks, pips_player
 from tests.rechecking import check_sample, inputs_of
 from tests.selfplay.test_training_games import start_boards
 
-SMALL = DATASET.smallest
-ROWS = len(THEMES) * SMALL.positions
+SMALLEST = DATASET.smallest
+ROWS = len(THEMES) * SMALLEST.positions
 COUNT, SEED = 8, 5
 PUBEVAL, RANDOM = PubEval().chooser, RandomPlayer(3).chooser
 NUMBERS = np.arange(22)
 STARTS = (NUMBERS % len(Start)).astype(np.int8)
 
 
-def judged(boards: Boards) -> np.ndarray:
+def chances_by_pips(boards: Boards) -> np.ndarray:
     """The chances of boards by a network that sees only pip counts."""
     return evaluations(pips_networks(), NO_TABLES, boards).chances
 
@@ -66,7 +66,7 @@ def sample_sources() -> Sources:
     network = pips_player().chooser
     pubeval = PubEval().chooser
     random = RandomPlayer(1).chooser
-    return Sources([(network, network), (pubeval, pubeval), (network, pubeval), (random, random)], judged)
+    return Sources([(network, network), (pubeval, pubeval), (network, pubeval), (random, random)], chances_by_pips)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_positions_are_distinct_undecided_and_from_all_sources(sample: Positions
     pairs = list(zip(sample.themes.tolist(), sample.games.tolist(), strict=True))
     assert pairs == sorted(set(pairs))
     assert (position_classes(sample.boards) != PositionClass.BEAROFF_TWO_SIDED).all()
-    chances = judged(sample.boards[sample.themes >= Theme.RACE])
+    chances = chances_by_pips(sample.boards[sample.themes >= Theme.RACE])
     assert (np.minimum(chances, 1 - chances).max(axis=1) > 0.05).all()
     sources = game_plan(sample.games, 4).sources.tolist()
     taken = Counter(zip(sample.themes.tolist(), halves_of_games(SEED, sample.games).tolist(), sources, strict=True))
@@ -241,13 +241,13 @@ def test_numbers_out_of_range_raise() -> None:
 
 
 def small_table(warehouse: Warehouse) -> Table:
-    return warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    return warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
 
 
 def test_rows_equal_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = small_table(warehouse)
-    chooser = open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
+    chooser = open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
     boards = np.ascontiguousarray(table.array("boards"))
     result = roll_out(boards, chooser, Limits(72, 0.0001, 144), 1, RolloutSettings("exact", 2))
     with warehouse.connect() as connection:
@@ -269,7 +269,7 @@ def test_rows_equal_rollouts(small_root: Path) -> None:
         kinds = connection.sql("select theme, split, source from reference_positions").fetchall()
     assert Counter(row[:2] for row in kinds) == dict.fromkeys(((t, h) for t in THEMES for h in SPLITS[1:]), 1)
     assert len({source for *_, source in kinds}) > 2
-    assert {source for *_, source in kinds} <= set(SMALL.sources)
+    assert {source for *_, source in kinds} <= set(SMALLEST.sources)
 
 
 def test_statistics_are_given_by_theme(small_root: Path) -> None:
@@ -302,7 +302,7 @@ def test_training_leaves_positions_out(small_root: Path) -> None:
 def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = small_table(warehouse)
-    inputs = inputs_of(warehouse, DATASET, SMALL)
+    inputs = inputs_of(warehouse, DATASET, SMALLEST)
     generator = np.random.default_rng(0)
     message = check_sample(DATASET, table, inputs, ROWS, generator)
     assert message == f"{ROWS} of {ROWS} positions drawn from their games again, {ROWS} rolled out again"
@@ -320,13 +320,13 @@ def test_network_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
     """A network of the warehouse, named by version, rolls out positions and is a source of games."""
     version = warehouse.open("network", "tiny").folder.name
     small = small_table(warehouse)
-    table = warehouse.build(DATASET.name, replace(SMALL, network_version=version))
+    table = warehouse.build(DATASET.name, replace(SMALLEST, network_version=version))
     assert np.array_equal(table.array("chances"), small.array("chances"))
-    named = tuple(source.replace("network", f"network/tiny/{version}") for source in SMALL.sources)
-    table = warehouse.build(DATASET.name, replace(SMALL, sources=named))
+    named = tuple(source.replace("network", f"network/tiny/{version}") for source in SMALLEST.sources)
+    table = warehouse.build(DATASET.name, replace(SMALLEST, sources=named))
     assert np.array_equal(table.array("boards"), small.array("boards"))
     with pytest.raises(MissingTableError, match="r1-00000000"):
-        warehouse.build(DATASET.name, replace(SMALL, sources=("pubeval", "network/tiny/r1-00000000")))
+        warehouse.build(DATASET.name, replace(SMALLEST, sources=("pubeval", "network/tiny/r1-00000000")))
 
 
 def test_default_recipes_are_shipped() -> None:

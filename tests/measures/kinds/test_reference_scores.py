@@ -38,13 +38,13 @@ from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
 from tests.reference.value_errors import standard_error, summary
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 ROWS = len(THEMES) * REFERENCE.smallest.positions
 QUANTITIES = ("cubeless_equity", *CHANCES)
 
 
 def small_table(warehouse: Warehouse) -> Table:
-    return warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    return warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
 
 
 def references(warehouse: Warehouse) -> Table:
@@ -111,7 +111,7 @@ def test_figures_of_the_manifest_equal_sums_over_rows(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     statistics = small_table(warehouse).manifest.statistics
     expected: dict[str, float | None] = {}
-    for (split, theme, quantity), (figures, _) in expected_figures(warehouse, DATASET.slug(SMALL)).items():
+    for (split, theme, quantity), (figures, _) in expected_figures(warehouse, DATASET.slug(SMALLEST)).items():
         if quantity == "cubeless_equity":
             expected |= {statistic_name(split, theme, name): figure for name, figure in figures.items()}
     assert statistics == pytest.approx({name: figure for name, figure in expected.items() if figure is not None})
@@ -158,7 +158,7 @@ def test_theme_without_positions_has_no_figures(small_root: Path) -> None:
     table = small_table(bgdata.open_warehouse(small_root))
     kept = np.asarray(table.array("themes")) != THEMES.index("blitz")
     arrays = {name: np.asarray(values)[kept] for name, values in table.arrays().items()}
-    found = ReferenceScoresComputation(DATASET).statistics(Computed(SMALL, arrays))
+    found = ReferenceScoresComputation(DATASET).statistics(Computed(SMALLEST, arrays))
     assert [name for name in found if "blitz" in name] == []
     assert found["test_all_positions"] == ROWS / 2 - 1
 
@@ -227,5 +227,5 @@ def test_invalid_parameters_are_refused(
 ) -> None:
     before = sorted(table.name for table in warehouse.versions())
     with pytest.raises(error, match=f"^{message}"):
-        warehouse.build(DATASET.name, replace(SMALL, **changes))
+        warehouse.build(DATASET.name, replace(SMALLEST, **changes))
     assert sorted(table.name for table in warehouse.versions()) == before

@@ -35,8 +35,8 @@ from bgdata.warehouse.commands.export import write_text
 from tests.kept import own
 from tests.rechecking import check_sample, inputs_of
 
-SMALL = DATASET.smallest
-SLUG = DATASET.slug(SMALL)
+SMALLEST = DATASET.smallest
+SLUG = DATASET.slug(SMALLEST)
 
 
 def small_table(root: Path) -> Table:
@@ -44,7 +44,7 @@ def small_table(root: Path) -> Table:
 
 
 def network_chooser(warehouse: Warehouse) -> Chooser:
-    return open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
+    return open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
 
 
 def test_decisions_are_turns_of_test_games(small_root: Path) -> None:
@@ -130,31 +130,31 @@ def test_some_play_of_each_decision_loses(small_root: Path) -> None:
 
 def test_larger_set_begins_with_the_smaller_one(warehouse: Warehouse) -> None:
     small = warehouse.open(DATASET.name, SLUG).arrays()
-    large = warehouse.build(DATASET.name, replace(SMALL, decisions=4)).arrays()
+    large = warehouse.build(DATASET.name, replace(SMALLEST, decisions=4)).arrays()
     for name, values in small.items():
         assert np.array_equal(large[name][: len(values)], values), name
-    other = warehouse.build(DATASET.name, replace(SMALL, sample_seed=1)).arrays()
+    other = warehouse.build(DATASET.name, replace(SMALLEST, sample_seed=1)).arrays()
     assert not set(other["decisions_seeds"].tolist()) & set(small["decisions_seeds"].tolist())
     assert not np.array_equal(other["decisions_boards"], small["decisions_boards"])
 
 
 def test_unreached_standard_error_is_stored(warehouse: Warehouse) -> None:
-    table = warehouse.build(DATASET.name, replace(SMALL, until=1e-30, decisions=1))
+    table = warehouse.build(DATASET.name, replace(SMALLEST, until=1e-30, decisions=1))
     assert table.array("plays_trials").tolist() == [144] * 4
     assert table.manifest.statistics["reached_share"] < 1
 
 
 def test_one_per_game_takes_one_decision_of_each_game(warehouse: Warehouse) -> None:
     """With `one_per_game`, each decision is the first of its game; a corpus with too few games is refused."""
-    corpus = inputs_of(warehouse, DATASET, SMALL)["games"]
+    corpus = inputs_of(warehouse, DATASET, SMALLEST)["games"]
     brain = network_chooser(warehouse)
-    every = rollout_decisions.sample_turns(replace(SMALL, decisions=5000), corpus, brain)
+    every = rollout_decisions.sample_turns(replace(SMALLEST, decisions=5000), corpus, brain)
     with pytest.raises(InvalidParameterError, match=rf"in the test games of {corpus.name}, found {len(every.seeds)};"):
-        rollout_decisions.sample_of(replace(SMALL, decisions=len(every.seeds) + 1), corpus, brain)
+        rollout_decisions.sample_of(replace(SMALLEST, decisions=len(every.seeds) + 1), corpus, brain)
     games = list(dict.fromkeys(every.games.tolist()))
     assert 2 <= len(games) < len(every.games)
     first = [every.games.tolist().index(game) for game in games]
-    wanted = replace(SMALL, one_per_game=True, decisions=len(games))
+    wanted = replace(SMALLEST, one_per_game=True, decisions=len(games))
     found = rollout_decisions.sample_of(wanted, corpus, brain)
     assert np.array_equal(found.seeds, every.seeds[first])
     fewer = rollout_decisions.sample_of(replace(wanted, decisions=len(games) - 1), corpus, brain)
@@ -166,13 +166,13 @@ def test_one_per_game_takes_one_decision_of_each_game(warehouse: Warehouse) -> N
 
 
 def test_verify_finds_two_decisions_of_one_game(warehouse: Warehouse) -> None:
-    wanted = replace(SMALL, one_per_game=True, decisions=2)
+    wanted = replace(SMALLEST, one_per_game=True, decisions=2)
     table = warehouse.build(DATASET.name, wanted)
     rollout_decisions.check_games(wanted, table)
     path = table.folder / "decisions_games.npy"
     path.chmod(0o644)
     np.save(own(path), np.full_like(np.load(path), 7))
-    rollout_decisions.check_games(SMALL, Table(table.folder))
+    rollout_decisions.check_games(SMALLEST, Table(table.folder))
     message = rf"expected one decision of each game in {table.name}, found 2 of game 7"
     with pytest.raises(CheckFailedError, match=message):
         rollout_decisions.check_games(wanted, Table(table.folder))
@@ -181,7 +181,7 @@ def test_verify_finds_two_decisions_of_one_game(warehouse: Warehouse) -> None:
 def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
     """Plays that are clearly worse get fewer games, and `verify` reproduces them; a threshold that no play reaches
     changes nothing."""
-    parameters = replace(SMALL, until=1e-30, most_trials=288, decisions=2)
+    parameters = replace(SMALLEST, until=1e-30, most_trials=288, decisions=2)
     equal = warehouse.build(DATASET.name, parameters)
     found = warehouse.build(DATASET.name, replace(parameters, settled_at=15.0))
     assert set(equal.array("plays_trials").tolist()) == {288}
@@ -190,7 +190,7 @@ def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
     losses, errors = (np.asarray(found.array(f"plays_{name}")) for name in ("losses", "loss_standard_errors"))
     assert ((losses > 10 * errors) | (losses == 0))[trials < 288].all()
     assert found.manifest.statistics["reached_share"] == (trials < 288).mean()
-    check_sample(DATASET, found, inputs_of(warehouse, DATASET, SMALL), 2, np.random.default_rng(0))
+    check_sample(DATASET, found, inputs_of(warehouse, DATASET, SMALLEST), 2, np.random.default_rng(0))
     unsettled = warehouse.build(DATASET.name, replace(parameters, settled_at=1e9))
     assert unsettled.manifest.digest == equal.manifest.digest
 
@@ -221,10 +221,10 @@ def test_shipped_sets_are_large_and_independent() -> None:
     ],
 )
 def test_verify_finds_changed_arrays(warehouse: Warehouse, name: str, place: Any) -> None:
-    parameters = replace(SMALL, decisions=1) if name.startswith("plays") else SMALL
+    parameters = replace(SMALLEST, decisions=1) if name.startswith("plays") else SMALLEST
     table = warehouse.build(DATASET.name, parameters)
     rows = parameters.decisions
-    inputs = inputs_of(warehouse, DATASET, SMALL)
+    inputs = inputs_of(warehouse, DATASET, SMALLEST)
     if name == "plays_equities":
         check_sample(DATASET, table, inputs, rows, np.random.default_rng(0))
     corrupt(table, name, place)

@@ -34,7 +34,7 @@ from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
 from tests.subtests import each
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 SOURCES: list[Dataset[Any]] = [
     benchmark_scores.DATASET,
     game_scores.DATASET,
@@ -188,9 +188,9 @@ def test_network_without_tables_is_scored_under_its_version(warehouse: Warehouse
 def test_invalid_sources_are_refused(memory_path: Path, sources: str, message: str) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises((InvalidParameterError, MissingTableError), match=f"^{message}"):
-        warehouse.build(DATASET.name, SMALL.with_texts({"sources": sources}))
+        warehouse.build(DATASET.name, SMALLEST.with_texts({"sources": sources}))
     with pytest.raises(InvalidParameterError, match="expected the name of a player, got 'a b'"):
-        warehouse.build(DATASET.name, replace(SMALL, player="a b"))
+        warehouse.build(DATASET.name, replace(SMALLEST, player="a b"))
     assert not warehouse.variants(DATASET.name)
 
 
@@ -221,7 +221,7 @@ def test_two_sources_of_one_measure_are_refused(warehouse: Warehouse) -> None:
 @each("name", [array.name for array in DATASET.arrays])
 def test_changed_figures_are_found(small_root: Path, name: str) -> None:
     table = smallest(small_root, DATASET)
-    inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL) or {}
+    inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALLEST) or {}
     check_sample(DATASET, table, inputs, 0, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[1] += 1

@@ -21,14 +21,14 @@ from bgdata.measures.steps.sets import (
     build_reference_scores,
     find_references,
     positions_per_second,
-    spread,
+    spread_evenly,
     workers_text,
 )
 from bgdata.store.progress import Silence
 from bgdata.warehouse import Warehouse
 from tests.evaluation.sample_evaluators import Scrambled
 
-SMALL = REFERENCE.slug(REFERENCE.smallest)
+SMALLEST = REFERENCE.slug(REFERENCE.smallest)
 BOARDS = np.zeros((28, 26), np.int8)
 
 
@@ -103,7 +103,7 @@ def test_speed_excludes_cached_evaluations() -> None:
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 28, 3024])
 def test_spread_rows_are_even(n: int) -> None:
     """Each row occurs once, and any prefix contains a third of each third of the rows, within two."""
-    found = spread(np.arange(n))
+    found = spread_evenly(np.arange(n))
     assert sorted(found.tolist()) == list(range(n))
     for begin, end in ((0, n // 2), (n // 3, n), (n // 5, n // 4)):
         counts = np.bincount(found[begin:end] * 3 // n, minlength=3)
@@ -142,7 +142,7 @@ def test_default_references_are_the_largest_set() -> None:
 
 
 def test_missing_references_raise(small_root: Path, memory_path: Path) -> None:
-    assert [table.manifest.variant for table in available_references(bgdata.open_warehouse(small_root))] == [SMALL]
+    assert [table.manifest.variant for table in available_references(bgdata.open_warehouse(small_root))] == [SMALLEST]
     with pytest.raises(MissingTableError, match=f"no {REFERENCE.name}/none in "):
         find_references(bgdata.open_warehouse(small_root), "none")
     empty = bgdata.open_warehouse(memory_path / "none")

@@ -1,7 +1,5 @@
 """`bgdata fibs`: whole matches with a fake server, which are always saved."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -34,7 +32,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Set a working folder and the password, and reconnect without a pause."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BGDATA_FIBS_PASSWORD", PASSWORD)
@@ -141,7 +139,7 @@ def test_invalid_arguments_are_refused(
 
 def test_interrupted_match_is_saved(root: Path) -> None:
     """The match so far is saved after Ctrl-C while the command waits for the server."""
-    with FibsServer(5, faults={8: "hang"}) as server, started(root, server, "--length", "3") as process:
+    with FibsServer(5, faults={8: "hang"}) as server, start_command(root, server, "--length", "3") as process:
         wait_for(process, b"game 1")
         while server.faults:
             assert process.poll() is None
@@ -152,7 +150,7 @@ def test_interrupted_match_is_saved(root: Path) -> None:
 
 def test_finished_game_is_saved_before_the_next(root: Path) -> None:
     """A finished game is on disk when the process is killed during the next one."""
-    with FibsServer(6) as server, started(root, server, "--length", "0") as process:
+    with FibsServer(6) as server, start_command(root, server, "--length", "0") as process:
         wait_for(process, b"game 2")
         process.kill()
         process.wait(60)
@@ -175,7 +173,7 @@ def test_play_continues_when_saving_fails(root: Path, tmp_path: Path) -> None:
 
 
 @contextmanager
-def started(root: Path, server: FibsServer, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+def start_command(root: Path, server: FibsServer, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start the command as a process that invites the opponent and saves into match.mat."""
     command = [sys.executable, "-m", "bgdata", "fibs", USER, "--opponent", OPPONENT, "--invite", *arguments]
     place = ["--host", "localhost", "--port", str(server.port), "--warehouse", str(root), "--met", MET]

@@ -1,7 +1,5 @@
 """`bgdata play`: whole games, every command, cube actions; and games that depend only on the seed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -26,10 +24,10 @@ from bgdata.protocols.commands.play import HELP, Dialogue
 from bgdata.protocols.commands.watch import Program
 from bgdata.protocols.decisions import Answer, Decisions
 from bgdata.protocols.session import DecisionKind, Moment, Session
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.conftest import SharedFolder, build_for_player
-from tests.protocols.test_external import Wild
-from tests.protocols.test_fibs import Whims
+from tests.protocols.test_external import WildDecisions
+from tests.protocols.test_fibs import RandomEvaluator
 from tests.protocols.test_session import check_replay
 from tests.subtests import each
 
@@ -53,7 +51,7 @@ def cube_root(shared_folder: SharedFolder) -> Path:
     return shared_folder("play", fill) / "warehouse"
 
 
-def talk(root: Path, *answers: str, seed: int = SEED, options: tuple[str, ...] = ()) -> str:
+def play_from_pipe(root: Path, *answers: str, seed: int = SEED, options: tuple[str, ...] = ()) -> str:
     """Play with these answers from a pipe, and return what is printed."""
     text = "".join(f"{answer}\n" for answer in answers)
     arguments = ["--warehouse", str(root), "play", "--network", "random", "--seed", str(seed), *options]
@@ -86,12 +84,12 @@ def roll_of_turn(seed: int, turn: int) -> str:
 
 
 def test_end_of_input_leaves_the_game(player_root: Path, player: LookaheadPlayer) -> None:
-    shown = talk(player_root)
+    shown = play_from_pipe(player_root)
     assert shown.startswith("You are X, random-0ply is O; the dice are those of seed 3.\n  8/5 6/5   your play;")
     rolled = roll_of_turn(SEED, 0)
     assert f"\nrandom-0ply rolls {rolled}: {player.best_play(START, rolled).play}\n" in shown
     assert shown.endswith(" quit\nleft after 1 roll; the same dice again: bgdata play --seed 3\n")
-    assert "left after 0 rolls;" in talk(
+    assert "left after 0 rolls;" in play_from_pipe(
         player_root, "quit", seed=next(seed for seed in range(9) if Session(seed, ("You", "it")).now.side == 0)
     )
 
@@ -99,7 +97,9 @@ def test_end_of_input_leaves_the_game(player_root: Path, player: LookaheadPlayer
 def test_every_command_is_answered(player_root: Path, player: LookaheadPlayer) -> None:
     mine = your_plays(SEED, player)[0]
     roll = roll_of_turn(SEED, 1)
-    shown = talk(player_root, "hint", "nonsense", "1/25", "9/1", "", "BOARD", mine, "undo", "undo", mine, "exit")
+    shown = play_from_pipe(
+        player_root, "hint", "nonsense", "1/25", "9/1", "", "BOARD", mine, "undo", "undo", mine, "exit"
+    )
     assert re.search(rf"\nYou roll {roll}: hint\n +ply  play", shown)
     assert f"\nYou roll {roll}: nonsense\nillegal: expected checker moves such as 'bar/22* 6/5(2)', got" in shown
     assert f"\nYou roll {roll}: 1/25\nillegal: expected points that go down from 25 to 0, got '1/25'\n" in shown
@@ -201,7 +201,7 @@ def test_answers_are_not_echoed_in_a_terminal(
 
 def test_seed_is_random_by_default(player_root: Path) -> None:
     heads = {
-        succeeds(player_root, "play", "--network", "random", "--watch", "random").splitlines()[0] for _ in range(2)
+        output_of(player_root, "play", "--network", "random", "--watch", "random").splitlines()[0] for _ in range(2)
     }
     assert len(heads) == 2
 
@@ -384,14 +384,14 @@ def test_no_double_prompt_when_doubling_is_not_allowed(
 ) -> None:
     """The user is not asked to double in the Crawford game, with a dead cube, and before the first roll."""
     begins = next(seed for seed in range(9) if Session(seed, ("You", "it")).now.side == 0)
-    shown = talk(cube_root, "double", seed=begins, options=("--match-length", "3", "--met", MET))
+    shown = play_from_pipe(cube_root, "double", seed=begins, options=("--match-length", "3", "--met", MET))
     assert "game 1 to 3 points: You 0, random-0ply 0\n" in shown
     assert ": double\nno double: the first roll of a game decides who begins\n" in shown
     assert "  X to play " in shown
     assert shown.endswith(
         f"left game 1 after 0 rolls; the same dice again: bgdata play --match-length 3 --seed {begins}\n"
     )
-    shown = talk(cube_root, "double", options=("--match-length", "1", "--met", MET))
+    shown = play_from_pipe(cube_root, "double", options=("--match-length", "1", "--met", MET))
     assert ": double\nno double: at 1-away 1-away the cube is high enough to win the match\n" in shown
 
     session = Session(SEED, ("You", player.label), MatchScore(2, 2))
@@ -409,7 +409,7 @@ def test_no_double_prompt_when_doubling_is_not_allowed(
     )
 
 
-def somebody(capsys: pytest.CaptureFixture[str], told: list[str]) -> Ask:
+def scripted_user(capsys: pytest.CaptureFixture[str], told: list[str]) -> Ask:
     """A user who asks for hints, plays one of them, sometimes doubles, and mostly takes. What is printed is added to
     `told`."""
     asked = 0
@@ -446,8 +446,8 @@ def test_saved_matches_round_trip(
         session = Session(seed, ("You", player.label), score, has_beavers=not is_match)
         path = tmp_path / f"{seed}.mat"
         told = list[str]()
-        person = somebody(capsys, told)
-        wild = Program(player, Wild(player, rules if is_match else CubeRules(has_beavers=True)))
+        person = scripted_user(capsys, told)
+        wild = Program(player, WildDecisions(player, rules if is_match else CubeRules(has_beavers=True)))
         with playing.save_at_end(session, path) as keep:
             Dialogue(session, wild, player, person).run(keep)
         told.append(capsys.readouterr().out)
@@ -462,10 +462,10 @@ def test_saved_matches_round_trip(
             assert text.count("\ngame ") == len(match.games)
             assert f"the match {max(session.points)}-{min(session.points)}\n" in text
         rolls = sum(turn.dice is not None for game in match.games for turn in game.turns)
-        table = succeeds(cube_root, "luck", path, "--player", "network/random", "--format", "csv").splitlines()
+        table = output_of(cube_root, "luck", path, "--player", "network/random", "--format", "csv").splitlines()
         assert len(table) == rolls + 1
         network = ("--network", "random", "--ply", "0", "--format", "csv", "--by-game")
-        judged = succeeds(cube_root, "analyze", path, *network, *(["--met", MET] if is_match else []))
+        judged = output_of(cube_root, "analyze", path, *network, *(["--met", MET] if is_match else []))
         assert len(judged.splitlines()) == len(match.games) + 1
     assert {TurnKind.DOUBLE, TurnKind.TAKE} <= kinds
     assert is_match or TurnKind.BEAVER in kinds
@@ -551,10 +551,10 @@ def test_match_needs_a_match_equity_table(player_root: Path) -> None:
 
 def test_watch_command_saves_a_match(cube_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`play --watch` saves a match with the cube between two programs."""
-    monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda _: LookaheadPlayer(Whims()))
+    monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda _: LookaheadPlayer(RandomEvaluator()))
     path = tmp_path / "watched.mat"
     words = f"play --network random --seed 4 --watch any.onnx --match-length 3 --met {MET} --save {path}"
-    shown = succeeds(cube_root, *words.split())
+    shown = output_of(cube_root, *words.split())
     match = read(path)
     assert match.players == ("scrambled-0ply", "random-0ply")
     assert shown.count("mwc of random-0ply\n") == len(match.games)

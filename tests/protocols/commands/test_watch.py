@@ -1,7 +1,5 @@
 """Games between programs to watch, with and without the cube, and their output."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from itertools import product
@@ -37,9 +35,9 @@ from bgdata.protocols.commands.watch import (
 )
 from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.session import DecisionKind, Moment, Session
-from tests.command_line import succeeds
-from tests.protocols.test_external import Wild
-from tests.protocols.test_fibs import Whims
+from tests.command_line import output_of
+from tests.protocols.test_external import WildDecisions
+from tests.protocols.test_fibs import RandomEvaluator
 
 ROW = re.compile(r" *(\d+)  (\S+) +(\d\d): (.*?) +([+-]\d\.\d{3})")
 
@@ -49,7 +47,7 @@ def player(player_root: Path) -> LookaheadPlayer:
     return bgdata.open_player(player_root, "random")
 
 
-class Engine(Whims):
+class Engine(RandomEvaluator):
     """Another program, which evaluates positions and chooses plays arbitrarily."""
 
     label = "engine"
@@ -66,8 +64,8 @@ class Engine(Whims):
 def test_watched_game_is_legal_and_repeatable(player_root: Path, player: LookaheadPlayer, name: str) -> None:
     """A watched game has legal plays of alternating sides with the dice of the seed, and is the same again."""
     arguments = ("play", "--network", "random", "--seed", "11", "--watch", name)
-    shown = succeeds(player_root, *arguments)
-    assert succeeds(player_root, *arguments) == shown
+    shown = output_of(player_root, *arguments)
+    assert output_of(player_root, *arguments) == shown
     head, _, columns, *lines, empty, result = shown.splitlines()
     assert head == f"{name} is X, random-0ply is O; the dice are those of seed 11."
     assert columns.split() == ["play", "equity", "of", "random-0ply"]
@@ -145,7 +143,7 @@ def test_each_program_decides_by_its_own_chances(player: LookaheadPlayer, met: M
 
 def test_acts_are_executed_and_printed(player: LookaheadPlayer) -> None:
     """Every act of programs that double often, beaver half of the doubles and never pass is executed and printed."""
-    wild = Wild(player, CubeRules(has_beavers=True))
+    wild = WildDecisions(player, CubeRules(has_beavers=True))
     programs = Program(player, wild), Program(player, wild)
     cube_actions = set()
     for seed in range(30):

@@ -34,7 +34,7 @@ def tables_with(column: str) -> dict[str, tuple[Dataset[Any], TableShape]]:
     return {name: (kind, shape) for name, (kind, shape) in shapes.items() if column in {c.name for c in shape.columns}}
 
 
-def one(connection: duckdb.DuckDBPyConnection, sql: str) -> Any:
+def only_value(connection: duckdb.DuckDBPyConnection, sql: str) -> Any:
     ((value,),) = connection.sql(sql).fetchall()
     return value
 
@@ -48,13 +48,13 @@ def test_every_declared_join_finds_each_row_of_a_game_once(catalog: duckdb.DuckD
     for table, join in dict.fromkeys(joins):
         if table == "games":  # has many turns
             continue
-        rows = one(
+        rows = only_value(
             catalog, f"select count(*) from {table} where game is not null and corpus in (select corpus from turns)"
         )
-        assert one(catalog, f"select count(*) from {table} join {join}") == rows > 0 or not rows, (table, join)
+        assert only_value(catalog, f"select count(*) from {table} join {join}") == rows > 0 or not rows, (table, join)
     joined = "select count(*) from selfplay_labels as l join turns as t using (corpus, game, turn)"
-    assert one(catalog, joined) == one(catalog, f"{joined} where l.board = t.board and l.pips = t.pips")
-    assert one(catalog, "select count(*) from games join turns using (corpus, game)") == one(
+    assert only_value(catalog, joined) == only_value(catalog, f"{joined} where l.board = t.board and l.pips = t.pips")
+    assert only_value(catalog, "select count(*) from games join turns using (corpus, game)") == only_value(
         catalog, "select count(*) from turns"
     )
 

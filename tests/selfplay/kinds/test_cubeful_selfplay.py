@@ -63,7 +63,7 @@ def games_of(root: Path, parameters: CubefulParameters) -> tuple[CubefulCorpus, 
     return cubeful_self_play(player.chooser, sides, rules, parameters.games, parameters.seed, ply=ply), name
 
 
-def shown(root: Path, name: str, parameters: CubefulParameters) -> Iterator[Mapping[str, Any]]:
+def query_rows(root: Path, name: str, parameters: CubefulParameters) -> Iterator[Mapping[str, Any]]:
     with bgdata.open_warehouse(root).connect() as connection:
         found = connection.sql(f"from {name} where variant = '{DATASET.slug(parameters)}' order by all")
         for row in found.fetchall():
@@ -77,7 +77,7 @@ def test_rows_equal_the_games(root: Path, parameters: CubefulParameters) -> None
     corpus, name = games_of(root, parameters)
     words = [word.replace(":", " ") for word in parameters.cube.split()]
     match = np.searchsorted(corpus.results.offsets, np.arange(len(corpus.results.games)), side="right") - 1
-    for game, row in enumerate(shown(root, "games", parameters)):
+    for game, row in enumerate(query_rows(root, "games", parameters)):
         score_0, score_1, is_crawford, winner, points, _, _, n_turns = corpus.results.games[game].tolist()
         number = game - int(corpus.results.offsets[match[game]])
         place = (match[game], number + 1) if parameters.length else (0, game + 1)
@@ -91,7 +91,7 @@ def test_rows_equal_the_games(root: Path, parameters: CubefulParameters) -> None
         assert row["luck_0"] is None
         assert row["hedged_points"] is None
     assert game == len(corpus.results.games) - 1
-    for turn, row in enumerate(shown(root, "turns", parameters)):
+    for turn, row in enumerate(query_rows(root, "turns", parameters)):
         player, action, on_roll, die1, die2, cube, owner = corpus.records[turn].tolist()
         assert (row["player"], row["action"], row["on_roll"]) == (player, ACTIONS[action], on_roll)
         assert row["board"] == corpus.boards[turn].tolist()
@@ -120,7 +120,7 @@ def test_exported_matches_can_be_imported(root: Path, parameters: CubefulParamet
 
 def test_summary_equals_the_rows(root: Path) -> None:
     for parameters in (MONEY, MATCH, JACOBY, CUBEFUL):
-        table, (row,) = table_of(root, parameters), shown(root, "cube_summary", parameters)
+        table, (row,) = table_of(root, parameters), query_rows(root, "cube_summary", parameters)
         corpus, _ = games_of(root, parameters)
         games = corpus.results
         actions = corpus.records[:, 1]
@@ -180,7 +180,7 @@ def test_verify_finds_changed_turns(root: Path) -> None:
             check_sample(DATASET, Corrupted(table, "turns", turns), found, 2, np.random.default_rng(0))
 
 
-WRONG = [
+WRONG_PARAMETERS = [
     (replace(MONEY, cube="1.5"), "expected a cube life index from 0 to 1, got 1.5"),
     (replace(MONEY, cube="jump:0.5"), "expected a jump volatility from 0 to 0.25, got 0.5"),
     (replace(MONEY, cube="high"), "expected cube models such as 0.7, jump:0.08, money:0.7 or cubeful:0.7, got 'high'"),
@@ -198,7 +198,7 @@ WRONG = [
 ]
 
 
-@each(("parameters", "message"), WRONG)
+@each(("parameters", "message"), WRONG_PARAMETERS)
 def test_invalid_parameters_are_refused(parameters: CubefulParameters, message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}"):
         DATASET.check_parameters(parameters)

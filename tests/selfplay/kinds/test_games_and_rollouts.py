@@ -27,7 +27,7 @@ from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.export import write_text
-from tests.contract.kinds import small
+from tests.contract.kinds import smallest_version
 from tests.kept import own
 from tests.rechecking import inputs_of
 from tests.store.sharing import Elsewhere, hide_from_workers
@@ -231,7 +231,7 @@ def test_invalid_parameters_are_refused(memory_path: Path, kind: str, changes: d
     assert warehouse.variants(kind) == []
 
 
-class CutOff(Notes):
+class StopsEarly(Notes):
     """Progress that stops a build after its second shard."""
 
     def __init__(self, root: Path) -> None:
@@ -264,13 +264,13 @@ def test_resumed_builds_have_the_same_values(
 ) -> None:
     """A build that is stopped and resumed, on machines without the warehouse and with other shard sizes, gives the same
     values."""
-    expected = small(warehouse.root, all_kinds()[kind]).manifest.digest
+    expected = smallest_version(warehouse.root, all_kinds()[kind]).manifest.digest
     for name, size in step.items():
         monkeypatch.setattr(import_module(type(all_kinds()[kind].computation).__module__), name, size)
     parameters = all_kinds()[kind].smallest
     notes = Notes()
     with pytest.raises(KeyboardInterrupt):
-        warehouse.build(kind, parameters, force=True, progress=CutOff(warehouse.root))
+        warehouse.build(kind, parameters, force=True, progress=StopsEarly(warehouse.root))
     hide_from_workers(monkeypatch, warehouse.root.resolve(), memory_path / "cache")
     machines = Elsewhere(str(memory_path / "store"))
     assert warehouse.build(kind, parameters, force=True, progress=notes, executor=machines).manifest.digest == expected
@@ -279,7 +279,7 @@ def test_resumed_builds_have_the_same_values(
 
 @each("kind", ["lookahead_labels", "rollout_labels", "selfplay_labels"])
 def test_labels_are_exported_as_training_data(small_root: Path, tmp_path: Path, kind: str) -> None:
-    table = small(small_root, all_kinds()[kind])
+    table = smallest_version(small_root, all_kinds()[kind])
     write_text(table, "gnubg-training", tmp_path / "contact-train-data")
     found = parse_gnubg_training(read_bytes(tmp_path / "contact-train-data"))
     assert np.array_equal(found.boards, table.array("boards"))
@@ -291,21 +291,21 @@ def test_named_version_of_a_network_is_used(warehouse: Warehouse, kind: str) -> 
     version = warehouse.open("network", "tiny").folder.name
     smallest = all_kinds()[kind].smallest
     table = warehouse.build(kind, replace(smallest, network_version=version))
-    assert np.array_equal(table.array("chances"), small(warehouse.root, all_kinds()[kind]).array("chances"))
+    assert np.array_equal(table.array("chances"), smallest_version(warehouse.root, all_kinds()[kind]).array("chances"))
     with pytest.raises(MissingTableError, match="r1-00000000"):
         warehouse.build(kind, replace(smallest, network_version="r1-00000000"))
 
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 
 
 def small_table(root: Path) -> Table:
-    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
+    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALLEST))
 
 
 def test_rows_equal_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    brain = open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
+    brain = open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
     result = roll_out(boards, brain, Limits(72, 0.02, 144), 0, RolloutSettings("exact", 2))
     with warehouse.connect() as connection:
@@ -331,7 +331,7 @@ def test_truncated_source_is_refused(warehouse: Warehouse) -> None:
     np.save(own(folder / "boards.npy"), boards[:1])
     for version in ("", folder.name):
         with pytest.raises(CorruptFileError, match=r"boards\.npy"):
-            warehouse.build(DATASET.name, replace(SMALL, seed=77, source=VersionRef("positions", "sample", version)))
+            warehouse.build(DATASET.name, replace(SMALLEST, seed=77, source=VersionRef("positions", "sample", version)))
 
 
 def test_statistics_equal_the_rows(small_root: Path) -> None:

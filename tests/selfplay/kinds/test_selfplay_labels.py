@@ -33,12 +33,12 @@ from tests.rechecking import check_sample, inputs_of
 from tests.reference.luck import Board, luck_adjusted, rescored
 from tests.reference.networks import Chances
 
-SMALL = DATASET.smallest
-EXACT = replace(SMALL, one_sided_points=0)
+SMALLEST = DATASET.smallest
+EXACT_ONLY = replace(SMALLEST, one_sided_points=0)
 
 
 def small(root: Path) -> Table:
-    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
+    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALLEST))
 
 
 def games_of(corpus: Table) -> list[tuple[slice, list[Board], float]]:
@@ -66,19 +66,19 @@ def test_rows_equal_turns_of_the_corpus(small_root: Path) -> None:
     assert (
         len(found)
         == table.manifest.rows
-        == len(inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)["games"].array("turn_boards"))
+        == len(inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALLEST)["games"].array("turn_boards"))
     )
     assert all(all(row[:3]) for row in found)
     assert [Position(row[4]).id for row in found] == [row[3] for row in found]
     assert [row[6] for row in found] == [SPLITS[split] for split in splits_of_games(3, np.array([r[5] for r in found]))]
 
 
-@pytest.mark.parametrize("parameters", [SMALL, EXACT])
+@pytest.mark.parametrize("parameters", [SMALLEST, EXACT_ONLY])
 def test_labels_match_the_reference(small_root: Path, memory_path: Path, parameters: SelfPlayLabelParameters) -> None:
     table = bgdata.open_warehouse(memory_path).build(DATASET.name, parameters)
     inputs = inputs_of(bgdata.open_warehouse(memory_path), DATASET, parameters)
     bearoff = BearoffEvaluator(**{role: found for role, found in inputs.items() if role != "games"})
-    assert (table.folder.name == small(small_root).folder.name) == (parameters == SMALL)
+    assert (table.folder.name == small(small_root).folder.name) == (parameters == SMALLEST)
 
     def source_of(board: Board) -> int:
         return int(bearoff.evaluate_many(np.array([board], np.int8)).sources[0])
@@ -99,7 +99,7 @@ def test_labels_match_the_reference(small_root: Path, memory_path: Path, paramet
             source = SOURCES[table.array("sources")[row]]
             assert source == (BearoffSource(source_of(boards[later[0]])).name.lower() if later else "outcome")
             seen.add(source)
-    assert seen == ({"outcome", "exact", "combined"} if parameters == SMALL else {"outcome", "exact"})
+    assert seen == ({"outcome", "exact", "combined"} if parameters == SMALLEST else {"outcome", "exact"})
 
 
 def test_luck_adjusted_labels_match_the_reference(network_root: Path) -> None:
@@ -173,7 +173,7 @@ def test_summary_equals_the_manifest(small_root: Path) -> None:
     ],
 )
 def test_inconsistent_corpus_is_refused(small_root: Path, name: str, change: Any) -> None:
-    corpus = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)["games"]
+    corpus = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALLEST)["games"]
     check_corpus(corpus)
     changed = Corrupted(corpus, name, change(np.array(corpus.array(name))))
     with pytest.raises(CorruptFileError, match=f"expected whole games in {corpus.name}, found .*; try: bgdata verify"):
@@ -241,5 +241,5 @@ def test_defaults_use_default_corpora_and_tables() -> None:
     kinds = bgdata.all_kinds()
     assert [DATASET.inputs(each)["games"][1] for each in DATASET.defaults] == list(SELFPLAY.defaults)
     assert DATASET.inputs(SelfPlayLabelParameters())["two_sided"][1] in kinds["bearoff_two_sided"].defaults
-    slugs = {DATASET.slug(each) for each in (SMALL, EXACT, *DATASET.defaults, replace(SMALL, luck=True))}
+    slugs = {DATASET.slug(each) for each in (SMALLEST, EXACT_ONLY, *DATASET.defaults, replace(SMALLEST, luck=True))}
     assert len(slugs) == 3 + len(DATASET.defaults)

@@ -1,7 +1,5 @@
 """Functions that answer the oracles of `oracles/*.toml`, in addition to those of claims."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import comb
@@ -30,7 +28,7 @@ from bgdata.studies.claims.bearoff import (
 )
 from bgdata.studies.claims.counting import HEADER_BYTES
 from bgdata.studies.claims.cube import DRIFTING, jump_point
-from bgdata.studies.claims.definitions import Found
+from bgdata.studies.claims.definitions import FoundAnswer
 from bgdata.studies.claims.dropped import exact_equities, filtered_equities, keeps_pips, plays_of, solved_rolls
 
 GNUBG_STEPS = 32767.5  # gnubg's steps per point of equity
@@ -67,15 +65,15 @@ def one_sided_equity(tables: Tables, on_roll: Sequence[int], opponent: Sequence[
     return 2 * win_chance(table.probe_chances(on_roll), table.probe_chances(opponent)) - 1
 
 
-def extreme_difference(tables: Tables, points: int, checkers: int, what: str) -> Found:
+def extreme_difference(tables: Tables, points: int, checkers: int, what: str) -> FoundAnswer:
     """The largest or smallest one-sided minus exact equity, over all pairs with at most `checkers` checkers a side."""
     rows = layout_count(points, checkers) - 1
     differences = open_table(tables, f"bearoff_error/{points}x*").array("difference")[:rows, :rows]
     extreme = differences.max() if what == "largest" else differences.min()
-    return Found(float(extreme), bound=stated_error(open_table(tables, f"bearoff_two_sided/{points}x9")))
+    return FoundAnswer(float(extreme), bound=stated_error(open_table(tables, f"bearoff_two_sided/{points}x9")))
 
 
-def gnubg_two_sided_error(tables: Tables, pattern: str, checkers: int) -> Found:
+def gnubg_two_sided_error(tables: Tables, pattern: str, checkers: int) -> FoundAnswer:
     """The largest difference between the equities of gnubg's and our two-sided table, for up to `checkers` checkers."""
     table = open_table(tables, pattern)
     ours = TwoSidedTable(table)
@@ -85,7 +83,7 @@ def gnubg_two_sided_error(tables: Tables, pattern: str, checkers: int) -> Found:
     for row in range(rows):  # all rows at once take gigabytes
         differences = codes[row] / GNUBG_STEPS - 1 - ours.decode(ours.stored[row, :rows])
         worst = max(worst, float(np.abs(differences).max()))
-    return Found(worst, bound=stated_error(table))
+    return FoundAnswer(worst, bound=stated_error(table))
 
 
 def gnubg_rows_off(tables: Tables, pattern: str, by: float) -> int:
@@ -110,11 +108,11 @@ def truncated_figures(one_sided: Table, two_sided: Table, terms: int) -> dict[st
     return figures(differences)
 
 
-def corrected_difference(tables: Tables, points: int, checkers: int, what: str) -> Found:
+def corrected_difference(tables: Tables, points: int, checkers: int, what: str) -> FoundAnswer:
     """One figure of one-sided equity minus the mean excess, minus exact equity. `what` is its name."""
     two_sided = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
     found = corrected_figures(open_table(tables, f"bearoff_one_sided/{points}x15"), two_sided)
-    return Found(found[what], bound=stated_error(two_sided))
+    return FoundAnswer(found[what], bound=stated_error(two_sided))
 
 
 @lru_cache(maxsize=1)
@@ -153,12 +151,12 @@ def largest_mean_change(tables: Tables, points: int, checkers: int) -> float:  #
     return float((after - before).max())
 
 
-def largest_filtered_change(tables: Tables, points: int, checkers: int) -> Found:
+def largest_filtered_change(tables: Tables, points: int, checkers: int) -> FoundAnswer:
     """The largest error of an equity that is computed without the dropped plays."""
     table = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
     exact = TwoSidedTable(table)
     changes = np.abs(filtered_equities(points, checkers) - exact.decode(exact.stored[1:, 1:, 0]))
-    return Found(float(changes.max()), bound=stated_error(table))
+    return FoundAnswer(float(changes.max()), bound=stated_error(table))
 
 
 def changed_pairs(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001

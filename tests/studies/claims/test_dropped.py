@@ -1,7 +1,5 @@
 """Tests of solving with and without plays that waste pips, and of averages over self-play."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests that open claims are few, and explain their experiment and obstacle."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -10,13 +8,13 @@ import bgdata
 from bgdata.kinds import all_kinds
 from bgdata.store.checks import connect_tables, only_row
 from bgdata.studies.claims.definitions import Claim, read_definitions
-from bgdata.studies.claims.register import DECIDES, OBSTACLE, Judged, judge
+from bgdata.studies.claims.register import DECIDES, OBSTACLE, JudgedClaim, judge
 from bgdata.studies.kinds.cube_studies import DATASET as STUDIES
 from bgdata.studies.kinds.published_luck import DATASET as LUCK
 from tests.studies.claims.test_register import HEAVY
 
 MIN_WORDS = 4
-OPEN = {"A3.smaller", "A10.parts-by-k-means"}  # words that no number can confirm
+OPEN_CLAIMS = {"A3.smaller", "A10.parts-by-k-means"}  # words that no number can confirm
 BY_OTHER_PLAYERS = (
     *("A6.against-", "A6.statistics-", "A7.volatility-", "A8.post-crawford-", "A8.gammon-rate-", "A8.backgammon-"),
     *("A9.length-", "A10.self-play-", "A11.start-"),
@@ -30,7 +28,7 @@ def is_explained(claim: Claim) -> bool:
 
 
 @pytest.fixture(scope="module")
-def answered(tmp_path_factory: pytest.TempPathFactory) -> list[Judged]:
+def answered_claims(tmp_path_factory: pytest.TempPathFactory) -> list[JudgedClaim]:
     """Every claim that is quick to answer, judged: by shipped data, by its record or by a formula."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("warehouse"))
     tables = [warehouse.build(STUDIES.name, study) for study in STUDIES.defaults]
@@ -40,27 +38,27 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> list[Judged]:
     chosen = [
         claim
         for claim in read_definitions()
-        if claim.query.partition("(")[0] not in HEAVY and all(each.startswith(here) for each in needed(claim))
+        if claim.query.partition("(")[0] not in HEAVY and all(each.startswith(here) for each in needed_variants(claim))
     ]
     with connect_tables(all_kinds(), tables) as connection:
         return list(judge(chosen, named, lambda query: only_row(connection, query)))
 
 
-def needed(claim: Claim) -> tuple[str, ...]:
+def needed_variants(claim: Claim) -> tuple[str, ...]:
     """The variants that an answer needs; a claim with a recorded answer needs only default variants."""
     return claim.needs if claim.recorded else (*claim.needs, *claim.wants)
 
 
-def test_open_claims_name_an_experiment(answered: list[Judged]) -> None:
-    found = {each.claim.claim: each for each in answered if each.status == "open"}
-    assert set(found) == OPEN
+def test_open_claims_name_an_experiment(answered_claims: list[JudgedClaim]) -> None:
+    found = {each.claim.claim: each for each in answered_claims if each.status == "open"}
+    assert set(found) == OPEN_CLAIMS
     for name, each in found.items():
         assert is_explained(each.claim), name
         assert each.explanation.endswith(f"{DECIDES}{each.claim.experiment}. {OBSTACLE}{each.claim.obstacle}")
 
 
-def test_claims_that_disagree_have_an_explanation(answered: list[Judged]) -> None:
-    found = [each for each in answered if each.status == "disagrees"]
+def test_claims_that_disagree_have_an_explanation(answered_claims: list[JudgedClaim]) -> None:
+    found = [each for each in answered_claims if each.status == "disagrees"]
     assert found
     for each in found:
         assert is_explained(each.claim), each.claim.claim

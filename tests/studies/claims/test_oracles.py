@@ -4,8 +4,6 @@ They have the form of claims, in `oracles/*.toml`. Tables, the register's formul
 them.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

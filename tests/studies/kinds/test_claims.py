@@ -1,7 +1,5 @@
 """Tests of the kind `claims`: rows, inputs, sources and errors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from math import hypot, sqrt
@@ -134,7 +132,7 @@ def test_inputs_follow_from_the_parts() -> None:
     assert kinds == {"bearoff_error", "bearoff_gammon", "bearoff_one_sided", "match_equity"}
 
 
-def test_complete_adds_wanted_versions(warehouse: Warehouse) -> None:
+def test_complete_adds_versions_that_claims_can_use(warehouse: Warehouse) -> None:
     found = DATASET.complete(ClaimsParameters(("A8",)), warehouse)
     (mets,) = warehouse.versions("met_xml")
     assert found.sources == (VersionRef.parse(mets.name),)
@@ -172,7 +170,7 @@ def test_large_studies_answer_claims(warehouse: Warehouse, monkeypatch: pytest.M
     assert "; 4 games of ours are too few beside what was published; to decide it: the same games by" in few.explanation
 
 
-def test_wanted_default_variants_are_inputs(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_variants_that_claims_can_use_are_inputs(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = replace(STUDIES.smallest, study="first-index")
     monkeypatch.setattr(STUDIES, "defaults", (wanted, replace(STUDIES.smallest, study="jump")))
     assert list(DATASET.inputs(ClaimsParameters(("A6",))).values()) == [("cube_studies", wanted)]

@@ -1,7 +1,5 @@
 """Tests of the kind `cube_studies`: figures against sums over games, published figures, resuming and errors."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -65,7 +63,7 @@ def network_chooser(root: Path) -> Chooser:
     ).chooser
 
 
-def check(row: dict[str, Any], observations: list[float], games: int) -> None:
+def check_row(row: dict[str, Any], observations: list[float], games: int) -> None:
     """Compare a row with the mean and standard error of `observations`: of pairs, or of games without pairs."""
     assert row["value"] == pytest.approx(np.mean(observations), abs=1e-12)
     error = np.std(observations, ddof=1) / math.sqrt(len(observations))
@@ -94,7 +92,7 @@ def test_paired_figures_equal_sums_over_pairs(root: Path) -> None:
             pairs["passed_share"].append(sum(game[6] == 0 for game in found) / 2)
             pairs["gammon_share"].append(sum(game[6] == 2 for game in found) / 2)
         for measure, observations in pairs.items():
-            check(rows[0, setting, measure], observations, 20)
+            check_row(rows[0, setting, measure], observations, 20)
     equal = rows[0, 0.5, "points_per_game"]
     assert (equal["published_value"], equal["against"], equal["unit"]) == (-0.04, "0.7", "points")
     assert rows[0, 0.5, "passed_share"]["published_value"] is None
@@ -105,9 +103,9 @@ def test_unpaired_figures_equal_sums_over_games(root: Path) -> None:
     """Figures of a model against itself are means over games."""
     rows = rows_of(root, STATISTICS)
     games = cubeful_self_play(network_chooser(root), sides_of("0.25"), CubefulRules(), 20, 6).results
-    check(rows[0, 0.25, "mean_cube_value"], games.column("cube_value").tolist(), 20)
-    check(rows[0, 0.25, "single_share"], (games.column("way") == 1).tolist(), 20)
-    check(rows[0, 0.25, "cube_2_share"], (games.column("cube_value") == 2).tolist(), 20)
+    check_row(rows[0, 0.25, "mean_cube_value"], games.column("cube_value").tolist(), 20)
+    check_row(rows[0, 0.25, "single_share"], (games.column("way") == 1).tolist(), 20)
+    check_row(rows[0, 0.25, "cube_2_share"], (games.column("cube_value") == 2).tolist(), 20)
     for measure, published in CUBE_STATISTICS.items():
         scale = 100 if measure.endswith("share") else 1
         assert rows[0, 0.25, measure]["published_value"] == pytest.approx(published[1] / scale)
@@ -126,9 +124,9 @@ def test_match_figures_equal_sums_over_pairs(root: Path) -> None:
         won = [result.games[row, 3] == seat for seat, (result, row) in enumerate(zip(found, last, strict=True))]
         points.append(float(sum(won) - 1))
         games.append(float(np.mean([np.diff(result.offsets)[pair] for result in found])))
-    check(rows[5, 0.75, "points_per_match"], points, 4)
-    check(rows[5, 0.75, "win_share"], [(each + 1) / 2 for each in points], 4)
-    check(rows[5, 0.75, "games_per_match"], games, 4)
+    check_row(rows[5, 0.75, "points_per_match"], points, 4)
+    check_row(rows[5, 0.75, "win_share"], [(each + 1) / 2 for each in points], 4)
+    check_row(rows[5, 0.75, "games_per_match"], games, 4)
     assert rows[9, 1.0, "points_per_match"]["published_value"] == 0.081
     assert {key[0] for key in rows} == {3, 5, 7, 9}
 
@@ -147,7 +145,7 @@ def test_cubeful_plays_differ_only_in_choosing_plays(root: Path) -> None:
         found = cubeful_results(network_chooser(root), (first, second), CubefulRules(is_jacoby=is_jacoby), 60, 6)
         won = found.column("winner") == np.arange(60) % 2
         points = np.where(won, found.column("points"), -found.column("points")).reshape(-1, 2).mean(1)
-        check(rows[0, 0.7, "points_per_game"], points.tolist(), 60)
+        check_row(rows[0, 0.7, "points_per_game"], points.tolist(), 60)
         assert rows[0, 0.7, "points_per_game"]["against"] == "cubeless plays"
         assert (points != 0).any()
 
@@ -163,7 +161,7 @@ def test_luck_is_subtracted(root: Path) -> None:
         sign = 1 if winners[game] == game % 2 else -1
         luck = found.lucks[game] if game % 2 == 0 else -found.lucks[game]
         hedged.append(round(float(sign * points[game] - luck), 4))
-    check(rows[0, 0.25, "hedged_points_per_game"], np.reshape(hedged, (2, 2)).mean(1).tolist(), 4)
+    check_row(rows[0, 0.25, "hedged_points_per_game"], np.reshape(hedged, (2, 2)).mean(1).tolist(), 4)
     assert rows[0, 0.25, "hedged_points_per_game"]["published_value"] == -0.14
     matches = rows_of(root, replace(MATCH, with_luck=True))
     for key, row in rows_of(root, MATCH).items():
@@ -257,7 +255,7 @@ def test_verify_finds_changed_arrays(root: Path) -> None:
     np.save(own(path), values)
 
 
-WRONG = [
+WRONG_PARAMETERS = [
     (replace(INDEX, study="x"), f"expected a study among {', '.join(NAMES)}, got 'x'"),
     (replace(INDEX, games=5), "expected an even number of at least 4 games, got 5"),
     (replace(INDEX, games=2), "expected an even number of at least 4 games, got 2"),
@@ -265,7 +263,9 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("parameters", "message"), WRONG, ids=[message[:50] for _, message in WRONG])
+@pytest.mark.parametrize(
+    ("parameters", "message"), WRONG_PARAMETERS, ids=[message[:50] for _, message in WRONG_PARAMETERS]
+)
 def test_invalid_parameters_are_refused(parameters: StudyParameters, message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}"):
         DATASET.check_parameters(parameters)

@@ -1,8 +1,6 @@
 """Pages of learning curves: well-formed, self-contained, with every number, the lineage and a command line that
 works."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
@@ -19,9 +17,9 @@ from bgdata.store.parameters import VersionRef
 from bgdata.training.kinds.network import DATASET as NETWORK
 from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
-ALONE = {"meta", "path", "rect", "use"}  # empty elements
+EMPTY_ELEMENTS = {"meta", "path", "rect", "use"}  # empty elements
 SMALL = ("--epochs", "1", "--batch-size", "32", "--hidden", "12", "--test-games", "4")
 
 
@@ -40,13 +38,13 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes += [name for name, _ in attrs]
-        self.open += [tag] * (tag not in ALONE)
+        self.open += [tag] * (tag not in EMPTY_ELEMENTS)
         if tag == "tr":
             self.sections[self._heading].append([])
         self._words = ""
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
-        assert tag in ALONE
+        assert tag in EMPTY_ELEMENTS
         self.tags.append(tag)
 
     def handle_data(self, data: str) -> None:
@@ -135,9 +133,9 @@ def test_page_of_a_network_from_labels(small_root: Path, tmp_path: Path, warehou
 def test_page_has_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
     """The page lists the networks that training started from, and its command line finds the same version built."""
     one = ("--start", "network/tiny", "--labels", "selfplay_labels")
-    succeeds(warehouse.root, "train", "sl", "one", *one, *SMALL, "--average-decay", "0.5", "--no-guard")
+    output_of(warehouse.root, "train", "sl", "one", *one, *SMALL, "--average-decay", "0.5", "--no-guard")
     two = ("--start", "network/one", "--labels", "selfplay_labels:2", "--labels", "bearoff_labels")
-    succeeds(warehouse.root, "train", "sl", "two", *two, *SMALL)
+    output_of(warehouse.root, "train", "sl", "two", *two, *SMALL)
     tables = {name: warehouse.open(SUPERVISED.name, name) for name in ("one", "two")}
     page = page_of(warehouse.root, tmp_path, "two")
     names = [row[0] for row in page.sections["Lineage"][1:]]
@@ -153,7 +151,7 @@ def test_page_has_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path)
         assert f"already built ({table.folder.name})" in again.stderr
     new = ("--start", "new", "--inputs", "tesauro-196", "--activation", "rectified")
     sizes = ("--hidden", "6-4", "--crashed-hidden", "6", "--race-hidden", "4", "--labels", "selfplay_labels")
-    succeeds(
+    output_of(
         warehouse.root, "train", "sl", "three", *SMALL, *new, *sizes[:-1], "selfplay_labels:0.12345678", "--revive"
     )
     table = warehouse.open(SUPERVISED.name, "three")

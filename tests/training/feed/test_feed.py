@@ -1,7 +1,5 @@
 """The feed gives the same batches for the same seed, each row once per epoch, and continues where it stopped."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import tracemalloc
@@ -120,7 +118,7 @@ def test_order_is_the_same_on_every_machine(labels: Warehouse) -> None:
     assert feed.recipe.format == FORMAT == max(GOLDEN_ROWS)
 
 
-def test_nothing_depends_on_the_order_of_names(labels: Warehouse, labels_root: Path) -> None:
+def test_order_of_names_changes_no_batches(labels: Warehouse, labels_root: Path) -> None:
     """Batches and records are the same if names are given or stored in another order, such as that of JSON."""
     write_labels(labels_root, "rollout_labels/some-more", label_boards()[::3])
     weights, strata = {CONTACT: 2, "rollout_labels": 1}, {"race": 1, "contact": 2}
@@ -342,7 +340,7 @@ def test_games_are_split_whole_where_there_are_games(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+def uneven_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     """Versions of unequal size, two of them with 8 % and 2 % of all rows. Classes come one after another in each, in
     games of 50 rows with nearly the same chances."""
     root = tmp_path_factory.mktemp("mixed")
@@ -357,14 +355,14 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     return bgdata.open_warehouse(root)
 
 
-def pooled(warehouse: Warehouse, order: int = FORMAT) -> Feed:
+def pooled_feed(warehouse: Warehouse, order: int = FORMAT) -> Feed:
     """A feed of all versions that keeps a tenth of the rows in memory at a time."""
     recipe = warehouse.batches("gnubg_training", batch_size=512).recipe
     block_rows, pool_blocks = {1: (2000, 4), 2: (10, 800)}[order]
     return Feed(warehouse, replace(recipe, block_rows=block_rows, pool_blocks=pool_blocks, format=order))
 
 
-def deviation(feed: Feed, column: str) -> float:
+def share_deviation(feed: Feed, column: str) -> float:
     """How far the shares of `column` in batches deviate from those in batches drawn from all rows: the standardised
     chi-squared of all full batches, which is about 0 with a spread of 1 for the latter."""
     batches = list(feed)[:-1]
@@ -377,13 +375,13 @@ def deviation(feed: Feed, column: str) -> float:
 
 
 @pytest.mark.parametrize("column", ["versions", "classes"])
-def test_shares_in_batches_equal_draws_from_all_rows(mixed: Warehouse, column: str) -> None:
-    assert abs(deviation(pooled(mixed), column)) < 4
-    assert deviation(pooled(mixed, 1), column) > 100  # whole blocks in random order
+def test_shares_in_batches_equal_draws_from_all_rows(uneven_warehouse: Warehouse, column: str) -> None:
+    assert abs(share_deviation(pooled_feed(uneven_warehouse), column)) < 4
+    assert share_deviation(pooled_feed(uneven_warehouse, 1), column) > 100  # whole blocks in random order
 
 
-def test_neighbours_in_a_batch_have_nothing_in_common(mixed: Warehouse) -> None:
-    batches = list(pooled(mixed))
+def test_neighbours_in_a_batch_have_nothing_in_common(uneven_warehouse: Warehouse) -> None:
+    batches = list(pooled_feed(uneven_warehouse))
     same = [
         (batch.rows[1:] // 50 == batch.rows[:-1] // 50) & (batch.versions[1:] == batch.versions[:-1])
         for batch in batches
@@ -395,8 +393,8 @@ def test_neighbours_in_a_batch_have_nothing_in_common(mixed: Warehouse) -> None:
         assert abs(np.corrcoef(first, second)[0, 1]) < 0.01
 
 
-def test_every_pool_has_its_share_of_each_version(mixed: Warehouse) -> None:
-    feed = pooled(mixed)
+def test_every_pool_has_its_share_of_each_version(uneven_warehouse: Warehouse) -> None:
+    feed = pooled_feed(uneven_warehouse)
     (stream,) = feed._streams
     stream.read(0, 0, 1)
     pools = [[part for lane in stream._lanes for part in lane.parts(number)] for number in range(len(stream._ends))]

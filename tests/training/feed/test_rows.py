@@ -1,7 +1,5 @@
 """No position of a benchmark, nor its flip, is ever trained on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import cache
@@ -159,10 +157,10 @@ def test_total_is_shared_out_by_weight(total: int, weights: list[float], expecte
     assert share_out(total, weights) == expected
 
 
-KEYS = "select dataset, variant, key from leakage"
+LEAKAGE_QUERY = "select dataset, variant, key from leakage"
 
 
-def plant(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
+def import_benchmark(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
     """Import a benchmark with these positions, every second one from the other side's point of view."""
     positions = [Position(board) for board in boards]
     seen = [position.flip() if n % 2 else position for n, position in enumerate(positions)]
@@ -173,17 +171,19 @@ def plant(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
     warehouse.build(kind.name, kind.parameters_of([path]), files=[path])
 
 
-def leaking(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+def leaked_rows(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     """The dataset, the variant and the key of every row of the view that lists training positions in benchmarks, in
     order."""
-    return sorted((*row[:2], tuple(json.loads(row[2]).values())) for row in connection.sql(KEYS).fetchall())
+    return sorted((*row[:2], tuple(json.loads(row[2]).values())) for row in connection.sql(LEAKAGE_QUERY).fetchall())
 
 
 @pytest.mark.catalog
 def test_leakage_is_the_rows_that_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Path) -> None:
     kinds = [kind for kind in warehouse.kinds.values() if is_labelled(kind)]
     tables = [table for kind in kinds for table in warehouse.current(kind.name)]
-    plant(warehouse, tmp_path, [board for table in tables for board in table.array("boards")[[0, -1]].tolist()])
+    import_benchmark(
+        warehouse, tmp_path, [board for table in tables for board in table.array("boards")[[0, -1]].tolist()]
+    )
     guard = Guard(map(warehouse.open_reference, benchmark_versions(warehouse)))
     expected = []
     for table in tables:
@@ -196,11 +196,11 @@ def test_leakage_is_the_rows_that_the_feed_leaves_out(warehouse: Warehouse, tmp_
         assert len(found) == left_out >= 1
         expected += [(table.manifest.dataset, table.manifest.variant, key) for key in found]
     with warehouse.connect() as connection:
-        assert leaking(connection) == sorted(expected)
+        assert leaked_rows(connection) == sorted(expected)
         boards = np.array(connection.sql("select board from benchmark_boards").fetchall(), np.int8)[:, 0]
     assert set(position_hashes(boards).tolist()) == set(guard.known.tolist())
     with duckdb.connect(str(warehouse.catalog), read_only=True) as plain:
-        assert leaking(plain) == sorted(expected)
+        assert leaked_rows(plain) == sorted(expected)
 
 
 class LabelledBatches(Toy):
@@ -236,10 +236,10 @@ def test_new_kind_with_labels_is_not_forgotten(memory_path: Path, tmp_path: Path
     warehouse = Warehouse(memory_path, all_kinds() | {"lessons": LabelledBatches()})
     warehouse.build("lessons", Count(3))
     with warehouse.connect() as connection:
-        assert leaking(connection) == []
-    plant(warehouse, tmp_path, [list(START.board)])
+        assert leaked_rows(connection) == []
+    import_benchmark(warehouse, tmp_path, [list(START.board)])
     with warehouse.connect() as connection:
-        assert leaking(connection) == [("lessons", "3", (number,)) for number in range(3)]
+        assert leaked_rows(connection) == [("lessons", "3", (number,)) for number in range(3)]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The feed in PyTorch: whole batches, without a copy, in the same order with any number of workers."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import sys
@@ -112,7 +110,7 @@ def learn(rank: int, folder: str, state: dict[str, Any] | None, uneven: str, wor
     Path(folder, f"rank-{rank}-{state is None}.json").write_text(json.dumps(found))
 
 
-def both(folder: Path, state: dict[str, Any] | None, uneven: str, workers: int) -> list[dict[str, Any]]:
+def run_two_processes(folder: Path, state: dict[str, Any] | None, uneven: str, workers: int) -> list[dict[str, Any]]:
     """Run two training processes, and return what each saved."""
     spawned = multiprocessing.get_context("spawn")
     ranks = [spawned.Process(target=learn, args=(rank, str(folder), state, uneven, workers)) for rank in (0, 1)]
@@ -133,7 +131,7 @@ def test_two_processes_learn_together(tmp_path: Path, uneven: str, workers: int)
     write_labels(tmp_path / "warehouse", "gnubg_training/contact", sample_boards(20))
     feed = bgdata.open_warehouse(tmp_path / "warehouse").batches("gnubg_training", **OPTIONS)
     assert len(feed) % 2 == 1  # which two ranks had hung on
-    first, second = both(tmp_path, None, uneven, workers)
+    first, second = run_two_processes(tmp_path, None, uneven, workers)
     steps = len(feed) // 2 if uneven == "drop" else -(-len(feed) // 2)
     assert len(first["seen"]) == len(second["seen"]) == 2 * steps
     assert {len(rows) for found in (first, second) for rows in found["seen"]} == {95}
@@ -143,7 +141,7 @@ def test_two_processes_learn_together(tmp_path: Path, uneven: str, workers: int)
     full = [batch.rows.tolist() for batch in feed if batch.epoch == 0 and len(batch.rows) == 95]
     assert in_turn[: len(full)] == full[: len(in_turn)]
     assert first["states"] == second["states"]
-    again = both(tmp_path, second["states"][2], uneven, 0)
+    again = run_two_processes(tmp_path, second["states"][2], uneven, 0)
     for found, whole in zip(again, (first, second), strict=True):
         assert found["seen"] == whole["seen"][3:]
         assert found["states"] == whole["states"][3:]

@@ -28,7 +28,7 @@ from bgdata.training.supervised.parts import (
     errors_of,
     integer_inputs,
     k_means,
-    nearest,
+    nearest_centres,
     new_part_networks,
     part_equities,
     part_examples,
@@ -88,7 +88,7 @@ def test_nearest_centre_is_exact(labels: Labels) -> None:
     """The nearest centre of each position equals that of exact arithmetic; between equal centres the first is taken."""
     values = integer_inputs(labels.boards[:40])
     centres = np.stack([values[3], values[11], values[3], values[20]])
-    for row, part in enumerate(nearest(values, centres).tolist()):
+    for row, part in enumerate(nearest_centres(values, centres).tolist()):
         distances = [
             sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(values[row], centre, strict=True))
             for centre in centres
@@ -104,13 +104,16 @@ def test_k_means_finds_separate_clusters() -> None:
     centres = k_means(values, 3, SEED)
     expected = sorted(np.rint(heap.mean(axis=0)).tolist() for heap in heaps)
     assert sorted(centres.tolist()) == expected
-    assert len(np.unique(nearest(values, centres))) == 3
+    assert len(np.unique(nearest_centres(values, centres))) == 3
 
 
 def test_k_means_allows_empty_parts() -> None:
     values = np.array([[0.0, 0.0], [8.0, 8.0]])
-    assert nearest(values, k_means(values, 4, SEED)).tolist() == nearest(values, k_means(values, 4, SEED)).tolist()
-    assert len(set(nearest(values, k_means(values, 4, SEED)).tolist())) == 2
+    assert (
+        nearest_centres(values, k_means(values, 4, SEED)).tolist()
+        == nearest_centres(values, k_means(values, 4, SEED)).tolist()
+    )
+    assert len(set(nearest_centres(values, k_means(values, 4, SEED)).tolist())) == 2
 
 
 def test_k_means_reduces_distances(labels: Labels) -> None:
@@ -120,7 +123,9 @@ def test_k_means_reduces_distances(labels: Labels) -> None:
     for count in (1, 2, 4, 8):
         centres = k_means(values, count, SEED)
         distances = ((values[:, None] - centres) ** 2).sum(axis=2)
-        assert np.array_equal(distances.min(axis=1), distances[np.arange(len(values)), nearest(values, centres)])
+        assert np.array_equal(
+            distances.min(axis=1), distances[np.arange(len(values)), nearest_centres(values, centres)]
+        )
         sums.append(distances.min(axis=1).sum())
     assert sums == sorted(sums, reverse=True)
     assert sums[-1] < 0.8 * sums[0]

@@ -1,7 +1,5 @@
 """Trainers in PyTorch: the same result on any number of threads and after a kill, on one platform."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Trainers against dense NumPy in double precision, whose gradients are checked by finite differences."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
