@@ -29,24 +29,24 @@ from bgdata.store.arrays import Array
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.command_line import run, succeeds
-from tests.contract.kinds import Corrupted, small
+from tests.command_line import output_of, run
+from tests.contract.kinds import Corrupted, smallest_version
 from tests.evaluation.sample_networks import shipped_player
 from tests.oracles import needs_gnubg_tool
 from tests.rechecking import check_sample, inputs_of
 from tests.subtests import each
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 SEED = 5
 
 
 def set_of(root: Path) -> Table:
     """The set whose decisions are judged."""
-    return small(root, ROLLED_OUT)
+    return smallest_version(root, ROLLED_OUT)
 
 
 def test_plays_are_those_of_the_set_in_the_order_of_the_judge(small_root: Path) -> None:
-    found, rolled_out = small(small_root, DATASET).arrays(), set_of(small_root).arrays()
+    found, rolled_out = smallest_version(small_root, DATASET).arrays(), set_of(small_root).arrays()
     for name in ("boards", "dice", "classes", "n_plays", "first_plays", "games", "turns", "n_legal_plays"):
         assert np.array_equal(found[f"decisions_{name}"], rolled_out[f"decisions_{name}"])
     for begin, count in zip(found["decisions_first_plays"], found["decisions_n_plays"], strict=True):
@@ -64,7 +64,7 @@ def test_plays_are_those_of_the_set_in_the_order_of_the_judge(small_root: Path) 
 
 def test_network_has_dice_of_its_own(small_root: Path) -> None:
     """Each play is rolled out on its own, to the end of the game; its value is not that of the set."""
-    warehouse, table = bgdata.open_warehouse(small_root), small(small_root, DATASET)
+    warehouse, table = bgdata.open_warehouse(small_root), smallest_version(small_root, DATASET)
     player = open_named_player("network/tiny", 0, warehouse, tables=False)
     assert isinstance(player, NetworkPlayer)
     arrays = table.arrays()
@@ -97,8 +97,8 @@ def test_rounds_end_where_plays_are_known_or_far_behind() -> None:
 
 
 def test_changed_values_are_found(small_root: Path) -> None:
-    warehouse, table = bgdata.open_warehouse(small_root), small(small_root, DATASET)
-    inputs = inputs_of(warehouse, DATASET, SMALL)
+    warehouse, table = bgdata.open_warehouse(small_root), smallest_version(small_root, DATASET)
+    inputs = inputs_of(warehouse, DATASET, SMALLEST)
     assert check_sample(DATASET, table, inputs, 10, np.random.default_rng(0)) == "all 3 decisions"
     for name in ("plays_equities", "plays_standard_errors", "plays_losses", "plays_boards", "decisions_dice", "judge"):
         corrupted = Corrupted(table, name, np.asarray(table.array(name)) + 1)
@@ -108,15 +108,15 @@ def test_changed_values_are_found(small_root: Path) -> None:
 
 def test_scores_say_who_judged(warehouse: Warehouse) -> None:
     """By each judge a player is scored as on any benchmark, and the sum of favours is 0 for judges and for players."""
-    sets = [small(warehouse.root, kind).name.rpartition("/")[0] for kind in (ROLLED_OUT, DATASET)]
+    sets = [smallest_version(warehouse.root, kind).name.rpartition("/")[0] for kind in (ROLLED_OUT, DATASET)]
     options = [word for name in sets for word in ("--on", name)]
-    lines = succeeds(warehouse.root, "benchmark", "pubeval", *options, "--format", "csv").splitlines()
+    lines = output_of(warehouse.root, "benchmark", "pubeval", *options, "--format", "csv").splitlines()
     assert lines[0].startswith("player,ply,benchmark,version,judge,decisions,error_rate,")
     assert [line.split(",")[2:5:2] for line in lines[1:]] == [
         [sets[1], "network/tiny b49ded87"],
         [sets[0], f"network/tiny/{warehouse.open('network', 'tiny').folder.name}"],
     ]
-    shown = succeeds(warehouse.root, "compare", "pubeval", "random", *options)
+    shown = output_of(warehouse.root, "compare", "pubeval", "random", *options)
     assert f"{sets[1]}, 3 decisions, judge network/tiny b49ded87\n" in shown
     assert "difference" in shown
     rows = warehouse.rows(f"from benchmark_judges where decision_set = '{sets[0]}'")
@@ -149,7 +149,7 @@ def test_scores_say_who_judged(warehouse: Warehouse) -> None:
 )
 def test_wrong_parameters_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(BgdataError, match=message):
-        DATASET.check_parameters(replace(SMALL, **change))
+        DATASET.check_parameters(replace(SMALLEST, **change))
 
 
 def test_wrong_builds_are_one_error(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +173,10 @@ def test_decisions_are_compared_where_the_judge_is_missing(small_root: Path, mon
         raise UnknownPlayerError("expected gnubg, found none")
 
     monkeypatch.setattr(judged_decisions_compute, "open_player_of_version", missing)
-    table, inputs = small(small_root, DATASET), inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)
+    table, inputs = (
+        smallest_version(small_root, DATASET),
+        inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALLEST),
+    )
     with pytest.raises(CheckSkippedError, match="the judge cannot be asked: expected gnubg, found none"):
         check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
     changed = Corrupted(table, "decisions_boards", np.asarray(table.array("decisions_boards")) + 1)
