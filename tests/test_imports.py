@@ -204,6 +204,7 @@ def run_python(program: str) -> list[str]:
 
 
 def heavy(modules: list[str]) -> set[str]:
+    """The packages among `modules` that are slow to import."""
     return {module.partition(".")[0] for module in modules} & {*HEAVY, "pipelines"}
 
 

@@ -273,6 +273,7 @@ class Package(NamedTuple):
 
 @pytest.fixture
 def package(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
+    """A clone and a package in `tmp_path`, with two small cube studies shipped and a page that names them."""
     root = tmp_path / "clone"
     folder = tmp_path / "package"
     for module in (rollout_decisions, cube_studies, openings, reference_positions):

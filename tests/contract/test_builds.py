@@ -104,6 +104,8 @@ def test_every_kind_is_rebuilt_with_the_same_values(small_root: Path, rebuilding
 
 
 def build_again(kind: Dataset[Any], folder: Path, digest: str, processes: Executor) -> None:
+    """Builds the smallest variant of `kind` again with one thread, two threads and several processes. Its digest is
+    always `digest`, and it takes no more memory than was estimated."""
     warehouse = bgdata.open_warehouse(folder / "warehouse")
     counted = Counted()
     files = sample_files(kind, folder)

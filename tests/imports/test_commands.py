@@ -502,6 +502,7 @@ def test_unreachable_sources_and_unwritable_targets_are_reported(server: Server,
 
 
 def test_download_resumes_after_a_full_disk(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A download that filled the disk is reported, and the next one goes on from the part that is kept."""
     name = serve_training(server)
     real_open = Path.open
 

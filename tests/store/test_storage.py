@@ -95,6 +95,7 @@ def test_file_size_limit_is_reported(tmp_path: Path, writer: str) -> None:
 
 
 def staged_version(tmp_path: Path, **files: str) -> Path:
+    """A staging folder with the given files and texts."""
     folder = tmp_path / "staging"
     folder.mkdir()
     for name, text in files.items():

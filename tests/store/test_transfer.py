@@ -80,6 +80,8 @@ def another_warehouse(memory_path: Path, name: str = "other") -> Warehouse:
 
 
 def check_round_trip(built: Warehouse, address: str, memory_path: Path) -> None:
+    """Pushes all versions to `address` and pulls them into an empty warehouse. They are equal there, and a second time
+    nothing is moved."""
     sent = push(built, address)
     assert [each.name for each in sent] == sorted(names(built))
     assert all(each.is_moved and each.files == 2 and each.bytes > 0 for each in sent)
@@ -372,6 +374,7 @@ def same_values_in_other_files(built: Warehouse, memory_path: Path) -> Warehouse
 
 
 def change_manifest(path: Path) -> bytes:
+    """The bytes of the manifest at `path` as another machine would write it."""
     from dataclasses import replace
 
     from bgdata.store.manifest import parse_manifest

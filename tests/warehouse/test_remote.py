@@ -43,6 +43,8 @@ def _root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(name="address")
 def _address(root: Path, memory_store: str, remote_cache: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of a store in memory that has the warehouse at `root`. Tables of more than 10,000 pairs count as
+    large."""
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 10_000)
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 10_000)
     Transfer(Silence()).push(bgdata.open_warehouse(root), open_place(memory_store))

@@ -108,6 +108,7 @@ m OGMMGAAAEHJLONFCABAA 5 1 JLNLEDABAAOGMMGAAAEH 1.43587
 
 
 def test_gnubg_benchmark_is_imported(imports: Imports) -> None:
+    """Every kind of line of a benchmark file of GNU Backgammon becomes the rows that it says."""
     table = imports.text("gnubg_benchmark", BENCHMARK, "contact.bm")
     after_42 = parse_key20("JIGHPAABDAOAHDPAABDA")
     other = parse_key20("OAHDOEABCBOAHDPAABDA")
@@ -144,7 +145,8 @@ def test_gnubg_benchmark_is_imported(imports: Imports) -> None:
 
 
 @each_kind
-def test_rows_know_their_file_and_line(memory_path: Path, kind: str) -> None:
+def test_manifest_names_the_imported_file(memory_path: Path, kind: str) -> None:
+    """The manifest has the name, size, hash and date of the imported file, and the hash of what it unpacks to."""
     imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     os.utime(path, (0, datetime(2012, 2, 12, 12, tzinfo=UTC).timestamp()))
@@ -179,6 +181,7 @@ def test_same_file_again_is_not_imported(memory_path: Path, kind: str) -> None:
 
 @each_kind
 def test_compressed_files_give_the_same_version(memory_path: Path, kind: str) -> None:
+    """A compressed file, whatever its name ends with, gives the version of the plain file."""
     imports = Imports(memory_path)
     plain = imports.sample(kind)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
