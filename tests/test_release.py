@@ -205,6 +205,7 @@ def test_hooks_run_programs_of_the_environment() -> None:
 
 
 def test_diagnosis_names_no_personal_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The output of `diagnose` has no personal folder in it, only the names of the warehouse and the cache."""
     home = tmp_path / "people" / "ann"
     root = home / "secret plans" / "tables"
     root.mkdir(parents=True)
@@ -240,7 +241,7 @@ def test_diagnosis_goes_on_where_a_part_is_broken(tmp_path: Path, monkeypatch: p
     def fail() -> int:
         raise OSError(f"no memory in {tmp_path}")
 
-    monkeypatch.setattr("bgdata.warehouse.diagnosis.total_memory", fail)
+    monkeypatch.setattr("bgdata.warehouse.commands.diagnose.total_memory", fail)
     result = run(tmp_path / "missing", "diagnose", "--format", "json")
     rows = [(row["about"], row["name"], row["value"]) for row in json.loads(result.stdout)]
     assert ("machine", "error", "OSError") in rows

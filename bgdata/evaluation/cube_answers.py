@@ -22,7 +22,7 @@ from bgdata.equity.curves import MAX_VOLATILITY, OPPONENT
 from bgdata.errors import ExternalProgramError, UnknownPlayerError, needing
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.cube_lookahead import kernel_stakes, values_ahead
-from bgdata.evaluation.gnubg_scripts import ask_gnubg
+from bgdata.evaluation.gnubg import ask_gnubg
 from bgdata.evaluation.lookahead import EvaluationCache
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.programs import check_program_ply

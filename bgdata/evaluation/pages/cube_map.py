@@ -17,7 +17,7 @@ from bgdata.game.board_svg import format_board_svg
 from bgdata.game.match import MatchScore, Money, Stakes
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page, shade, signed_text
-from bgdata.web.position_request import SHORT, PositionRequest, stakes_query, whole
+from bgdata.web.position_request import SHORT, PositionRequest, integer_parameter, stakes_query
 from bgdata.web.site import Row, Site
 
 MAP = 9  # default points to go of a cube map
@@ -43,7 +43,7 @@ def page(site: Site, request: Request) -> Page:
     exact if a table covers the position, or if the race can be solved in this score's share of a few seconds. Take
     points and windows come from the cube model."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
-    length = whole(request.query_params, "length", MAP)
+    length = integer_parameter(request.query_params, "length", MAP)
     if not 2 <= length <= 15:
         raise UsageError(f"expected 2 to 15 points to go, got {length}")
     show = request.query_params.get("show", "action")
@@ -103,7 +103,7 @@ def glance_row(
     own = CubeRules() if isinstance(stakes.score, Money) else rules
     row: dict[str, object] = {
         "name": name,
-        "address": asked.here(**(dict.fromkeys(SHORT) | stakes_query(stakes) | {"met": asked.options["met"]})),
+        "address": asked.own_address(**(dict.fromkeys(SHORT) | stakes_query(stakes) | {"met": asked.options["met"]})),
     }
     if asked.roll:
         best, *others = player.rank_plays(asked.position, asked.roll, stakes, own)

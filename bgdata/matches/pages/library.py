@@ -13,7 +13,7 @@ from bgdata.matches.rows import FIGURES, PARTS, answer_board, decisions_of, repo
 from bgdata.rows import table_cells, whole_rows
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.charts import chart_svg
-from bgdata.web.position_request import whole
+from bgdata.web.position_request import integer_parameter
 from bgdata.web.site import Row, Site
 
 PAGE = 50  # matches of a page
@@ -47,7 +47,7 @@ TITLES = {"all": "", "field": "All players"}
 def matches(site: Site, request: Request) -> Page:
     """The page of the imported matches and the ratings of players; with the query parameter `player`, the report on
     that player's decisions."""
-    number = whole(request.query_params, "page", 1, least=1, most=MAX_PAGE)
+    number = integer_parameter(request.query_params, "page", 1, least=1, most=MAX_PAGE)
     player = request.query_params.get("player", "").strip()
     if player:
         return report(site, player, request.query_params.get("analysis", "").strip())

@@ -18,7 +18,7 @@ from bgdata.matches.questions import KINDS, SOURCES, book_questions, error_quest
 from bgdata.matches.quiz import PHASES, RIGHT, Answer, Question, answer_of, filter_questions, with_answers
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page, address, position_path
-from bgdata.web.position_request import whole
+from bgdata.web.position_request import integer_parameter
 from bgdata.web.site import Row, Site
 
 ABOUT = ("plays", "cube")
@@ -43,7 +43,7 @@ def quiz(site: Site, request: Request) -> Page:
     if sources and not (given.get("from") or given.get("player", "").strip()):
         given |= {"from": sources[0]["from"] or "", "player": sources[0]["player"] or ""}
     chosen = chosen_questions(site, given, sources)
-    number = whole(given, "number", 1, least=1, most=MOST)
+    number = integer_parameter(given, "number", 1, least=1, most=MOST)
     shown: dict[str, Any] = {
         "sources": sources,
         "given": {name: given.get(name, "") for name in NAMES},

@@ -54,6 +54,8 @@ def without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_everything_is_measured_only_once(warehouse: Warehouse) -> None:
+    """The first run prints every measure that is available here and what is left out; the second one repeats it without
+    building."""
     shown = run(warehouse.root, "score", "network/tiny", *FEW_GAMES, "--against", "random")
     assert shown.exit_code == 0
     first, *rows = shown.stdout.splitlines()
@@ -268,6 +270,8 @@ def test_opponents_are_parsed() -> None:
 
 
 def test_invalid_options_are_refused(memory_path: Path) -> None:
+    """Invalid players and amounts are refused before anything is written."""
+
     def error(code: int, *arguments: str) -> str:
         return error_of(run(memory_path / "none", "score", *arguments), code)
 
