@@ -116,6 +116,7 @@ def table_pages() -> reference_pages.Pages:
 
 
 def test_reference_has_every_table_column_and_check() -> None:
+    """The reference pages have every table, column and array of every kind."""
     shown = table_pages()
     for name, kind in bgdata.all_kinds().items():
         page = shown[f"{name}.md"]
@@ -153,6 +154,7 @@ def test_reference_has_every_command_once() -> None:
 
 
 def test_reference_has_every_module_once() -> None:
+    """The reference pages have every public module exactly once, and every name of `bgdata.__all__`."""
     shown = "".join(reference_pages.module_pages().values())
     found = Counter(re.findall(r"\.\. automodule:: (\S+)", shown))
     root = Path(bgdata.__file__).parent

@@ -137,6 +137,7 @@ AGAINST = [  # module, a forbidden import
 
 
 def test_forbidden_imports_are_noticed(tmp_path: Path) -> None:
+    """`lint-imports` notices each forbidden import, also inside a function."""
     for package in ("bgdata", "pipelines"):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "*.npy"))
     for module, name in AGAINST:
@@ -203,6 +204,7 @@ def run_python(program: str) -> list[str]:
 
 
 def heavy(modules: list[str]) -> set[str]:
+    """The packages among `modules` that are slow to import."""
     return {module.partition(".")[0] for module in modules} & {*HEAVY, "pipelines"}
 
 
@@ -301,6 +303,7 @@ def test_computations_import_at_the_top() -> None:
 
 
 def test_exceptions_are_defined_in_one_file() -> None:
+    """All exception classes of bgdata are defined in bgdata/errors.py."""
     names = [name for _, name, _ in pkgutil.walk_packages(bgdata.__path__, "bgdata.")]
     assert len(names) == len([name for name in all_sources() if name.startswith("bgdata.")])
     modules = [

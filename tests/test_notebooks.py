@@ -59,6 +59,7 @@ def test_cells_print_what_is_stored(place: Path, path: Path) -> None:
 
 
 def test_notebooks_are_short_and_of_no_machine() -> None:
+    """The notebooks are short, have outputs, and name no machine or folder."""
     assert [path.stem for path in notebook_paths()] == ["data_scientist", "player", "trainer"]
     for path in notebook_paths():
         text = path.read_text()

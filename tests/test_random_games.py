@@ -17,6 +17,7 @@ from tests.reference.plays import boards_after
 
 
 def test_every_turn_follows_from_the_previous_one() -> None:
+    """In random games each position is reached by a legal play from the one before, and the last play ends the game."""
     games = random_game_positions(20, seed=1)
     outcomes, turns = random_games(20, seed=1)
     assert np.array_equal(np.diff(games.offsets), turns)

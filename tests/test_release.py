@@ -205,6 +205,7 @@ def test_hooks_run_programs_of_the_environment() -> None:
 
 
 def test_diagnosis_names_no_personal_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The output of `diagnose` has no personal folder in it, only the names of the warehouse and the cache."""
     home = tmp_path / "people" / "ann"
     root = home / "secret plans" / "tables"
     root.mkdir(parents=True)

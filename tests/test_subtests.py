@@ -33,6 +33,7 @@ def test_empty_cases_fail() -> None:
 
 
 def test_cases_have_their_own_folders_and_environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each case runs with an empty folder and its own environment, and all the failed cases are reported together."""
     seen = []
 
     @each(("left", "right"), {"same": (1, 1), "other": (1, 2), "more": (2, 2)})

@@ -61,6 +61,7 @@ def test_both_forms_have_the_same_names() -> None:
 
 
 def test_lock_is_for_one_process(calls: ModuleType, tmp_path: Path) -> None:
+    """A lock that is held is refused to a second holder. After unlocking, its file is gone and others can lock."""
     path = tmp_path / "build.lock"
     first, second = (os.open(path, os.O_RDWR | os.O_CREAT) for _ in range(2))
     calls.lock(first, wait=False)
@@ -171,6 +172,7 @@ def test_tables_are_built_and_verified_without_posix(tmp_path: Path) -> None:
 
 
 def test_lock_waits_for_its_holder(tmp_path: Path) -> None:
+    """The lock in the form for Windows waits until its holder unlocks."""
     with pytest.MonkeyPatch.context() as patch:
         windows = windows_form(patch)
         path = tmp_path / "build.lock"

@@ -79,8 +79,8 @@ def answer_board(row: Row, prefix: str, width: int = WIDTH) -> str:
 
 
 def part_rows(rows_of: RowsOf, decisions: str, part: str) -> Sequence[Row]:
-    """The rows of one part of the report, the greatest losses first; matches are in order. `margin` is half of the 95 %
-    interval of the rating. `decisions` is the SQL of `decisions_of`."""
+    """The rows of one part of the report, such as `theme`, with the greatest losses first; the rows of matches are
+    ordered by name. `margin` is half of the 95 % interval of the rating. `decisions` is the SQL of `decisions_of`."""
     order = "name" if part == "match" else "loss desc, name"
     return rows_of(
         f"""with summed as (
@@ -122,8 +122,8 @@ def field_rows(rows_of: RowsOf, decisions: str) -> Sequence[Row]:
 
 
 def trend_charts(matches: Sequence[Row]) -> list[Chart]:
-    """Charts over a player's matches in order: ratings with their intervals and a moving average, and the sum of
-    luck."""
+    """Charts over a player's matches in the given order: the ratings with their intervals and a moving average, and the
+    sum of the player's luck so far."""
     if len(matches) < 2:
         return []
     places = list(range(1, len(matches) + 1))

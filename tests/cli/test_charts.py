@@ -100,6 +100,7 @@ def test_svg_elements_have_unique_ids_and_page_colours() -> None:
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
 def test_files_are_identical_in_every_process(tmp_path: Path, suffix: str) -> None:
+    """The same chart gives the same bytes in every process, without a date or the program's address."""
     program = (
         "import sys; from pathlib import Path; from tests.cli.test_charts import MARKED, save\n"
         "save(MARKED, Path(sys.argv[1]))"

@@ -44,6 +44,7 @@ def root(network_root: Path) -> Path:
 @each("change", list(CHANGES))
 @each("command", list(COMMANDS))
 def test_unused_parts_of_an_identifier_are_named(root: Path, command: str, change: str) -> None:
+    """A part of an identifier, such as the score, either changes the answer of a command or is named as left out."""
     first, second, words = CHANGES[change]
     arguments, used = COMMANDS[command]
     if (command, change) == ("hint", "roll"):

@@ -44,6 +44,7 @@ def test_kinds_are_discovered() -> None:
 
 @each_kind
 def test_declaration_is_complete(kind: Dataset[Any]) -> None:
+    """Every kind has a name, revision, summary, source and licence, and tables whose columns have different names."""
     assert re.fullmatch(r"[a-z]+(_[a-z]+)*", kind.name)
     assert kind.revision >= 1
     assert kind.summary.endswith(".")
@@ -118,6 +119,7 @@ def test_slugs_are_unique(kind: Dataset[Any]) -> None:
 
 @each_kind
 def test_variants_have_safe_names_and_inputs_of_known_kinds(kind: Dataset[Any]) -> None:
+    """The default variants of every kind have valid parameters, safe folder names, and inputs of known kinds."""
     for parameters in (*kind.defaults, kind.smallest):
         assert isinstance(parameters, kind.parameters)
         kind.check_parameters(parameters)

@@ -55,6 +55,7 @@ def test_wrong_answer_shows_both_boards(client: TestClient) -> None:
 
 
 def test_links_go_through_the_questions(client: TestClient) -> None:
+    """Links lead to the next and previous question, to the answers, and from an answer to positions."""
     first = read(client, "/quiz?from=openings")
     count = page_json(client, "?from=openings")["questions"]
     assert "/quiz?from=openings&number=2" in first.links

@@ -75,6 +75,8 @@ def test_game_equity_counts_wins_only() -> None:
 
 
 def test_candidates_are_rolled_out_until_known() -> None:
+    """Candidates get rounds until they are precise enough; those that are known after the first round stay
+    unchanged."""
     first = roll_out(RolloutTarget(ROUND, 9.0))
     until = float(np.median(first.result.equity_standard_errors))
     found = roll_out(RolloutTarget(Limits(72, until, 288), 9.0))

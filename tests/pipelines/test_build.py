@@ -84,6 +84,7 @@ def test_report_names_every_version(flows: Run, small_root: Path) -> None:
 
 @pytest.mark.prefect
 def test_built_tables_are_compared_with_the_lock(flows: Run) -> None:
+    """The build pipeline compares each table with the lock, and returns 1 where the digest of one differs."""
     same = flows.cases["locked"]
     assert same.result == 0
     verdicts = [line for line in same.output.splitlines() if ": locked " in line]

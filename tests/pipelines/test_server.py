@@ -172,6 +172,7 @@ def test_resumed_flows_build_what_the_library_builds(resumed: Resumed, small_roo
 
 
 def test_reports_and_pictures_are_published(server: PrefectServer, resumed: Resumed) -> None:
+    """The pipelines publish their tables, scores and pictures as artifacts on the Prefect server."""
     found = {name: server.artifacts(run["id"]) for name, run in resumed.runs.items()}
     built, trained, mets = (found[name] for name in ("build-warehouse", "train-network", "match-equity"))
     kinds = map(bgdata.all_kinds().__getitem__, ("network", "supervised_network"))

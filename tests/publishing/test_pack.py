@@ -110,6 +110,8 @@ def test_layouts_are_numbered_as_the_card_says(places: int, most: int) -> None:
 
 
 def test_pack_builds_what_is_missing(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`bgdata publish --pack` builds the missing versions of the pack, and publishes it with its own or a given
+    title."""
     kinds = bgdata.all_kinds()
     plan = [(name, kinds[name].smallest) for name in ("contact_endgame", "match_equity")]
     remove(warehouse, warehouse.open("contact_endgame", "1"))

@@ -166,6 +166,8 @@ def test_unknown_kinds_and_variants_are_refused(small_root: Path, tmp_path: Path
 
 
 def test_tables_of_other_people_are_left_out_with_a_reason(small_root: Path, tmp_path: Path) -> None:
+    """A table whose licence does not allow publishing is left out, and README.md gives the reason; alone it is
+    refused."""
     result = run(small_root, "publish", tmp_path / "out", "gnubg_training", "bearoff_gammon")
     assert result.exit_code == 0, result.output
     assert "left out gnubg_training/" in result.stderr

@@ -62,6 +62,7 @@ def test_whole_folder_is_proven(published: Path, tmp_path: Path) -> None:
 
 
 def test_damaged_missing_and_foreign_files_are_found(copied: Path) -> None:
+    """A published file that is damaged or missing, and a file that is not listed, are found."""
     shard = next(copied.glob("data/selfplay_labels-*/*.parquet"))
     whole = shard.read_bytes()
     shard.write_bytes(whole[:-1] + b"X")
@@ -127,6 +128,7 @@ def test_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_pull_makes_a_warehouse_with_the_same_digests(published: Path, small_root: Path, tmp_path: Path) -> None:
+    """Pulling a published folder makes a warehouse whose versions have the same digests and arrays as the original."""
     output_of(tmp_path / "mine", "pull", published)
     mine = bgdata.open_warehouse(tmp_path / "mine")
     theirs = bgdata.open_warehouse(small_root)

@@ -344,6 +344,7 @@ def assert_same(one: CubefulCorpus, other: CubefulCorpus) -> None:
 
 
 def test_games_do_not_depend_on_threads_and_batches(matches: CubefulCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Games are the same on one thread, in later batches, and with so little room that most are played twice."""
     sides = (CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True))
     rules = match_rules(5)
     with threads(1):

@@ -126,6 +126,7 @@ def first_turns(game: RecordedGame, count: int, result: float) -> RecordedGame:
 
 
 def test_unfinished_games_have_no_result(corpus: Corpus) -> None:
+    """A game without an end has luck but no result; one that was passed before any roll has a result but no luck."""
     whole = game_of(corpus, 0)
     part = first_turns(whole, 5, float("nan"))
     found, expected = game_luck(pips_player(), part), game_luck(pips_player(), whole)

@@ -58,6 +58,7 @@ def test_names_of_the_wrong_form_are_invalid(what: str, texts: list[str]) -> Non
 
 
 def test_all_declared_names_are_valid() -> None:
+    """The names of all kinds, default variants, tables, columns and arrays are valid."""
     for kind in all_kinds().values():
         check_name("kind", kind.name)
         for parameters in (*kind.defaults, kind.smallest):

@@ -83,6 +83,8 @@ def test_rows_link_to_positions(client: TestClient) -> None:
 
 
 def test_tables_without_parquet_show_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page of a table that is too large for Parquet shows sample rows, with the values and columns of the exact
+    table."""
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
     warehouse = bgdata.open_warehouse(tmp_path)
     exact = TwoSidedTable(warehouse.build("bearoff_two_sided", TwoSidedParameters(3, 3)))
@@ -111,6 +113,7 @@ def test_tables_without_parquet_show_rows(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_files_of_the_manifest_are_served(client: TestClient, site_root: Path) -> None:
+    """The site serves the files that a manifest lists, in whole or in part, and no others."""
     table = bgdata.open_warehouse(site_root).open(*TABLE.split("/"))
     for entry in table.manifest.files:
         answer = client.get(f"/file/{table.name}/{entry.name}")
@@ -141,6 +144,8 @@ def test_missing_names_are_refused(client: TestClient, where: str, message: str)
 
 
 def test_lineage_has_all_inputs(site_root: Path) -> None:
+    """The graph of a version has one box, with a link, for the version and for each of its direct and indirect inputs,
+    and no box hides another."""
     warehouse = bgdata.open_warehouse(site_root)
     for table in warehouse.current():
         root = ElementTree.fromstring(lineage_svg(warehouse, table))
@@ -198,6 +203,7 @@ def test_invalid_scores_are_refused(client: TestClient, query: str, status: int,
 
 
 def test_claims_page_lists_the_register(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page of claims has the same JSON as `bgdata claims` for every filter; unknown filters are refused."""
     monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
     for query, arguments in {
         "": (),
@@ -334,6 +340,7 @@ def test_turns_of_a_game_equal_those_of_sql(client: TestClient, site_root: Path)
 
 
 def test_games_of_every_corpus_are_linked_from_the_menu(client: TestClient, empty: TestClient) -> None:
+    """The page of games lists every corpus with its number of games, and says so if there are none."""
     assert "/game" in read(client, "/").links
     rows = client.get("/game.json").json()
     links = read(client, "/game").links

@@ -62,6 +62,7 @@ def test_every_source_has_positions_that_lead_to_their_pages(client: TestClient)
 def test_filters_keep_the_rows_that_sql_counts(
     client: TestClient, source: str, query: dict[str, str], is_kept: Any
 ) -> None:
+    """Filtering a source gives the rows of all its pages that satisfy the filter, in the same order."""
     every = []
     for number in range(1, browsed.MAX_PAGE):
         rows = positions_json(client, source=source, page=str(number))["positions"]
@@ -153,6 +154,8 @@ def test_plays_made_in_a_position_are_counted_with_their_results(client: TestCli
 
 
 def test_positions_like_one_are_near_and_lead_on(client: TestClient) -> None:
+    """The positions like one are sorted by the number of moved checkers, each once and not the position itself, with
+    links to their turns and to positions like them."""
     rows = positions_json(client, like=START)["positions"]
     moved = [row["moved"] for row in rows]
     assert moved == sorted(moved)

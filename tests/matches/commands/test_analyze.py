@@ -158,6 +158,7 @@ END_NOTE = "the record ends at 0-4, before anybody has 5 points"
 
 @pytest.mark.parametrize("command", [("analyze", *QUICK), ("luck", "--cubeful", *QUICK), ("luck", "--ply", "0")])
 def test_missing_games_are_noted(root: Path, command: tuple[str, ...]) -> None:
+    """Missing games of an imported match are reported on standard error, and in the notes of games and players."""
     warehouse = root / "warehouse"
     option = "--network" if command[0] == "analyze" else "--player"
     player = "random" if command[0] == "analyze" else "network/random"

@@ -96,6 +96,7 @@ def test_report_on_several_matches_has_charts(imports: Imports, tmp_path: Path) 
 
 
 def test_aliases_of_the_warehouse(library: Path) -> None:
+    """Players that `players.toml` joins are one player in reports, lists and views; an invalid file is reported."""
     separate = figures(run(library, "matches", "ann", "--alias", "bob", "--format", "json"))[0]
     (library / "players.toml").write_text('me = ["ann", "bob"]\n')
     try:

@@ -39,6 +39,7 @@ def run_quiz(root: Path, tmp_path: Path, given: str, *arguments: str) -> Result:
 
 
 def test_quiz_asks_until_the_user_quits(root: Path, player: str, tmp_path: Path) -> None:
+    """The quiz shows boards, repeats a question after nonsense, judges the answer, and stores the results."""
     found = run_quiz(root, tmp_path, "nonsense\n1\nquit\n", player, "--questions", "2")
     assert found.exit_code == 0, found.output
     assert "question 1 of " in found.output

@@ -252,6 +252,7 @@ def test_sgf_notes_have_the_line_of_their_game(imports: Imports) -> None:
 
 
 def test_format_is_found_by_content_not_name(imports: Imports) -> None:
+    """A file is read by its content, whatever its name or encoding."""
     mat = sessions.MAT.encode()
     tables = [imports.text("matches", mat, name, name="x") for name in ("x.mat", "x.sgf", "x.txt", "x")]
     tables += [

@@ -116,6 +116,7 @@ def test_games_print_points_and_shares(imports: Imports) -> None:
 
 
 def test_luck_option_adds_luck_adjusted_result(network_root: Path, tmp_path: Path) -> None:
+    """`--luck` adds the luck-adjusted result to the same games, as text and as JSON."""
     root = tmp_path / "warehouse"
     shutil.copytree(network_root, root)
     series = ("benchmark", "pubeval", "--against", "random", "--games", "4")

@@ -125,6 +125,7 @@ def test_values_are_those_of_rollouts_with_the_cube(small_root: Path) -> None:
 
 
 def test_columns_follow_from_the_values(small_root: Path) -> None:
+    """Match winning chances convert back to the values in points; money games have none."""
     rows = bgdata.open_warehouse(small_root).rows(f"from cube_benchmark where variant = '{DATASET.slug(SMALLEST)}'")
     met = published_met()
     for row in rows:

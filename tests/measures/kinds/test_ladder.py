@@ -64,6 +64,7 @@ def test_ratings_of_two_players_match_values_by_hand(
 
 
 def test_standard_errors_equal_the_spread_of_simulations() -> None:
+    """The standard errors of ratings equal their spread over 300 simulations, and chi-square its degrees of freedom."""
     generator = np.random.default_rng(3)
     error = 0.02
     fits = [fit_ratings(len(TRUE_RATINGS), 0, simulated_pairings(generator, 3.0, error), 3.0) for _ in range(300)]

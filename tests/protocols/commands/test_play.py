@@ -119,6 +119,7 @@ def test_every_command_is_answered(player_root: Path, player: LookaheadPlayer) -
 
 
 def test_illegal_play_lists_all_legal_ones(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """After an illegal play, all legal ones are listed; a play in another form is accepted."""
     for seed in range(12):
         talked = dialogue(player, seed)
         session = talked.session

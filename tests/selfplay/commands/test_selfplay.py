@@ -21,6 +21,8 @@ PUBEVAL = ("selfplay", "--player", "pubeval", "--games", "20", "--seed", "3")
 
 
 def test_selfplay_builds_a_corpus_and_prints_a_summary(small_root: Path, memory_path: Path) -> None:
+    """The command builds the smallest corpus, prints its folder and summary, and does not build it twice unless
+    forced."""
     expected = bgdata.open_warehouse(small_root).open(SELFPLAY.name, SELFPLAY.slug(SELFPLAY.smallest)).manifest
     result = run(memory_path, *PUBEVAL, "--threads", "1")
     assert result.exit_code == 0, result.output
@@ -104,6 +106,7 @@ def labels_root(small_root: Path, memory_path: Path) -> Path:
 
 
 def test_rescore_prints_the_removed_variance(small_root: Path, labels_root: Path) -> None:
+    """The command builds the smallest labels and prints, in all and by class, how much variance rescoring removes."""
     expected = bgdata.open_warehouse(small_root).open(LABELS.name, LABELS.slug(LABELS.smallest)).manifest
     result = run(labels_root, "rescore", CORPUS, "--combined", "--threads", "1")
     assert result.exit_code == 0, result.output
@@ -138,6 +141,7 @@ def test_rescore_uses_the_largest_or_the_named_table(labels_root: Path, small_ro
 
 
 def test_rescored_lines_are_printed() -> None:
+    """The lines name the tables, and the luck-adjusted variance where the corpus has luck."""
     lines = [
         "1,069 positions of 10,000 games, by bearoff_two_sided/6x9:",
         "75 covered, 666 rescored (62.3 %); the others keep the outcome of their game",

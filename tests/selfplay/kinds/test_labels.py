@@ -104,6 +104,7 @@ def test_positions_with_small_changes_are_left_out(warehouse: Warehouse) -> None
 
 
 def test_distinct_positions_keep_their_first_row_game_and_split(warehouse: Warehouse) -> None:
+    """Each distinct position of a corpus is listed at its first row, with the game, turn and split of that row."""
     source = warehouse.open(*CORPUS.split("/"))
     places = distinct_places(source, range(position_count(source)))
     boards = source.array("turn_boards")
@@ -137,6 +138,7 @@ def test_match_positions_are_split_by_game(warehouse: Warehouse) -> None:
 
 
 def test_other_variants_pass_their_parameters(warehouse: Warehouse) -> None:
+    """A source that is no default variant is found with its parameters, also if it is a table of labels."""
     parameters = replace(SAMPLE.smallest, most=3)
     source = warehouse.build(SAMPLE.name, parameters)
     reference = VersionRef(SAMPLE.name, SAMPLE.slug(parameters))

@@ -312,6 +312,7 @@ def test_exported_games_can_be_imported(small_root: Path, memory_path: Path) -> 
 
 
 def test_equal_plays_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three times the same plays become three times the texts, but each different play is formatted once."""
     corpus = self_play(RandomPlayer().chooser, 4, 2)
     moves = np.concatenate([play_shard(settings(), 0, 4)["turn_moves"]] * 3)
     calls: list[int] = []

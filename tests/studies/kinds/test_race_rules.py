@@ -90,6 +90,7 @@ def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighti
 
 
 def test_rows_of_the_smallest_version_are_complete(small_root: Path) -> None:
+    """There is a row for each rule, decision, weighting and part; half of the pairs are tested."""
     table = bgdata.open_warehouse(small_root).open("race_rules", DATASET.slug(DATASET.smallest))
     assert table.manifest.rows == len(NAMES) * 3 * 3 * 2
     assert table.manifest.statistics["pairs"] == 923 * 923
@@ -145,6 +146,7 @@ def test_searched_pairs_are_all_or_a_uniform_sample() -> None:
 
 
 def test_formula_is_written_in_words() -> None:
+    """The formula of a found rule is written in words, with penalties, the part that is added, and limits."""
     keith = Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1)
     assert formula_text(FoundRule(keith, (7, -4, -3, -2))) == (
         "pips, +2 for each checker beyond 1 on the ace point, +1 for each checker beyond 1 on the deuce point, "

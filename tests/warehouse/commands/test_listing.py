@@ -13,6 +13,7 @@ from tests.command_line import error_of, output_of, run
 
 
 def test_every_view_and_table_is_explained(small_root: Path) -> None:
+    """`bgdata explain` knows every view and table of the catalog, with the meaning of each column and its origin."""
     warehouse = bgdata.open_warehouse(small_root)
     shapes = {shape.name: shape for kind in warehouse.kinds.values() for shape in kind.tables}
     with open_catalog(warehouse) as connection:
@@ -37,6 +38,7 @@ def test_every_view_and_table_is_explained(small_root: Path) -> None:
 
 
 def test_every_macro_is_explained(small_root: Path) -> None:
+    """`bgdata explain` knows every macro of the catalog, with its meaning."""
     with open_catalog(bgdata.open_warehouse(small_root)) as connection:
         query = "select distinct function_name from duckdb_functions() where not internal"
         names = connection.execute(query).fetchall()
