@@ -62,8 +62,8 @@ def quiz(site: Site, request: Request) -> Page:
     if not chosen:
         return Page("quiz.html", shown, quiz_row(sources, 0, None, None, None, []))
     if shown["is_over"]:
-        more = {"previous": address("/quiz", here | {"number": number - 1}), "again": address("/quiz", here)}
-        return Page("quiz.html", shown | more, quiz_row(sources, len(chosen), None, None, None, []))
+        ends: dict[str, Any] = {"previous": address("/quiz", here | {"number": number - 1}), "again": address("/quiz", here)}
+        return Page("quiz.html", shown | ends, quiz_row(sources, len(chosen), None, None, None, []))
     if number > len(chosen):
         raise UsageError(f"expected a question from 1 to {len(chosen):,} as number, got {number:,}")
     question = answer_question(site, chosen[number - 1], given.get("analysis", "") or analysis_of(given, sources))
