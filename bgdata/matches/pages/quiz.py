@@ -62,7 +62,10 @@ def quiz(site: Site, request: Request) -> Page:
     if not chosen:
         return Page("quiz.html", shown, quiz_row(sources, 0, None, None, None, []))
     if shown["is_over"]:
-        ends: dict[str, Any] = {"previous": address("/quiz", here | {"number": number - 1}), "again": address("/quiz", here)}
+        ends: dict[str, Any] = {
+            "previous": address("/quiz", here | {"number": number - 1}),
+            "again": address("/quiz", here),
+        }
         return Page("quiz.html", shown | ends, quiz_row(sources, len(chosen), None, None, None, []))
     if number > len(chosen):
         raise UsageError(f"expected a question from 1 to {len(chosen):,} as number, got {number:,}")
