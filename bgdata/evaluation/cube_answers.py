@@ -181,6 +181,12 @@ def asked_of_gnubg(script: str, questions: Sequence[CubeQuestion]) -> list[Any]:
         away = (0, 0) if isinstance(score, Money) else (score.away, score.opponent_away)
         xgid = format_xgid(position, MatchState.from_stakes(stakes)).partition("=")[2]
         rows.append((position.id, xgid, away, stakes.cube.value, GNUBG_OWNERS[stakes.cube.owner]))
+    return answers_of_gnubg(script, rows)
+
+
+def answers_of_gnubg(script: str, rows: Sequence[Any]) -> list[Any]:
+    """The answers of a script to each row of `questions`, for money or a match. Raises ExternalProgramError unless
+    there is one for each, and the errors of `ask_gnubg`."""
     with tempfile.TemporaryDirectory(prefix="gnubg-") as folder:
         told = ask_gnubg(PREPARED.replace("QUESTIONS", json.dumps(rows)) + script, Path(folder))
     if len(told) != len(rows):

@@ -1,5 +1,5 @@
-"""Finds the recipes that names of networks and labels mean, and builds the steps from games to a scored network. Each
-step builds one version, or finds it if it exists."""
+"""Parameters from the names of networks and labels, and the steps from games to a scored network. Each step builds one
+version, or opens it if it exists."""
 
 from __future__ import annotations
 

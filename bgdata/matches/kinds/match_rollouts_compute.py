@@ -170,8 +170,8 @@ def roll_out(roller: DecisionRoller, decision: AnalysedDecision) -> RolledOut:
 
 
 def is_best(decision: AnalysedDecision, choice: str) -> bool:
-    """Whether the analysis says that `choice` is the best. It names a double together with its answer, and says `too
-    good to double`."""
+    """Whether the analysis says that `choice` is the best. The analysis names a double together with its answer, and
+    says `too good to double` where a choice says `no double`."""
     if decision.subject != DOUBLE:
         return decision.best == choice
     return decision.best.startswith(DOUBLE) == (choice == DOUBLE)

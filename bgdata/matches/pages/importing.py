@@ -1,4 +1,4 @@
-"""The page that takes match files into the library while the server runs, for the person who started it.
+"""The page to add match files to the library while the server runs, for the person who started it.
 
 The page exists only with `bgdata serve --import`, on this machine alone, at an address with a token that the command
 prints. Files are taken by a process of its own, one request at a time.
@@ -161,7 +161,7 @@ class Importer:
         self._lock.release()
 
     def end(self) -> None:
-        """Stop the process, if one is running. What it has not finished is not in the warehouse."""
+        """Stop the importing process, if it is running. Matches that it has not finished are not in the warehouse."""
         if self._process:
             self._process.kill()
             self._process.join()

@@ -152,8 +152,8 @@ def first_roll(text: str) -> str:
 
 
 def read_decisions(site: Site, name: str) -> list[BookDecision]:
-    """The decisions of the book that answers an objective, in an order that depends on nothing but their names.
-    Decisions with a single play are left out."""
+    """The decisions of the book that answers the objective called `name`, in an order that depends on nothing but their
+    keys. Decisions with a single play are left out."""
     objective = OBJECTIVES[name]
     rows = site.rows(BOOK, {"objective": objective.book})
     found = []

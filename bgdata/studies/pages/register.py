@@ -1,4 +1,4 @@
-"""The page of the register of claims, by page, with filters."""
+"""The register of claims on the site, in pages, with filters."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class PartsRun:
         self._trainers = [KernelTrainer(networks, which, recipe) for which in range(len(networks.shapes))]
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """All arrays that change, for saving, and for loading in place."""
+        """All arrays that change in training. Checkpoints save them, and load them in place."""
         found: dict[str, NDArray[np.generic]] = {
             "weights": self.networks.weights,
             "biases": self.networks.biases,

@@ -118,7 +118,9 @@ def test_error_rates_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path)
         "error rate (thousandths of a point per decision), and difference from network/tiny:0 on the same decisions"
     )
     assert heads.split() == ["network/tiny:0", "pubeval:0", "random:0"]
-    assert lines[::4] == ["gnubg_benchmark/contact, 1 decisions", f"{OWN_SET}, 3 decisions"]
+    judge = f"judge {warehouse.open('network', 'tiny').name}"
+    assert lines[:8:4] == ["gnubg_benchmark/contact, 1 decisions", f"{OWN_SET}, 3 decisions, {judge}"]
+    assert lines[8].endswith(", 3 decisions, judge network/tiny b49ded87")
     figure, difference = r"\d+\.\d\d \+/- \d+\.\d\d", r"[+-]\d+\.\d\d \+/- \d+\.\d\d"
     assert re.fullmatch(rf"  error rate +{figure} +{figure} +{figure}", lines[5])
     assert re.fullmatch(rf"  difference +{difference} +{difference}", lines[6])
@@ -174,8 +176,8 @@ def test_default_players_on_benchmarks_are_all_with_scores(warehouse: Warehouse)
 
 def row_of(player: str, benchmark: str, rate: float, **more: Any) -> dict[str, Any]:
     return {
-        "player": player, "ply": 0, "benchmark": benchmark, "decisions": 1000, "error_rate": rate,
-        "standard_error": 0.5, **more,
+        "player": player, "ply": 0, "benchmark": benchmark, "judge": None, "decisions": 1000,
+        "error_rate": rate, "standard_error": 0.5, **more,
     }  # fmt: skip
 
 

@@ -62,8 +62,8 @@ def test_everything_is_measured_only_once(warehouse: Warehouse) -> None:
     assert re.fullmatch(
         r"network/tiny \(0-ply\), version [0-9a-f]{8}: .*/scores/network-tiny-0ply/r1-[0-9a-f]{8}", first
     )
-    own_sets = [f"rollout_decisions/{variant}" for variant in warehouse.variants("rollout_decisions")]
-    sets = ["gnubg_benchmark/contact", *own_sets]
+    kinds = ("gnubg_benchmark", "judged_decisions", "rollout_decisions")
+    sets = [f"{kind}/{variant}" for kind in kinds for variant in warehouse.variants(kind)]
     rivals = [f"{shipped_slug()}-0ply", "pubeval-0ply", "random-0ply"]
     *rows, title, heads = rows[: -1 - len(THEMES)]
     assert [tuple(row.split()[:2]) for row in rows if not row.startswith("error_rate_difference")] == [

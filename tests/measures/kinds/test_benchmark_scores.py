@@ -138,6 +138,7 @@ def test_rows_of_pubeval_equal_its_choices(imports: Imports) -> None:
         "2",
         "gnubg_benchmark/contact",
         benchmark.folder.name,
+        None,
         "contact",
         2,
         *(statistics[name] for name in names),
