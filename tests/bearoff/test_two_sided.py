@@ -14,7 +14,7 @@ from bgdata.bearoff import two_sided
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
 from bgdata.bearoff.tables import equity_limit
-from bgdata.bearoff.two_sided import ALL, REACH, Window, equity_rows, release, solve_batch, start_window, zeros
+from bgdata.bearoff.two_sided import ALL, REACH, Window, equity_rows, release, reserve_zeros, solve_batch, start_window
 from bgdata.errors import TooLargeError
 from bgdata.kernel import threads
 from tests.reference.bearoff import cube_value, equities, layouts
@@ -143,14 +143,14 @@ def test_window_may_be_larger_than_memory() -> None:
     if setting.exists() and setting.read_text().strip() == "2":
         pytest.skip("this system counts memory before it is used")
     installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    with zeros(4 * installed) as memory:
+    with reserve_zeros(4 * installed) as memory:
         memory[3 * installed] = 1
         assert memory[3 * installed - 1 : 3 * installed + 2] == b"\0\1\0"
 
 
 def test_more_memory_than_addresses_is_refused() -> None:
     with pytest.raises(TooLargeError, match=r"expected a system that gives \d+\.\d GB of memory"):
-        zeros(1 << 60)
+        reserve_zeros(1 << 60)
 
 
 def test_release_frees_memory(monkeypatch: pytest.MonkeyPatch) -> None:

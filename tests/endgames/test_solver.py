@@ -29,7 +29,7 @@ def solve(bounds: Bounds, rounds: int) -> float:
 def with_bounds(values: Bounds) -> Bounds:
     """The same values with bounds around them."""
     bounds = values._replace(slack=np.zeros(2 * len(values.cube_values), np.uint8), unit=UNIT)
-    solver.widen(bounds)
+    solver.add_bounds(bounds)
     return bounds
 
 

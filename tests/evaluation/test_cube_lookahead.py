@@ -21,7 +21,7 @@ from bgdata.evaluation.cube_lookahead import (
     fill_play_values,
     keep_best,
     kernel_stakes,
-    lowest_of,
+    lowest_in_group,
     new_cube_tree,
     turned_stakes,
     worth_ahead,
@@ -156,7 +156,7 @@ def test_two_sided_tables_answer_in_money_play(four_checkers: Table) -> None:
 
 def test_lowest_of_prefers_the_lower_equity() -> None:
     values, equities = np.array([1.0, 1.0, 0.5, 2.0, 2.0]), np.array([0.2, 0.1, 9.0, 3.0, 3.0], np.float32)
-    assert lowest_of(values, equities, np.array([0, 2, 3, 5])).tolist() == [1, 2, 3]
+    assert lowest_in_group(values, equities, np.array([0, 2, 3, 5])).tolist() == [1, 2, 3]
 
 
 def test_turned_stakes_exchange_the_sides() -> None:

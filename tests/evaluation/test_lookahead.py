@@ -16,7 +16,14 @@ from bgdata.errors import InvalidPositionError, InvalidRollError
 from bgdata.evaluation import lookahead
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.chances import AnswerSource, Evaluations, Evaluator, cubeless_equities
-from bgdata.evaluation.lookahead import FILTERS, PlayFilter, evaluate_ahead, first_largest, largest_of, rank_all
+from bgdata.evaluation.lookahead import (
+    FILTERS,
+    PlayFilter,
+    evaluate_ahead,
+    first_largest_in_group,
+    largest_in_group,
+    rank_all,
+)
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards
 from bgdata.game.position import START
@@ -136,9 +143,9 @@ def test_equal_plays_pass_by_cubeless_equity() -> None:
 
 def test_largest_of_each_group_is_found() -> None:
     values, offsets = np.array([1, 3, 3, 2, 5, -np.inf, -np.inf]), np.array([0, 4, 5, 7])
-    assert largest_of(values, offsets).tolist() == [3] * 4 + [5] + [-np.inf] * 2
-    assert first_largest(values, offsets).tolist() == [1, 4, 5]
-    assert first_largest(values[:0], offsets[:1]).tolist() == []
+    assert largest_in_group(values, offsets).tolist() == [3] * 4 + [5] + [-np.inf] * 2
+    assert first_largest_in_group(values, offsets).tolist() == [1, 4, 5]
+    assert first_largest_in_group(values[:0], offsets[:1]).tolist() == []
 
 
 class WithoutFinalAnswers:

@@ -162,7 +162,7 @@ def test_file_is_opened_as_a_player_by_name(ours: Path) -> None:
         assert isinstance(player, LookaheadPlayer)
         assert player.label == f"Ours-of-8-{ply}ply"
         few = slice(0, 40 if ply == 0 else 2)
-        expected = LookaheadPlayer(network.seeing_all(), ply).choose_plays(boards[few], rolls[few])
+        expected = LookaheadPlayer(network.with_all_plays(), ply).choose_plays(boards[few], rolls[few])
         np.testing.assert_array_equal(player.choose_plays(boards[few], rolls[few]), expected)
     assert open_named_player(str(ours)).version == OnnxEvaluator(ours).version
     with pytest.raises(UsageError, match="expected a network to play without tables, got "):

@@ -12,7 +12,7 @@ import pytest
 from bgdata.errors import CorruptFileError, InvalidPositionError
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.match_files import parse_matches
-from bgdata.formats.matches import breaks
+from bgdata.formats.matches import missing_parts
 from bgdata.formats.met_files import parse_met
 from bgdata.formats.position_files import parse_bgsage_entries, parse_position_list, parse_wildbg_csv
 from bgdata.formats.replay import replay_file
@@ -97,7 +97,7 @@ def test_matches_of_the_cases(name: str, expected: list[str], words: str) -> Non
     file = replay_file(parse_matches(path.name, path.read_bytes()))
     found, told = [], [f"line {bad.line}: {bad.reason}" for bad in file.rejects]
     for match in file.matches:
-        for game, missing in zip(match.games, breaks(match), strict=True):
+        for game, missing in zip(match.games, missing_parts(match), strict=True):
             points = "?" if game.winner is None else f"{(1 - 2 * game.winner) * (game.points or 0):+}"
             found.append(f"{game.number} {game.score[0]}-{game.score[1]} {points}")
             told += [note.text for note in (*game.notes, *missing)]

@@ -392,7 +392,7 @@ def test_invalid_boards_and_players_are_refused() -> None:
 def test_plays_at_1_ply_equal_the_player(number: int, exact: BearoffArrays) -> None:
     """After one roll, a block contains each of the 36 first rolls once, and static evaluations after the chosen
     plays."""
-    player = NetworkPlayer(random_networks(number, 10.0), exact).seeing_all()
+    player = NetworkPlayer(random_networks(number, 10.0), exact).with_all_plays()
     boards = np.concatenate([random_game_positions(1, seed=4).boards[::9], bearoff_boards(4, 4, 3)])
     found = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0, play_ply=1))
     plain = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0))
@@ -512,7 +512,7 @@ def test_player_rollout_equals_the_kernel(known: bool, settings: RolloutSettings
 def test_lookahead_player_rollout_equals_the_kernel() -> None:
     """The player and the kernel consider all plays and filter the same ones."""
     settings = RolloutSettings("end", 3, likely=0, play_ply=1)
-    found = rolled_out(2, settings, OtherPlayer(LookaheadPlayer(random_player(0).seeing_all(), 1)))
+    found = rolled_out(2, settings, OtherPlayer(LookaheadPlayer(random_player(0).with_all_plays(), 1)))
     assert np.array_equal(found.equities, rolled_out(2, settings).equities)
 
 

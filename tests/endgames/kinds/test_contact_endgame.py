@@ -16,7 +16,7 @@ from bgdata.endgames.kinds import contact_endgame
 from bgdata.endgames.kinds.contact_endgame import EndgameParameters, pairs_of
 from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND, Successors
 from bgdata.endgames.layouts import Layouts, all_layouts
-from bgdata.endgames.solver import are_unfinished, is_possible, stakes
+from bgdata.endgames.solver import are_unfinished, is_possible, points_lost
 from bgdata.errors import InvalidParameterError
 from bgdata.kernel import threads
 from bgdata.store import job
@@ -33,7 +33,7 @@ def solve_in_double_precision(layouts: Layouts, *, gammons: bool) -> Array:
     wanted = are_unfinished(layouts)
     on_roll, opponent = np.nonzero(wanted)
     followers = Successors(layouts, on_roll, opponent)
-    lost = stakes(layouts, gammons=gammons).astype(float)
+    lost = points_lost(layouts, gammons=gammons).astype(float)
     equities = np.zeros((len(layouts), len(layouts), len(COLUMNS)))
     equities[:, 0] = -lost[:, None]
     equities[:, 0, 4] = -1

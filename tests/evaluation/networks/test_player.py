@@ -38,7 +38,7 @@ from bgdata.evaluation.networks.player import (
     recorded_name,
     scores_in,
     shipped_scores,
-    version_by,
+    version_of_folders,
 )
 from bgdata.evaluation.player import PubEval, open_named_player
 from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
@@ -388,9 +388,9 @@ def test_invalid_names_are_refused(small_root: Path, monkeypatch: pytest.MonkeyP
 def test_player_version_depends_on_values_not_revisions() -> None:
     """The digests of the default corpus contain this version of its player."""
     tables = ["taught-400/r1-15aad32f", "6x6/r1-77285ba0", "6x15/r1-9d944484", "6x15/r1-f05b6197"]
-    assert version_by(map(Path, tables)) == "7f3f62c5"
-    assert version_by(Path(name.replace("/r1-", "/r2-")) for name in tables) == "7f3f62c5"
-    assert version_by(Path(name.replace("77285ba0", "77285ba1")) for name in tables) != "7f3f62c5"
+    assert version_of_folders(map(Path, tables)) == "7f3f62c5"
+    assert version_of_folders(Path(name.replace("/r1-", "/r2-")) for name in tables) == "7f3f62c5"
+    assert version_of_folders(Path(name.replace("77285ba0", "77285ba1")) for name in tables) != "7f3f62c5"
 
 
 def test_network_plays_the_same_games_in_a_kernel_and_in_python() -> None:
