@@ -67,9 +67,9 @@ def test_codes_are_rounded_to_nearest(points: int, checkers: int) -> None:
 
 
 def test_equities_match_the_example_of_the_gnubg_manual() -> None:
-    """The player on roll is on the 5 and 2 points, the opponent on 3 and 2; the manual gives 67.1 % and 0.3441, 0.3210,
-    0.1605. The manual's centered figure is the equity after the cube decision; the table contains the no-double equity.
-    """
+    """With checkers on 5 and 2 against 3 and 2, the table has the equities of the manual, 67.1 % and 0.3441, 0.3210,
+    0.1605. The manual's centered figure is the equity after the cube decision; the table contains the one without a
+    double."""
     exact = equities((0, 1, 0, 0, 1), (0, 1, 1, 0, 0))
     assert [round(float(equity), 6) for equity in exact] == [0.342250, 0.344136, 0.160494, 0.160494]
     assert round(float(cube_value(exact[2], exact[3])), 6) == 0.320988
@@ -120,7 +120,8 @@ def table_of(windows: list[Window], after: Callable[[Window, int], None]) -> NDA
 
 
 def test_columns_can_be_solved_in_turn_with_released_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cells that `release` may free are overwritten, so that any use of them changes the result."""
+    """Columns solved one after the other have the same values, although all cells that `release` may free are
+    overwritten."""
     monkeypatch.setattr(two_sided, "KEPT_BYTES", 0)
 
     def overwrite(window: Window, total: int) -> None:
@@ -138,7 +139,7 @@ def test_columns_can_be_solved_in_turn_with_released_cells(monkeypatch: pytest.M
 
 
 def test_window_may_be_larger_than_memory() -> None:
-    """Only memory that is written is allocated."""
+    """A window larger than memory can be made, because only memory that is written is allocated."""
     setting = Path("/proc/sys/vm/overcommit_memory")
     if setting.exists() and setting.read_text().strip() == "2":
         pytest.skip("this system counts memory before it is used")
@@ -154,7 +155,7 @@ def test_more_memory_than_addresses_is_refused() -> None:
 
 
 def test_release_frees_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Freed pages read as zeros; finished games stay."""
+    """Released pages read as zeros, and finished games stay."""
     monkeypatch.setattr(two_sided, "KEPT_BYTES", 0)
     window = start_window(6, 5)
     for totals in window.batches():

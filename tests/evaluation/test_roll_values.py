@@ -74,8 +74,8 @@ def played(board: Boards, roll: int, likely: LikelyPlays) -> Any:
 
 @pytest.mark.parametrize("most", [0, 1, 4])
 def test_played_roll_has_the_best_of_all_plays(most: int) -> None:
-    """The best play need not be among the likely ones, of which each roll has `most` (0: all). Values remain those of
-    the likely plays."""
+    """The played roll gets the best of all its plays, likely or not, and the values of rolls remain those of the likely
+    plays."""
     likely, unlikely_best = likely_plays(most), 0
     for number, board in enumerate(np.concatenate([sample_boards(), ENDING])):
         roll = number % len(ROLLS)
@@ -93,7 +93,7 @@ def test_played_roll_has_the_best_of_all_plays(most: int) -> None:
 
 
 def test_each_position_is_collected_once() -> None:
-    """All plays of all rolls are collected in order; a position that several rolls reach has one row."""
+    """All plays of all rolls are collected in order, and a position that several rolls reach gets one row."""
     saved = 0
     for board in sample_boards():
         scratch = new_roll_scratch(random_networks(4))
@@ -106,8 +106,8 @@ def test_each_position_is_collected_once() -> None:
     assert saved > 100
 
 
-def test_likely_plays_of_rolls() -> None:
-    """Each roll has at most `most` plays, including one that ends the game."""
+def test_each_roll_has_the_likely_plays() -> None:
+    """Each roll gets at most `most` plays, including one that ends the game."""
     for board in np.concatenate([sample_boards(), ENDING]):
         scratch = new_roll_scratch(random_networks(4))
         collect_plays(likely_plays(2), board, scratch, 20)
@@ -123,7 +123,7 @@ def test_likely_plays_of_rolls() -> None:
 
 
 def test_many_positions_may_repeat() -> None:
-    """The search stops after FULL positions, so a position may have two rows."""
+    """After FULL positions the search stops, so a position may have two rows."""
     scratch = new_roll_scratch(random_networks(4))
     scratch.buckets[:] = 0
     found = PlayArrays(scratch.plays, scratch.hashes, scratch.buckets)
@@ -174,7 +174,7 @@ def test_kernel_equals_lookahead_to_the_last_bit(ply: int, boards: Boards) -> No
 
 
 def test_kernel_with_tables_equals_lookahead(player_root: object) -> None:
-    """Positions of a table end the tree, at its root and below."""
+    """A kernel looks ahead as Python does where positions of a table end the tree, at its root and below."""
     tables = open_bearoff(bgdata.open_warehouse(str(player_root))).arrays
     player = NetworkPlayer(random_networks(0), tables).with_all_plays()
     last = np.flatnonzero(player.evaluate_many(game_boards()).sources > AnswerSource.COMBINED)[-4:]
@@ -185,8 +185,9 @@ def test_kernel_with_tables_equals_lookahead(player_root: object) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 3, 21])
-def test_one_ply_with_likely_plays(most: int) -> None:
-    """A 1-ply value is the mean after the network's best plays among the `most` plays that PubEval scores highest."""
+def test_one_ply_is_the_mean_after_likely_plays(most: int) -> None:
+    """A 1-ply value is the mean after the network's best plays among the `most` plays with the highest PubEval
+    scores."""
     boards = game_boards()[::40]
     found = evaluations_ahead(random_player(0).networks, NO_TABLES, boards, 1, likely_plays(most)).chances
     expected = random_player(0).with_all_plays().evaluate_ahead(boards, 1).chances
@@ -227,7 +228,7 @@ def mean_after(chances: NDArray[np.float32]) -> NDArray[np.float32]:
     return (total / 36).astype(np.float32)
 
 
-def test_likely_plays_are_the_default() -> None:
+def test_network_players_use_likely_plays_by_default() -> None:
     boards = game_boards()[::40]
     likely = evaluations_ahead(random_player(0).networks, NO_TABLES, boards, 1, likely_plays(LIKELY)).chances
     assert np.array_equal(random_player(0).evaluate_ahead(boards, 1).chances, likely)
@@ -318,7 +319,8 @@ def slow_chances(position: Position) -> list[list[Fraction]]:
 
 
 def test_local_volatility_matches_a_value_by_hand() -> None:
-    """27 of 36 rolls bear off the checker; otherwise the opponent, on its ace point, wins."""
+    """The volatility is as calculated by hand where 27 of 36 rolls bear off the last checker, and otherwise the
+    opponent, on its ace point, wins."""
     wins = chances_in_two_rolls(Scrambled(), LAST_ROLLS)
     assert set(wins.ravel().tolist()) == {0.0, 1.0}
     assert local_volatility_by(Scrambled(), LAST_ROLLS) == pytest.approx(2 * 0.75 * 0.25)

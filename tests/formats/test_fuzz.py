@@ -86,7 +86,7 @@ def test_corrupted_benchmarks_are_read_or_quarantined() -> None:
         check_benchmark(corrupted_text(BENCHMARK, chance.randrange(8), chance))
 
 
-def test_corrupted_matches() -> None:
+def test_corrupted_matches_are_read_or_quarantined() -> None:
     chance = random.Random("mat")
     check_accounts(parse_mat(text := corrupted_text(MAT, 10_000, chance)), text)
     for _ in range(300):

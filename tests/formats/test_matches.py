@@ -45,12 +45,12 @@ def game(number: int, score: tuple[int, int], result: tuple[int | None, int | No
         ([], 3, []),
     ],
 )
-def test_breaks_of_a_match(games: list[Game], length: int, expected: list[str]) -> None:
+def test_missing_parts_of_a_match_are_listed(games: list[Game], length: int, expected: list[str]) -> None:
     found = missing_parts(Match(("anna", "ben"), length, tuple(games)))
     assert ["; ".join(note.text for note in notes) for notes in found] == expected
 
 
-def test_breaks_name_their_lines() -> None:
+def test_missing_parts_name_their_lines() -> None:
     (notes,) = missing_parts(Match(("anna", "ben"), 3, (game(1, (1, 0)),)))
     assert [note.line for note in notes] == [10, 15]
 

@@ -83,6 +83,7 @@ def test_rows_are_pairs_without_a_common_point(tmp_path: Path) -> None:
 
 
 def test_killed_build_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build that was stopped at its fourth checkpoint resumes and gives the same digest, on one thread too."""
     expected = bgdata.open_warehouse(tmp_path / "whole").build(KIND, EndgameParameters(1)).manifest.digest
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     checkpoint, calls = job.Job._checkpoint, [0]
@@ -103,6 +104,7 @@ def test_killed_build_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_large_tables_have_no_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that is too large for Parquet has the same equities, no rows in SQL, and passes `verify`."""
     whole = bgdata.open_warehouse(tmp_path / "parquet").build(KIND, EndgameParameters(1))
     monkeypatch.setattr(contact_endgame, "PARQUET_CHECKERS", 0)
     warehouse = bgdata.open_warehouse(tmp_path / "flat")
