@@ -42,7 +42,7 @@ def fetch(root: str, name: str, address: str | None) -> Built:
     """Download a published file, unless it was downloaded before; the result has its path in place of a version."""
     notes = Notes()
     source = at_mirror(steps.find_source(PUBLISHER), address)
-    (file,) = steps.wanted_files(source, [name])
+    (file,) = steps.select_files(source, [name])
     return Built(str(steps.fetch_file(source, file, open_warehouse(root).root / steps.RAW, notes)), notes.lines)
 
 

@@ -23,17 +23,7 @@ from prefect.cache_policies import NO_CACHE
 from bgdata import open_warehouse
 from bgdata.errors import CheckFailedError
 from bgdata.process import keep
-from bgdata.warehouse import Row
-from bgdata.warehouse.from_nothing import (
-    Part,
-    chosen_parts,
-    compare,
-    figures_of,
-    finished_parts,
-    make_part,
-    plan_path,
-    read_plan,
-)
+from bgdata.warehouse import Row, from_nothing
 
 from .tasks import RETRIED, flow_parser, run_flow
 
@@ -52,17 +42,19 @@ class Made(NamedTuple):
 def make(root: str, plan: str, name: str) -> Made:
     """Run the part `name` of a plan, or find its version if it is finished. The parts that it needs must be
     finished."""
-    warehouse, parts = open_warehouse(root), read_plan(plan_path(plan))
-    part, made = next(each for each in parts if each.name == name), finished_parts(warehouse, parts)
-    table = made.get(name) or make_part(warehouse, part, made)
-    return Made(name, table.name, compare(warehouse, part, table), figures_of(warehouse, part, table))
+    warehouse, parts = open_warehouse(root), from_nothing.read_plan(from_nothing.plan_path(plan))
+    part, made = next(each for each in parts if each.name == name), from_nothing.finished_parts(warehouse, parts)
+    table = made.get(name) or from_nothing.make_part(warehouse, part, made)
+    return Made(
+        name, table.name, from_nothing.compare(warehouse, part, table), from_nothing.figures_of(warehouse, part, table)
+    )
 
 
 @flow(name="rebuild-from-nothing", **RETRIED)
 def rebuild_from_nothing(root: str = "again", plan: str = "from-nothing", parts: Sequence[str] = ()) -> list[Made]:
     """Run the named parts of a plan, with the parts that they need, or all parts; returns their versions. Raises
     CheckFailedError at the end if a version differs from the one in the package."""
-    chosen = chosen_parts(read_plan(plan_path(plan)), parts)
+    chosen = from_nothing.select_parts(from_nothing.read_plan(from_nothing.plan_path(plan)), parts)
     found = []
     for part in chosen:
         found.append(make.with_options(name=part.name)(root, plan, part.name))
@@ -73,7 +65,7 @@ def rebuild_from_nothing(root: str = "again", plan: str = "from-nothing", parts:
     return found
 
 
-def publish(parts: Sequence[Part], found: Sequence[Made]) -> None:
+def publish(parts: Sequence[from_nothing.Part], found: Sequence[Made]) -> None:
     """Publish a table of the parts and their versions to Prefect, with published figures beside ours."""
     rows = [
         {"part": part.name, "needs": ", ".join(part.all_needs), "minutes": part.minutes, "version": made.version}

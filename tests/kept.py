@@ -50,7 +50,9 @@ def kept_folder(name: str, fill: Callable[[Path], object], *, goes_on: bool = Fa
     """The folder of this name, filled on first use and verified on first use in a run. `fill` gets an empty folder, or
     with `goes_on` one that other workers have begun to fill."""
     home = kept_home()
-    folder, done, proven = home / name, home / f"{name}.done", home / f"{name}.proven"
+    folder = home / name
+    done = home / f"{name}.done"
+    proven = home / f"{name}.proven"
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     with FileLock(home / f"{name}.lock"):
         if done.exists() and not (proven.exists() and proven.read_text() == run) and not is_whole(folder):

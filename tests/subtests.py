@@ -73,7 +73,8 @@ def each(names: str | Sequence[str], cases: Cases | Callable[[], Cases]) -> Call
     """
 
     def decorate(test: Test) -> Test:
-        signature, given = inspect.signature(test), (names,) if isinstance(names, str) else tuple(names)
+        signature = inspect.signature(test)
+        given = (names,) if isinstance(names, str) else tuple(names)
 
         @functools.wraps(test)
         def run_all(**fixtures: Any) -> None:

@@ -425,7 +425,8 @@ def test_borrowing_kernels_count_no_references(monkeypatch: pytest.MonkeyPatch) 
                 found += value
         return found
 
-    counting, borrowing = kernel.kernel()(total), kernel.kernel(borrows=True)(total)
+    counting = kernel.kernel()(total)
+    borrowing = kernel.kernel(borrows=True)(total)
     for compiled, counts in ((counting, True), (borrowing, False)):
         assert [compiled(np.arange(5), is_doubled) for is_doubled in (False, True)] == [10, 20]
         (code,) = compiled.inspect_llvm().values()  # type: ignore[attr-defined]

@@ -101,7 +101,8 @@ def test_two_builds_of_the_commit_have_the_same_bytes(tmp_path: Path) -> None:
     )
     assert wheel.name.split("-")[1] in found.stdout
     with ZipFile(wheel) as archive, tarfile.open(sdist) as unpacked:
-        names, packed = archive.namelist(), unpacked.getnames()
+        names = archive.namelist()
+        packed = unpacked.getnames()
         assert {entry.date_time for entry in archive.infolist()} == {archive.infolist()[0].date_time}
     for name in (*names, *packed):
         assert not re.search(r"(^|/)(tests|__pycache__|\.venv|\.bgdata)/|\.pyc$|\.duckdb$|warehouse\.lock$", name), name

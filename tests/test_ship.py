@@ -44,7 +44,8 @@ def lock(tmp_path: Path) -> Path:
 
 
 def test_shipped_version_replaces_the_earlier_one(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
-    before, package = load_lock(lock), tmp_path / "networks"
+    before = load_lock(lock)
+    package = tmp_path / "networks"
     (package / "older" / "r1-00000000").mkdir(parents=True)
     table = warehouse.open("network", "tiny")
     (folder,) = ship(["network/tiny"], str(warehouse.root), {"network": package}, lock)
@@ -121,14 +122,16 @@ def test_shipped_versions_are_not_recomputed(
 ) -> None:
     """The files of shipped versions are only checked by hash, because recomputing a sample of every table would take
     seconds each."""
-    package, verified = tmp_path / "networks", []
+    package = tmp_path / "networks"
+    verified = []
 
     def noted(warehouse: Warehouse, versions: list[Table], **options: Any) -> Iterable[Finding]:
         verified.append([table.manifest.variant for table in versions])
         return verify(warehouse, versions, **options)
 
     monkeypatch.setattr(shipping, "verify", noted)
-    names, folders = ["network/tiny", "supervised_network/tiny-supervised"], dict.fromkeys(NETWORK_KINDS, package)
+    names = ["network/tiny", "supervised_network/tiny-supervised"]
+    folders = dict.fromkeys(NETWORK_KINDS, package)
     ship(names[:1], str(warehouse.root), folders, lock)
     ship(names, str(warehouse.root), folders, lock)
     (shipped,) = (package / "tiny").iterdir()
@@ -265,11 +268,13 @@ class Package(NamedTuple):
 
 @pytest.fixture
 def package(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
-    root, folder = tmp_path / "clone", tmp_path / "package"
+    root = tmp_path / "clone"
+    folder = tmp_path / "package"
     for module in (rollout_decisions, cube_studies, openings, reference_positions):
         monkeypatch.setattr(module, "PUBLISHED", folder / module.DATASET.name)
         monkeypatch.setitem(FOLDERS, module.DATASET.name, folder / module.DATASET.name)
-    lock, page = root / "warehouse" / "warehouse.lock", root / "docs" / "page.md"
+    lock = root / "warehouse" / "warehouse.lock"
+    page = root / "docs" / "page.md"
     for path in (lock, page):
         path.parent.mkdir(parents=True)
     shutil.copy(LOCK, lock)

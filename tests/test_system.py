@@ -172,7 +172,8 @@ def test_tables_are_built_and_verified_without_posix(tmp_path: Path) -> None:
 
 def test_lock_waits_for_its_holder(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        windows, path = windows_form(patch), tmp_path / "build.lock"
+        windows = windows_form(patch)
+        path = tmp_path / "build.lock"
         holder, waiting = (os.open(path, os.O_RDWR | os.O_CREAT) for _ in range(2))
         windows.lock(holder, wait=False)
         patch.setattr("time.sleep", lambda _: windows.unlock(holder, path))

@@ -52,7 +52,7 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def look_of(place: int) -> dict[str, Any]:
+def mark_style(place: int) -> dict[str, Any]:
     """The colour and marker of a player in charts, by the player's number from 0. When all colours are used, they
     repeat with hollow markers."""
     colour, marker = LOOKS[place % len(LOOKS)]
@@ -65,7 +65,7 @@ def draw_marks(axes: Axes, series: Mapping[str, tuple[Sequence[float], Sequence[
     step = min(0.18, 0.7 / len(series))
     for n, (label, (figures, errors)) in enumerate(series.items()):
         heights = [place + step * (n - (len(series) - 1) / 2) for place in range(len(figures))]
-        axes.errorbar(figures, heights, xerr=errors, linestyle="none", label=label, **look_of(n))
+        axes.errorbar(figures, heights, xerr=errors, linestyle="none", label=label, **mark_style(n))
 
 
 def name_heights(axes: Axes, names: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ VARIABLE = "_BGDATA_COMPLETE"
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
+def completion_callback(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
     """Make a callback for click that completes what the user typed to one of the names that `names(warehouse, typed)`
     gives."""
 
@@ -46,7 +46,7 @@ def network_names(warehouse: Warehouse) -> list[str]:
     return sorted({*shipped, *(name for kind in NETWORK_KINDS for name in warehouse.variants(kind))})
 
 
-def explained_names(warehouse: Warehouse) -> list[str]:
+def names_to_explain(warehouse: Warehouse) -> list[str]:
     """All names that `bgdata explain` knows: kinds, their tables, and the views and macros of SQL."""
     from bgdata.store.registry import PARTS
 
@@ -91,16 +91,16 @@ def _sources() -> Iterable[str]:
     return load_sources()
 
 
-complete_computed = completing(lambda warehouse, _: _kinds(warehouse, takes_files=False))
-complete_imported = completing(lambda warehouse, _: _kinds(warehouse, takes_files=True))
-complete_scopes = completing(_scopes)
-complete_sources = completing(lambda _, __: _sources())
-complete_tables = completing(_titles)
-complete_versions = completing(lambda warehouse, _: (table.name for table in warehouse.versions()))
-complete_networks = completing(lambda warehouse, _: network_names(warehouse))
-complete_players = completing(lambda warehouse, _: _players(warehouse))
-complete_mets = completing(lambda warehouse, _: _met_names(warehouse))
-complete_explained = completing(lambda warehouse, _: explained_names(warehouse))
+complete_computed = completion_callback(lambda warehouse, _: _kinds(warehouse, takes_files=False))
+complete_imported = completion_callback(lambda warehouse, _: _kinds(warehouse, takes_files=True))
+complete_scopes = completion_callback(_scopes)
+complete_sources = completion_callback(lambda _, __: _sources())
+complete_tables = completion_callback(_titles)
+complete_versions = completion_callback(lambda warehouse, _: (table.name for table in warehouse.versions()))
+complete_networks = completion_callback(lambda warehouse, _: network_names(warehouse))
+complete_players = completion_callback(lambda warehouse, _: _players(warehouse))
+complete_mets = completion_callback(lambda warehouse, _: _met_names(warehouse))
+complete_explained = completion_callback(lambda warehouse, _: names_to_explain(warehouse))
 
 
 def completion_script(shell: str, command: click.Command) -> str:

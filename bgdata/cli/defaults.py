@@ -96,7 +96,7 @@ def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]
             warehouse.build(kind, parameters, progress=progress)
 
 
-def chosen_rules(
+def rules_from_options(
     warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
 ) -> CubeRules:
     """The cube model, the match equity table and the rules that the options of a command ask for. `has_beavers` says

@@ -70,6 +70,11 @@ def add_options(*options: Option) -> Option:
     return decorate
 
 
+def value_option(name: str, default: object, metavar: str, words: str, **settings: Any) -> Option:
+    """An option with a value, whose help text `words` ends with the default."""
+    return click.option(name, default=default, show_default=True, metavar=metavar, help=words, **settings)
+
+
 def with_note(words: str, note: str) -> str:
     """Add a note about the default to the help text of an option, if there is one."""
     return f"{words}  [default: {note}]" if note else words
@@ -142,7 +147,7 @@ def match_length_option(note: str) -> Option:
 def ply_option(most: int | None = None, *, default: int = 0) -> Option:
     """Make the option --ply, how many rolls a player looks ahead, with `most` as its maximum."""
     words, kind = "How many rolls the player looks ahead.", click.IntRange(0, most)
-    return click.option("--ply", default=default, show_default=True, type=kind, metavar="N", help=words)
+    return value_option("--ply", default, "N", words, type=kind)
 
 
 network_option = click.option(
@@ -215,7 +220,7 @@ def games_option(default: int | None, note: str = "") -> Option:
 def plays_option(least: int = 1) -> Option:
     """Make the option --plays, how many plays of a roll are considered, with `least` as its minimum."""
     words, kind = "Maximum number of plays.", click.IntRange(least)
-    return click.option("--plays", default=5, show_default=True, type=kind, metavar="N", help=words)
+    return value_option("--plays", 5, "N", words, type=kind)
 
 
 force_option = click.option("--force", is_flag=True, help="Build again even what is there.")
@@ -301,14 +306,13 @@ def keep_through(context: click.Context, _: click.Parameter, address: str | None
 
 
 THROUGH = "bgdata.through"
-_executor_option = click.option(
+_executor_option = value_option(
     "--executor",
-    default="local",
-    show_default=True,
-    metavar="NAME",
+    "local",
+    "NAME",
+    "Where work in parts, such as games, is computed: local, processes:N, or dask://HOST:PORT.",
     expose_value=False,
     callback=use_executor,
-    help="Where work in parts, such as games, is computed: local, processes:N, or dask://HOST:PORT.",
 )
 _through_option = click.option(
     "--through",
@@ -335,21 +339,13 @@ against_option = click.option(
     shell_complete=complete_players,
     help="Play against PLAYER, such as network/NAME, or gnubg:1 for 1-ply.",
 )
-within_option = click.option(
-    "--within",
-    default=0.16,
-    show_default=True,
-    metavar="POINTS",
-    help="Roll out the plays that lose at most this much at 0-ply.",
-)
+within_option = value_option("--within", 0.16, "POINTS", "Roll out the plays that lose at most this much at 0-ply.")
 
 
 def rollout_options(function: Decorated, trials: int = 1296) -> Decorated:
     """Add the options of rollouts to a command; `trials` is the default of --trials."""
     return add_options(
-        click.option(
-            "--trials", default=trials, show_default=True, metavar="N", help="Number of games, a multiple of 36."
-        ),
+        value_option("--trials", trials, "N", "Number of games, a multiple of 36."),
         click.option(
             "--until",
             type=float,
@@ -357,12 +353,11 @@ def rollout_options(function: Decorated, trials: int = 1296) -> Decorated:
             help="Play more rounds of --trials until the standard error is at most this, in points.  "
             "[default: one round; for a benchmark 0.005, for reference positions 0.007, for first rolls 0.002]",
         ),
-        click.option(
+        value_option(
             "--most-trials",
-            default=46_656,
-            show_default=True,
-            metavar="N",
-            help="Maximum number of trials with --until: rounds of --trials, to which the default is rounded down.",
+            46_656,
+            "N",
+            "Maximum number of trials with --until: rounds of --trials, to which the default is rounded down.",
         ),
         seed_option(0),
         click.option(
@@ -378,13 +373,12 @@ def rollout_options(function: Decorated, trials: int = 1296) -> Decorated:
             show_default=True,
             help="Where games end early: not at all, at exact bearoff tables, or at any bearoff table.",
         ),
-        click.option(
+        value_option(
             "--play-ply",
+            0,
+            "N",
+            "Choose the plays of both sides so many rolls ahead: 0, or 1, which takes many times as long.",
             type=click.IntRange(0, 1),
-            default=0,
-            show_default=True,
-            metavar="N",
-            help="Choose the plays of both sides so many rolls ahead: 0, or 1, which takes many times as long.",
         ),
         click.option("--no-luck", is_flag=True, help="Do not subtract luck: much faster, and much less accurate."),
         network_option,

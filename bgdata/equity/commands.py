@@ -22,6 +22,7 @@ from bgdata.cli.options import (
     output_option,
     ply_option,
     refuse_beside,
+    value_option,
 )
 from bgdata.cli.output import build_version, print_built, show_rows
 from bgdata.equity.kinds.match_equity import DATASET, MatchEquityParameters
@@ -68,10 +69,8 @@ def met() -> None:
 @click.option(
     "--gammon-rate", default="", metavar="SHARE", help="Share of games that end in a gammon.  [default: the network's]"
 )
-@click.option("--cube-life-index", default="1", show_default=True, metavar="X", help="How live the cube is, 0 to 1.")
-@click.option(
-    "--length", default=25, show_default=True, type=click.IntRange(1, 64), metavar="N", help="Maximum points to go."
-)
+@value_option("--cube-life-index", "1", "X", "How live the cube is, 0 to 1.")
+@value_option("--length", 25, "N", "Maximum points to go.", type=click.IntRange(1, 64))
 @format_option
 @click.pass_obj
 def build(warehouse: Warehouse, /, network: str, form: str, **options: Any) -> None:

@@ -111,7 +111,7 @@ def fetch(
         show_rows(steps.source_rows(), form, source_lines())
         return
     source = at_mirror(steps.find_source(name), address)
-    wanted, folder = steps.wanted_files(source, files), folder or warehouse.root / steps.RAW
+    wanted, folder = steps.select_files(source, files), folder or warehouse.root / steps.RAW
     steps.check_free_disk(wanted, folder)
     rows = []
     with progress_bars() as progress:

@@ -67,7 +67,7 @@ def find_source(name: str) -> Source:
     return sources[name]
 
 
-def wanted_files(source: Source, names: Sequence[str]) -> list[SourceFile]:
+def select_files(source: Source, names: Sequence[str]) -> list[SourceFile]:
     """The files of a publisher with these names; all its files if there are no names. Raises UsageError for an unknown
     name."""
     known = [file.name for file in source.files]

@@ -45,7 +45,7 @@ def text_column(arrays: Mapping[str, Array], name: str, rows: slice = slice(None
     return texts.cast(pa.string())
 
 
-def chosen_texts(texts: pa.Array, index: Array) -> pa.Array:
+def select_texts(texts: pa.Array, index: Array) -> pa.Array:
     """The strings `texts[index]` as a dictionary column; null where the index is -1."""
     places = pa.array(np.maximum(index, 0).astype(np.int32), mask=index < 0)
     return pa.DictionaryArray.from_arrays(places, texts)

@@ -112,7 +112,7 @@ class RollJudgement:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedAct:
     """An act with its values, luck and losses (0 if they do not apply), in mwc or points of the player who acts."""
 
     act: Act
@@ -153,7 +153,7 @@ class JudgedGame:
     the game; `settlement` is the result minus the value after the last act. `result` and `settlement` are None for an
     unfinished game."""
 
-    acts: list[Judged]
+    acts: list[JudgedAct]
     initial: float
     result: float | None
     settlement: float | None
@@ -228,8 +228,8 @@ def luck_mark(luck: float) -> str:
     return "" if found is None else found + ("lucky" if luck > 0 else "unlucky")
 
 
-def score_of(acts: Iterable[Judged], player: int) -> Score:
-    """The sums over the acts of one player."""
+def score_of(acts: Iterable[JudgedAct], player: int) -> Score:
+    """Add up the luck, losses and decisions in the acts of one player."""
     own = [each for each in acts if each.act.player == player]
     kinds = [each.act.kind for each in own]
     losses = [loss / each.point for each in own for loss in (each.play_loss, each.cube_loss)]
@@ -252,7 +252,7 @@ def score_of(acts: Iterable[Judged], player: int) -> Score:
 
 
 def totals_of(games: Sequence[JudgedGame]) -> Totals:
-    """The sums over consecutive games."""
+    """Add up the luck, losses and results of consecutive games."""
     acts = [act for game in games for act in game.acts]
     first, second = scores = score_of(acts, 0), score_of(acts, 1)
     net_luck, net_skill = first.luck - second.luck, second.loss - first.loss

@@ -45,7 +45,7 @@ from bgdata.matches.acts import (
     ActKind,
     Candidate,
     CubeValues,
-    Judged,
+    JudgedAct,
     JudgedGame,
     RecordedGame,
     RollJudgement,
@@ -218,7 +218,7 @@ class Analyst:
         values[rows[is_final]] = stakes.cube.value * decided[is_final]
 
 
-def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[Judged]:
+def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[JudgedAct]:
     """Judge every act of a game, and yield them in order. Raises InvalidScoreError for a score beyond the match equity
     table, and the errors of the analyst."""
     now, offered = worth_of_game(game.stakes, analyst.rules), 2  # worth of player 0; factor of the cube
@@ -237,7 +237,7 @@ def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[Judged]:
         yield found
 
 
-def whole_game(analyst: Analyst, game: RecordedGame, acts: list[Judged]) -> JudgedGame:
+def whole_game(analyst: Analyst, game: RecordedGame, acts: list[JudgedAct]) -> JudgedGame:
     """The judged acts of a whole game, with its values at the beginning and at the end."""
     initial = last = worth_of_game(game.stakes, analyst.rules)
     if acts:
@@ -248,16 +248,16 @@ def whole_game(analyst: Analyst, game: RecordedGame, acts: list[Judged]) -> Judg
     return JudgedGame(acts, initial, result, result - last)
 
 
-def _judge_double(analyst: Analyst, act: Act, carried: float) -> Judged:
+def _judge_double(analyst: Analyst, act: Act, carried: float) -> JudgedAct:
     """Judge a double. `carried` is the value that the previous act left to the player."""
     cube = analyst.cube(act.board, act.stakes)
     end = _double_worth(analyst, cube)
     start = max(cube.no_double, end)
     point = analyst.point(act.stakes)
-    return Judged(act, point, start, end, start - carried, None, cube, start - end, None, is_cube_decision=True)
+    return JudgedAct(act, point, start, end, start - carried, None, cube, start - end, None, is_cube_decision=True)
 
 
-def _judge_roll(analyst: Analyst, act: Act, carried: float, *, is_first: bool) -> Judged:
+def _judge_roll(analyst: Analyst, act: Act, carried: float, *, is_first: bool) -> JudgedAct:
     """Judge a roll with its play, and the choice not to double if the player could double. `carried` is the value that
     the previous act left to the player."""
     stakes, point = act.stakes, analyst.point(act.stakes)
@@ -267,10 +267,10 @@ def _judge_roll(analyst: Analyst, act: Act, carried: float, *, is_first: bool) -
     answered = _double_worth(analyst, cube) if cube else -inf
     start, is_close = max(before, answered), before - answered < CLOSE * point
     roll = _judge_play(analyst, act, rolls, before)
-    return Judged(act, point, start, roll.after, start - carried, roll, cube, start - before, None, is_close)
+    return JudgedAct(act, point, start, roll.after, start - carried, roll, cube, start - before, None, is_close)
 
 
-def _judge_answer(analyst: Analyst, act: Act, carried: float, offered: int) -> Judged:
+def _judge_answer(analyst: Analyst, act: Act, carried: float, offered: int) -> JudgedAct:
     """Judge a take, pass or beaver. The cube was offered at `offered` times its previous value; `carried` is the value
     that the previous act left to the player."""
     cube, times, is_on_roll = analyst.cube(act.board, act.stakes), offered // 2, act.player == act.on_roll
@@ -283,7 +283,7 @@ def _judge_answer(analyst: Analyst, act: Act, carried: float, offered: int) -> J
     best = max(choices, key=lambda kind: choices[kind])
     start, end = choices[best], choices[act.kind]
     point = analyst.point(act.stakes)
-    return Judged(act, point, start, end, start - carried, None, cube, start - end, best, is_cube_decision=True)
+    return JudgedAct(act, point, start, end, start - carried, None, cube, start - end, best, is_cube_decision=True)
 
 
 def _double_worth(analyst: Analyst, cube: CubeValues) -> float:

@@ -188,7 +188,7 @@ def choose_questions(questions: Iterable[Question], results: Results, count: int
     return sorted(due, key=place)[:count]
 
 
-def keep(
+def filter_questions(
     questions: Iterable[Question], *, theme: str | None, phase: str | None, is_cube: bool | None, least_loss: float
 ) -> list[Question]:
     """The questions of a theme and phase, about plays or about the cube, in which at least `least_loss` can be lost.

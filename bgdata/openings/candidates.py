@@ -87,7 +87,7 @@ def roll_out_candidates(
     boards: Boards,
     chooser: Chooser,
     objective: Objective,
-    wanted: RolloutTarget,
+    target: RolloutTarget,
     settings: RolloutSettings,
     seed: int,
     item: int,
@@ -99,10 +99,10 @@ def roll_out_candidates(
     def is_open(blocks: list[Values]) -> NDArray[np.bool_]:
         found = rolled_plays(boards, blocks, objective)
         errors = found.result.equity_standard_errors
-        return ~is_known(errors, found.losses, found.loss_standard_errors, wanted)
+        return ~is_known(errors, found.losses, found.loss_standard_errors, target)
 
     items = np.full(len(boards), item, np.int64)
-    blocks = rolled_blocks(boards, chooser, seed, settings, wanted.limits, items, is_open)
+    blocks = rolled_blocks(boards, chooser, seed, settings, target.limits, items, is_open)
     found = rolled_plays(boards, blocks, objective)
     order = np.argsort(found.losses, kind="stable")
     return RolledPlays(boards[order], found.result.rows(order), found.losses[order], found.loss_standard_errors[order])
@@ -118,7 +118,7 @@ def rolled_plays(boards: Boards, blocks: list[Values], objective: Objective) -> 
     return RolledPlays(boards, result, result.equities[best] - result.equities, np.array(errors))
 
 
-def is_known(errors: Values, losses: Values, loss_errors: Values, wanted: RolloutTarget) -> NDArray[np.bool_]:
-    """bool[k]: which candidates need no more games to reach the target `wanted`, from the standard errors of their
+def is_known(errors: Values, losses: Values, loss_errors: Values, target: RolloutTarget) -> NDArray[np.bool_]:
+    """bool[k]: which candidates need no more games to reach the target `target`, from the standard errors of their
     equities, their losses, and the standard errors of the losses."""
-    return np.asarray((errors <= wanted.limits.until) | (losses - SURE * loss_errors > wanted.within))
+    return np.asarray((errors <= target.limits.until) | (losses - SURE * loss_errors > target.within))

@@ -13,7 +13,7 @@ import click
 
 from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_players
-from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option
+from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option, value_option
 from bgdata.cli.output import show_rows
 from bgdata.errors import InvalidParameterError, UsageError, cite
 from bgdata.evaluation.rows import play_rows, rolled_out_columns
@@ -66,26 +66,17 @@ DEFAULTS = OpeningParameters()
     metavar="ROLL",
     help="Roll out only this first roll; can be given several times.  [default: ROLL, else all 15]",
 )
-@click.option(
-    "--sensible",
-    default=DEFAULTS.sensible,
-    show_default=True,
-    metavar="POINTS",
-    help="Roll out the replies to first plays that lose at most this much.",
+@value_option(
+    "--sensible", DEFAULTS.sensible, "POINTS", "Roll out the replies to first plays that lose at most this much."
 )
-@click.option(
+@value_option(
     "--sensible-plays",
-    default=DEFAULTS.sensible_plays,
-    show_default=True,
-    metavar="N",
-    help="Maximum number of plays of a first roll that are answered; 0: no replies.",
+    DEFAULTS.sensible_plays,
+    "N",
+    "Maximum number of plays of a first roll that are answered; 0: no replies.",
 )
-@click.option(
-    "--reply-until",
-    default=DEFAULTS.reply_until,
-    show_default=True,
-    metavar="ERROR",
-    help="Standard error, in points, to which replies are rolled out.",
+@value_option(
+    "--reply-until", DEFAULTS.reply_until, "ERROR", "Standard error, in points, to which replies are rolled out."
 )
 @click.option(
     "--beside",

@@ -29,7 +29,7 @@ from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import NO_PLAY, Play, legal_plays, parse_play
 from bgdata.game.position import START, Position
 from bgdata.protocols.decisions import Answer, Decisions
-from bgdata.protocols.session import Record, State, info_of
+from bgdata.protocols.session import Record, State, rules_info
 
 REFUSED = "Error: "  # gnubg's own replies to invalid lines begin like this
 MAX_OTHER_LINES = 100  # in a row; beyond, the other side is not gnubg
@@ -188,7 +188,7 @@ class _MatchRecord:
 
     def __init__(self, question: Question) -> None:
         own, other = map(_name, question.players)
-        info = info_of(question.stakes.score)
+        info = rules_info(question.stakes.score)
         self._names, self._record = question.players, Record((own, other), question.length, info=info)
         self._rolls: dict[int, list[bool]] = {}  # by game: for each roll of gnubg, whether other rolls fit too
         self._state: State | None = None  # state of the last game; None before its first roll
@@ -198,7 +198,7 @@ class _MatchRecord:
 
     @property
     def is_open(self) -> bool:
-        """Whether the last game is unfinished."""
+        """Whether the last game of the match is unfinished."""
         return self._record.is_open
 
     @property
@@ -282,13 +282,11 @@ class _MatchRecord:
             is_beaver = question.is_beaver or question.stakes.cube.owner == CubeOwner.OPPONENT
             self._record.add_cube(1, TurnKind.BEAVER if is_beaver else TurnKind.DOUBLE, 2 * question.stakes.cube.value)
 
-    def _ways_to(self, wanted: State) -> list[tuple[Roll, Play]]:
-        """The rolls and plays of gnubg that lead to the position and side on roll `wanted`, likeliest first."""
+    def _ways_to(self, state: State) -> list[tuple[Roll, Play]]:
+        """The rolls and plays of gnubg that lead to the position and side on roll `state`, likeliest first."""
         if self._state is None:
-            return _beginnings(wanted)
-        return (
-            list(_ways(self._state.position, wanted.position)) if (self._state.player, wanted.player) == (1, 0) else []
-        )
+            return _beginnings(state)
+        return list(_ways(self._state.position, state.position)) if (self._state.player, state.player) == (1, 0) else []
 
     def _add_play(self, plays: list[tuple[Roll, Play]]) -> None:
         roll, play = plays[0]
@@ -333,9 +331,9 @@ def _state_of(question: Question) -> State:
     return State(int(question.kind is QuestionKind.ANSWER and not question.is_beaver), question.position)
 
 
-def _beginnings(wanted: State) -> list[tuple[Roll, Play]]:
-    """The first rolls of a game with plays that lead to `wanted`, where the other side is on roll."""
-    return [] if wanted.player else [way for way in _ways(START, wanted.position) if not way[0].is_double]
+def _beginnings(state: State) -> list[tuple[Roll, Play]]:
+    """The first rolls of a game with plays that lead to `state`, where the other side is on roll."""
+    return [] if state.player else [way for way in _ways(START, state.position) if not way[0].is_double]
 
 
 def _ways(before: Position, after: Position) -> Iterator[tuple[Roll, Play]]:

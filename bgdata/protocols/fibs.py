@@ -119,7 +119,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True)
-class Wish:
+class MatchRequest:
     """Which match to play: with `opponent`, or, if that is empty, with anyone who invites. `invites` sends an
     invitation to `length` points (0: unlimited; None: the saved match). An unlimited match ends after `games` games, 0
     for no limit."""
@@ -148,7 +148,7 @@ class FibsPlayer:
         self.talk, self.decisions, self.user, self.tell, self.keep = talk, decisions, user, tell, keep
         self.patience_seconds, self.record = patience_seconds, record
         self.board: FibsBoard | None = None
-        self._wish = Wish()
+        self._wish = MatchRequest()
         self._answered = ""  # the last board that we replied to
         self._expected: State | None = None  # after the last play
         self._dice: dict[int, tuple[int, int]] = {}  # the last roll, by player
@@ -181,7 +181,7 @@ class FibsPlayer:
             if settings[name] != value:
                 self._say(f"toggle {name}")
 
-    def play(self, wish: Wish) -> Ending:
+    def play(self, wish: MatchRequest) -> Ending:
         """Play the match that `wish` describes to its end. Returns how the session ended."""
         self._wish, self._ending = wish, None
         if wish.invites:

@@ -31,7 +31,7 @@ class State(NamedTuple):
     position: Position
 
 
-def info_of(score: MatchScore | Money | None) -> list[tuple[str, str]]:
+def rules_info(score: MatchScore | Money | None) -> list[tuple[str, str]]:
     """Pairs (name, value) that state the rules in a match file, such as the Jacoby rule."""
     return [JACOBY] if isinstance(score, Money) and score.is_jacoby else []
 
@@ -181,7 +181,7 @@ class Session:
         if isinstance(self.score, MatchScore) and self.score.away != self.score.opponent_away:
             raise InvalidScoreError(f"expected a match from its beginning, got {self.score}")
         length = self.score.away if isinstance(self.score, MatchScore) else 0
-        self.record = Record(self.players, length, info=info_of(self.score))
+        self.record = Record(self.players, length, info=rules_info(self.score))
         self._begin_game()
 
     @property
@@ -242,7 +242,7 @@ class Session:
         return True
 
     def roll_dice(self) -> None:
-        """Roll the dice without doubling first."""
+        """Roll the dice, without offering a double first."""
         self.now = replace(self.now, kind=DecisionKind.PLAY)
 
     def make(self, play: Play) -> None:

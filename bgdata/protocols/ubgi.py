@@ -42,7 +42,7 @@ _SWITCHES = {"true": 1, "on": 1, "1": 1, "false": 0, "off": 0, "0": 0}
 _SHOWN_PLAYS = 5
 
 
-def refusal(code: str, detail: str) -> EngineRefusedError:
+def protocol_error(code: str, detail: str) -> EngineRefusedError:
     """An error of the protocol, with a code and an explanation."""
     return EngineRefusedError(f"error {code} {detail}")
 
@@ -64,7 +64,7 @@ class Key:
         number = _SWITCHES.get(text) if self.kind == "bool" else int(text) if _INTEGER.fullmatch(text) else None
         if number is None or not self.least <= number <= self.most:
             expected = "true or false" if self.kind == "bool" else f"{self.least}..{self.most}"
-            raise refusal("bad_value", f"{name} expected {expected}, got {cite(text)}")
+            raise protocol_error("bad_value", f"{name} expected {expected}, got {cite(text)}")
         return number
 
     def show(self, number: int) -> str:
@@ -105,7 +105,9 @@ class UbgiEngine:
             return []
         try:
             if command not in self._commands:
-                raise refusal("bad_command", f"expected one of {' '.join(self._commands)}, got {cite(command, 40)}")
+                raise protocol_error(
+                    "bad_command", f"expected one of {' '.join(self._commands)}, got {cite(command, 40)}"
+                )
             return self._commands[command](words)
         except EngineRefusedError as error:
             return [str(error)]
@@ -144,7 +146,7 @@ class UbgiEngine:
 
     def _set_position(self, words: list[str]) -> list[str]:
         if not words or words[0] not in ("gnubgid", "xgid"):
-            raise refusal("bad_command", f"expected position gnubgid ID or position xgid ID, got {cite(words)}")
+            raise protocol_error("bad_command", f"expected position gnubgid ID or position xgid ID, got {cite(words)}")
         position, match = parse_identifier(" ".join(words[1:]))
         self._position, self._match = check_in_progress(position), match
         self._roll = match.roll if match else None
@@ -152,30 +154,30 @@ class UbgiEngine:
 
     def _set_dice(self, words: list[str]) -> list[str]:
         if len(words) != 2 or not all(word in "123456" and len(word) == 1 for word in words):
-            raise refusal("bad_value", f"expected dice of 1 to 6, such as dice 3 1, got {cite(' '.join(words))}")
+            raise protocol_error("bad_value", f"expected dice of 1 to 6, such as dice 3 1, got {cite(' '.join(words))}")
         self._roll = roll_of(int(words[0]), int(words[1]))
         return []
 
     def _set(self, words: list[str]) -> list[str]:
         if len(words) != 2:
-            raise refusal("bad_command", f"expected set KEY VALUE, got {cite(' '.join(words))}")
+            raise protocol_error("bad_command", f"expected set KEY VALUE, got {cite(' '.join(words))}")
         name, text = words
         if name == "game.variant":
             if text != "backgammon":
-                raise refusal("unsupported", f"game.variant expected backgammon, got {cite(text)}")
+                raise protocol_error("unsupported", f"game.variant expected backgammon, got {cite(text)}")
         else:
             self._settings[name] = self._key(name).parse(name, text)
         return []
 
     def _set_option(self, words: list[str]) -> list[str]:
         if len(words) != 4 or words[::2] != ["name", "value"]:
-            raise refusal("bad_command", f"expected setoption name KEY value VALUE, got {cite(' '.join(words))}")
+            raise protocol_error("bad_command", f"expected setoption name KEY value VALUE, got {cite(' '.join(words))}")
         _, name, _, text = words
         return self._set(["game.variant" if name == "Variant" else name, text])
 
     def _get(self, words: list[str]) -> list[str]:
         if len(words) != 1:
-            raise refusal("bad_command", f"expected get KEY, got {cite(' '.join(words))}")
+            raise protocol_error("bad_command", f"expected get KEY, got {cite(' '.join(words))}")
         (name,) = words
         if name == "game.variant":
             return [f"value {name} backgammon"]
@@ -191,7 +193,7 @@ class UbgiEngine:
     @staticmethod
     def _key(name: str) -> Key:
         if name not in KEYS:
-            raise refusal("unsupported", f"expected a key among {' '.join(KEYS)}, got {cite(name, 40)}")
+            raise protocol_error("unsupported", f"expected a key among {' '.join(KEYS)}, got {cite(name, 40)}")
         return KEYS[name]
 
     def _go(self, words: list[str]) -> list[str]:
@@ -199,10 +201,10 @@ class UbgiEngine:
         roles = {"chequer": self._best_move, "cube": self._best_cube, "turn": self._best_turn, "eval": self._chances}
         role, *words = words if words and words[0] not in _OF_GO else ["chequer", *words]
         if role not in roles:
-            raise refusal("bad_command", f"expected go {'|'.join(roles)}, got {cite(role, 40)}")
+            raise protocol_error("bad_command", f"expected go {'|'.join(roles)}, got {cite(role, 40)}")
         position = self._position
         if position is None:
-            raise refusal("bad_state", "missing position")
+            raise protocol_error("bad_state", "missing position")
         return roles[role](self._decisions_for(words), position)
 
     def _decisions_for(self, words: list[str]) -> Decisions:
@@ -210,7 +212,7 @@ class UbgiEngine:
         settings = dict(self._settings)
         names = [_OF_GO.get(word) for word in words[::2]]
         if len(words) % 2 or not all(names):
-            raise refusal("bad_command", f"expected ply, trials or seed and N, got {cite(' '.join(words))}")
+            raise protocol_error("bad_command", f"expected ply, trials or seed and N, got {cite(' '.join(words))}")
         for name, text in zip(names, words[1::2], strict=True):
             assert name
             settings[name] = KEYS[name].parse(name, text)
@@ -234,7 +236,7 @@ class UbgiEngine:
     def _rank(self, decisions: Decisions, position: Position) -> tuple[Play, list[str]]:
         """The best play of the position's roll, and info lines about the best plays."""
         if self._roll is None:
-            raise refusal("bad_state", "missing dice")
+            raise protocol_error("bad_state", "missing dice")
         ranked = decisions.rank(position, self._roll, self._stakes)
         unit = "points" if isinstance(self._stakes.score, Money) else "mwc"
         infos = [

@@ -25,11 +25,11 @@ from bgdata.publishing.contents import (
     read_contents,
     visible_files,
 )
-from bgdata.publishing.described import Described
 from bgdata.publishing.descriptions import describe
 from bgdata.publishing.licences import licence_of
 from bgdata.publishing.packed import ARRAYS, pack_arrays
 from bgdata.publishing.published_arrays import part_number
+from bgdata.publishing.published_folder import PublishedFolder
 from bgdata.publishing.pull import PublishedPull
 from bgdata.publishing.recovery import PublishedRows, find_recipe
 from bgdata.publishing.shards import missing_columns, row_counts, write_splits
@@ -77,7 +77,7 @@ def publish_folder(
     warehouse.require()
     if not (title.strip() and title.isprintable()):
         raise UsageError(f"expected a title of one line, got {cite(title)}")
-    tables = chosen_versions(warehouse, scopes)
+    tables = select_versions(warehouse, scopes)
     check_folder(folder)
     with storage_errors("create", folder, HINT):
         make_folder(folder / WORKING)
@@ -87,7 +87,7 @@ def publish_folder(
         left_out: dict[str, str] = {}
         with keeping(lambda: f"{len(finished)} of {len(tables)} versions are finished"):
             for table in tables:
-                reason = reason_against(warehouse, table)
+                reason = reason_not_to_publish(warehouse, table)
                 if reason:
                     progress.note(f"left out {table.name}: {reason}")
                     left_out[table.name] = reason
@@ -108,7 +108,7 @@ def publish_folder(
                     make_folder(folder / SCRIPTS)
             for path in scripts:
                 write_file(folder / SCRIPTS / path.name, path.read_bytes())
-            for name, data in describe(Described(contents, folder, warehouse.kinds)).items():
+            for name, data in describe(PublishedFolder(contents, folder, warehouse.kinds)).items():
                 write_file(folder / name, data)
             if explorer is not None:
                 made = Warehouse(folder / WORKING / "warehouse", warehouse.kinds)
@@ -121,7 +121,7 @@ def publish_folder(
     return contents
 
 
-def chosen_versions(warehouse: Warehouse, scopes: Sequence[str]) -> list[Table]:
+def select_versions(warehouse: Warehouse, scopes: Sequence[str]) -> list[Table]:
     """The versions in the scopes, or in the whole warehouse if there are none. Of each variant this is the current
     version, unless the scope names another. Raises UnknownKindError for an unknown kind, InvalidNameError if a scope
     has another form, and MissingTableError if a scope contains no version."""
@@ -152,7 +152,7 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def reason_against(warehouse: Warehouse, table: Table) -> str:
+def reason_not_to_publish(warehouse: Warehouse, table: Table) -> str:
     """Why a version cannot be published, for the user; empty if it can."""
     manifest = table.manifest
     kind = warehouse.kind(manifest.dataset)

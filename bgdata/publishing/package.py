@@ -9,23 +9,23 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bgdata.publishing.described import Described, DescribedTable
+from bgdata.publishing.published_folder import PublishedFolder, TableDescription
 from bgdata.store.manifest import canonical_json
 
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 _PATHS = {"CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/"}
 
 
-def package(described: Described) -> bytes:
+def package(published: PublishedFolder) -> bytes:
     """The content of datapackage.json, which describes a published folder."""
     found = {
         "$schema": PROFILE,
         "name": "bgdata-tables",
-        "title": described.contents.title,
-        "description": described.contents.about or described.contents.title,
-        "created": f"{described.newest}T00:00:00Z",
-        "licenses": [licence_entry(name) for name in described.licences],
-        "resources": [resource for each in described.tables for resource in _resources(described.folder, each)],
+        "title": published.contents.title,
+        "description": published.contents.about or published.contents.title,
+        "created": f"{published.newest}T00:00:00Z",
+        "licenses": [licence_entry(name) for name in published.licences],
+        "resources": [resource for each in published.tables for resource in _resources(published.folder, each)],
     }
     return canonical_json(found, indent=2)
 
@@ -35,7 +35,7 @@ def licence_entry(name: str) -> dict[str, str]:
     return {"name": name, "path": _PATHS.get(name, f"https://spdx.org/licenses/{name}.html")}
 
 
-def _resources(folder: Path, each: DescribedTable) -> Iterator[dict[str, Any]]:
+def _resources(folder: Path, each: TableDescription) -> Iterator[dict[str, Any]]:
     gaps = columns_with_gaps([folder / file.name for file in each.table.files])
     schema = {
         "fields": [

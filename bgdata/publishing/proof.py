@@ -24,7 +24,7 @@ from bgdata.publishing.contents import (
     visible_files,
 )
 from bgdata.publishing.published_arrays import PublishedArrays, RowStream
-from bgdata.publishing.shards import groups, plain_batch
+from bgdata.publishing.shards import plain_batch, row_groups
 from bgdata.store.dataset import Computed, Dataset
 from bgdata.store.manifest import Manifest, load_manifest, read_whole
 from bgdata.store.parquet import parquet_errors
@@ -136,7 +136,9 @@ def check_splits(folder: Path, version: PublishedVersion) -> str:
         if len(table.splits) < 2 or not column:
             continue
         values = [
-            pc.unique(pa.chunked_array([chunk for group in groups(paths, [column]) for chunk in group[column].chunks]))
+            pc.unique(
+                pa.chunked_array([chunk for group in row_groups(paths, [column]) for chunk in group[column].chunks])
+            )
             for split in table.splits
             if (paths := [folder / file.name for file in split.files])
         ]

@@ -12,7 +12,7 @@ from bgdata.errors import CorruptFileError, DigestMismatchError
 from bgdata.publishing.contents import PublishedTable, PublishedVersion
 from bgdata.publishing.packed import ARRAYS, unpack_array
 from bgdata.publishing.recovery import PublishedRows, restore
-from bgdata.publishing.shards import groups
+from bgdata.publishing.shards import row_groups
 from bgdata.store.arrays import ROW_HASHES, Array, damaged_rows, values_digest
 from bgdata.store.manifest import Manifest, is_part_file, part_file, parts_digest
 
@@ -102,7 +102,7 @@ class RowStream:
     """Reads the rows of several Parquet files in order."""
 
     def __init__(self, paths: list[Path]) -> None:
-        self._groups = groups(paths)
+        self._groups = row_groups(paths)
         self._waiting: pa.Table | None = None
 
     def take(self, count: int) -> pa.Table:

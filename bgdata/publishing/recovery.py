@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import CorruptFileError, ManifestFormatError, cite
 from bgdata.publishing.contents import PublishedTable
-from bgdata.publishing.shards import groups
+from bgdata.publishing.shards import row_groups
 from bgdata.store.arrays import Array
 
 Recipe: TypeAlias = Mapping[str, Any]
@@ -80,7 +80,7 @@ class PublishedRows:
     def _column(self, table: str, name: str) -> Values | None:
         published = self.tables[table]
         paths = [self._folder / file.name for file in published.files]
-        chunks = [chunk for group in groups(paths, [name]) for chunk in group[name].chunks]
+        chunks = [chunk for group in row_groups(paths, [name]) for chunk in group[name].chunks]
         if not chunks:
             return None
         values = pa.concat_arrays(chunks)

@@ -22,7 +22,7 @@ from bgdata.errors import CorruptFileError
 from bgdata.publishing.contents import File, Split
 from bgdata.store.dataset import TableShape
 from bgdata.store.names import sql_text
-from bgdata.store.parquet import described_schema, encodings, parquet_errors
+from bgdata.store.parquet import encodings, parquet_errors, schema_with_meanings
 from bgdata.store.progress import Progress
 from bgdata.store.storage import sha256_file, storage_errors, sync
 
@@ -69,7 +69,7 @@ def row_counts(paths: Sequence[Path]) -> list[int]:
     return found
 
 
-def groups(paths: Sequence[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+def row_groups(paths: Sequence[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
     """Yield the row groups of several Parquet files in order, with the named columns, or all if `columns` is None.
     Raises CorruptFileError if a file is damaged."""
     for path in paths:
@@ -97,7 +97,7 @@ def plain_schema(source: Source) -> pa.Schema:
         schema = source.fill(pq.read_schema(paths[0]).empty_table()).schema
     lists = [field.name for field in schema if pa.types.is_list(field.type)]
     lengths: dict[str, set[int | None]] = {name: set() for name in lists}
-    for group in groups(paths, lists) if lists else ():
+    for group in row_groups(paths, lists) if lists else ():
         for name in lists:
             lengths[name] |= set(pc.unique(pc.list_value_length(group[name])).to_pylist())
     return pa.schema([field.with_type(_plain_type(field.type, lengths.get(field.name, set()))) for field in schema])
@@ -169,14 +169,14 @@ def write_splits(
     if a file cannot be written."""
     rows = sum(row_counts(source.paths))
     size = sum(path.stat().st_size for path in source.paths)
-    schema = described_schema(plain_schema(source), source.shape, about)
+    schema = schema_with_meanings(plain_schema(source), source.shape, about)
     counts, layout = source.counts(rows), source_layout(source.paths, schema)
     writers = [
         ShardWriter(folder, name, count, -(-size * count // max(1, rows) // SHARD_BYTES), schema, source.shape, layout)
         for name, count in zip(source.splits, counts, strict=True)
     ]
     begin = 0
-    for group in groups(source.paths):
+    for group in row_groups(source.paths):
         chosen = plain_batch(source.fill(group), schema)
         if source.codes is None:
             writers[0].append(chosen)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgdata.publishing.contents import TEST, TRAIN
-from bgdata.publishing.shards import Source, groups
+from bgdata.publishing.shards import Source, row_groups
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.dataset import Dataset, TableShape
 from bgdata.store.parameters import Parameters
@@ -28,7 +28,7 @@ def split_source(kind: Dataset[Any], parameters: Parameters, shape: TableShape, 
         return _by_column(shape, paths)
     seed = getattr(parameters, "seed", None)
     if shape.key[0] == GAME and isinstance(seed, int) and not kind.takes_files:
-        games = [group[GAME].to_numpy() for group in groups(paths, [GAME])]
+        games = [group[GAME].to_numpy() for group in row_groups(paths, [GAME])]
         return _source(shape, paths, splits_of_games(seed, np.concatenate(games)) if games else None, SPLITS)
     is_test = is_benchmark(kind) or REFERENCE in kind.tags
     return Source(shape, paths, (TEST if is_test else TRAIN,))
@@ -43,7 +43,7 @@ def column_in_one_split(shape: TableShape) -> str:
 
 def _by_column(shape: TableShape, paths: Sequence[Path]) -> Source:
     """A table for publishing, with the splits in its column `split`. The splits of training come first."""
-    found = [np.asarray(group[SPLIT].combine_chunks().cast("string")) for group in groups(paths, [SPLIT])]
+    found = [np.asarray(group[SPLIT].combine_chunks().cast("string")) for group in row_groups(paths, [SPLIT])]
     texts = np.concatenate(found) if found else np.array([], object)
     names, codes = np.unique(texts.astype(str), return_inverse=True)
     order = sorted(range(len(names)), key=lambda place: (_rank(str(names[place])), str(names[place])))

@@ -39,7 +39,7 @@ def encodings(schema: pa.Schema) -> dict[str, Any]:
     return {"use_dictionary": dictionary or False, "column_encoding": encoding or None}
 
 
-def described_schema(schema: pa.Schema, shape: TableShape, about: Mapping[str, str]) -> pa.Schema:
+def schema_with_meanings(schema: pa.Schema, shape: TableShape, about: Mapping[str, str]) -> pa.Schema:
     """The schema of a Parquet file with metadata: the unit and meaning of each column, and the entries of `about` for
     the file, whose names get the prefix `bgdata.`. Numbers that are given as dictionaries have plain number types in
     it."""
@@ -65,7 +65,7 @@ def write_parquet(
     entries of `about`, and the unit and meaning of each column."""
     rows = 0
     first = next(batches)
-    schema = described_schema(first.schema, shape, about)
+    schema = schema_with_meanings(first.schema, shape, about)
     sorting = [pq.SortingColumn(schema.get_field_index(name)) for name in shape.key]
     options = encodings(first.schema)
     with (

@@ -94,7 +94,7 @@ def round_values(lowest: float, highest: float) -> list[float]:
 
 
 def round_step(least: float) -> float:
-    """The smallest round number (1, 2 or 5 times a power of ten) that is not below `least`, which is positive."""
+    """The smallest round number (1, 2, 2.5 or 5 times a power of ten) that is not below `least`, which is positive."""
     power = 10.0 ** floor(log10(least))
     return next(each * power for each in STEPS if each * power >= least * 0.999)
 

@@ -1,7 +1,5 @@
 """The index of layouts, against an enumeration in the documented order."""
 
-from __future__ import annotations
-
 from functools import partial
 from math import comb
 from typing import Any

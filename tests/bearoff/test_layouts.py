@@ -1,7 +1,5 @@
 """All layouts and their plays, against the slow enumeration."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

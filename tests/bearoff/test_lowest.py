@@ -1,7 +1,5 @@
 """The lowest of some rows in each lane, against NumPy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Probes match bearoff tables by board, layout and index."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Match bearoffs against exact rational arithmetic without dead cubes, money tables, and cubeless chances."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 

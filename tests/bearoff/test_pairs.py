@@ -1,7 +1,5 @@
 """Random pairs of layouts: coverage of layouts, near and far opponents, dependence on the seed, and boards."""
 
-from __future__ import annotations
-
 from functools import cache
 from math import comb
 

@@ -1,7 +1,5 @@
 """Distributions of rolls, against exact rational arithmetic and published figures."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import comb
 

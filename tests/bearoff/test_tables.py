@@ -1,7 +1,5 @@
 """Reading tables as a player does: by index, by layout, in bulk, and out of range."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Two-sided equities, against exact rational arithmetic and the same recursion in float64."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of charts: points, SVG elements of pages, and reproducible files."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -19,7 +17,8 @@ from bgdata.training.rows import Chart, Line
 
 SVG = "{http://www.w3.org/2000/svg}"
 SIMPLE = Chart("errors & more", "epochs", [0, 1, 2, 3, 4], (Line("error", [4.0, 3.0, 2.0, 1.0, 0.0]),))
-LEARNED, VALIDATION = Line("learned", [2.0, 1.0, 0.5]), Line("validation", [2.0, 1.5, 1.75])
+LEARNED = Line("learned", [2.0, 1.0, 0.5])
+VALIDATION = Line("validation", [2.0, 1.5, 1.75])
 MARKED = Chart("errors", "epochs", [0, 1, 2], (LEARNED, VALIDATION), mark=1, mark_label="kept")
 
 

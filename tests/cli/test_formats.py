@@ -1,7 +1,5 @@
 """Tests of `--format json` and `csv`: standard output has only data, for every command with these formats."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -116,7 +114,7 @@ def test_every_command_with_data_has_formats() -> None:
         assert (list(option.type.choices), option.default) == (["table", "csv", "json"], "table"), name
 
 
-def parsed(form: str, text: str) -> Any:
+def parse_output(form: str, text: str) -> Any:
     """A whole text as data. Raises ValueError for other text."""
     if form == "json":
         return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
@@ -149,7 +147,7 @@ def test_standard_output_has_only_data(
         for form in ("json", "json", "csv"):
             result = run(root, *name.split(), *given, "--format", form)
             assert result.exit_code == 0, result.output
-            shown.append(parsed(form, result.stdout))
+            shown.append(parse_output(form, result.stdout))
         assert shown[0] == shown[1]
         assert len(shown[0]) == len(shown[2])
         assert shown[0] or "false" in given[0]

@@ -1,7 +1,5 @@
 """Tests of rules for all commands: sections, one --warehouse, short errors, and help texts."""
 
-from __future__ import annotations
-
 import functools
 import re
 import shlex
@@ -20,7 +18,7 @@ from bgdata.cli.defaults import own_folder
 from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shorten
 from bgdata.errors import UsageError
 from bgdata.process import BROKEN_PIPE
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.subtests import each
 
 FIRST_LINE = 62  # characters that fit into the list of commands on 80 columns
@@ -60,7 +58,7 @@ def test_help_lists_every_command_once(tmp_path: Path) -> None:
     assert set(listed.values()) == {1}
     for name, (_, line) in main.entries.items():
         assert (command_at((name,)).help or "").splitlines()[0] == line
-    shown = succeeds(tmp_path, "--help")
+    shown = output_of(tmp_path, "--help")
     places = [shown.index(f"\n{title.capitalize()}:\n") for title in SECTIONS]
     assert places == sorted(places)
     for title, names in SECTIONS.items():
@@ -76,7 +74,7 @@ def test_help_lists_every_command_once(tmp_path: Path) -> None:
 # one --warehouse
 
 
-def listed(*arguments: str, variable: str | None = None) -> str:
+def listed_folder(*arguments: str, variable: str | None = None) -> str:
     """The folder that `bgdata list` uses, from its message about a missing one."""
     result = CliRunner().invoke(main, [*arguments], env={"BGDATA_WAREHOUSE": variable})
     assert result.exit_code == 0, result.output
@@ -87,13 +85,13 @@ def listed(*arguments: str, variable: str | None = None) -> str:
 
 def test_warehouse_option_is_before_or_after_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert listed("--warehouse", "x", "list") == listed("list", "--warehouse", "x") == "x"
-    assert listed("--warehouse", "x", "list", "--warehouse", "x") == "x"
-    assert listed("list") == str(own_folder())
-    assert listed("list", variable="y y") == "y y"
-    assert listed("list", variable="") == str(own_folder())
-    assert listed("list", "--warehouse", "x", variable="y") == "x"
-    assert listed("--warehouse", "x", "list", variable="y") == "x"
+    assert listed_folder("--warehouse", "x", "list") == listed_folder("list", "--warehouse", "x") == "x"
+    assert listed_folder("--warehouse", "x", "list", "--warehouse", "x") == "x"
+    assert listed_folder("list") == str(own_folder())
+    assert listed_folder("list", variable="y y") == "y y"
+    assert listed_folder("list", variable="") == str(own_folder())
+    assert listed_folder("list", "--warehouse", "x", variable="y") == "x"
+    assert listed_folder("--warehouse", "x", "list", variable="y") == "x"
 
 
 def test_groups_pass_the_warehouse_on(tmp_path: Path) -> None:
@@ -273,7 +271,7 @@ def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
     command = command_at(names)
     text = command.help or ""
     first, *rest = text.splitlines()
-    assert first in " ".join(succeeds(tmp_path, *names, "-h").split())
+    assert first in " ".join(output_of(tmp_path, *names, "-h").split())
     assert first.endswith("."), "a sentence"
     assert len(first) <= FIRST_LINE
     assert first[0].isupper()

@@ -3,8 +3,6 @@
 For two identifiers that differ in one part, either the answers differ, or standard error names that part.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

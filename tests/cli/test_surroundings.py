@@ -1,7 +1,5 @@
 """Tests of commands in unusual environments: the output is identical."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

@@ -1,7 +1,5 @@
 """Declarations of every kind. Kinds are discovered, so new ones are tested too."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from itertools import product
@@ -19,7 +17,7 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import VersionRef
 from bgdata.training.feed import REFERENCE, is_benchmark, is_labelled
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.commands.build import sizes_of
+from bgdata.warehouse.commands.build import size_names
 from tests.contract.kinds import each_kind, sized_kind, sized_kinds
 
 # words and abbreviations that names must not contain (DESIGN.md, section 4)
@@ -109,8 +107,8 @@ def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> No
 @sized_kind
 def test_slugs_are_unique(kind: Dataset[Any]) -> None:
     several = [
-        kind.parameters(**dict(zip(sizes_of(kind), values, strict=True)))
-        for values in product(range(1, 19), repeat=len(sizes_of(kind)))
+        kind.parameters(**dict(zip(size_names(kind), values, strict=True)))
+        for values in product(range(1, 19), repeat=len(size_names(kind)))
     ]
     slugs = set(map(kind.slug, several))
     assert [slug for slug in slugs if not re.fullmatch(r"[a-z0-9x-]+", slug)] == []
@@ -154,7 +152,7 @@ def test_values_of_wrong_types_are_refused(memory_path: Path, kind: Dataset[Any]
 @sized_kind
 def test_sizes_out_of_range_are_refused(memory_path: Path, kind: Dataset[Any]) -> None:
     warehouse = Warehouse(memory_path / "warehouse", sized_kinds())
-    for name in sizes_of(kind):
+    for name in size_names(kind):
         for value in (0, -1, 1000):
             parameters = kind.smallest.with_changes({name: value})
             with pytest.raises(InvalidParameterError, match=f"expected 1 to .* got .*{value}"):

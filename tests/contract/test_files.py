@@ -1,7 +1,5 @@
 """Content and descriptions of the files of every kind."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes
 from bgdata.version import __version__
 from docs.ship import FOLDERS
-from tests.contract.kinds import each_kind, sized_kind, sized_kinds, small
+from tests.contract.kinds import each_kind, sized_kind, sized_kinds, smallest_version
 from tests.kinds.rows import ROWS
 from tests.rechecking import check_sample
 from tests.subtests import each
@@ -30,7 +28,7 @@ from tests.subtests import each
 
 @each_kind
 def test_parquet_has_the_declared_columns_in_key_order(small_root: Path, kind: Dataset[Any]) -> None:
-    table = small(small_root, kind)
+    table = smallest_version(small_root, kind)
     for shape in kind.tables:
         path = table.folder / shape.file
         declared = [("variant", "VARCHAR"), *((column.name, column.type) for column in shape.columns)]
@@ -72,15 +70,15 @@ def check_description(kind: Dataset[Any], table: Table) -> None:
 
 @each_kind
 def test_every_parquet_file_has_descriptions(small_root: Path, kind: Dataset[Any]) -> None:
-    check_description(kind, small(small_root, kind))
+    check_description(kind, smallest_version(small_root, kind))
 
 
-def shipped() -> list[Path]:
+def package_versions() -> list[Path]:
     """The versions in the package."""
     return sorted(path.parent for folder in set(FOLDERS.values()) for path in folder.glob("*/*/manifest.json"))
 
 
-@each("folder", shipped)
+@each("folder", package_versions)
 def test_every_parquet_file_of_the_package_has_descriptions(folder: Path) -> None:
     table = Table(folder)
     check_description(all_kinds()[table.manifest.dataset], table)
@@ -110,7 +108,7 @@ def test_rounded_tables_have_equities_in_parquet(memory_path: Path, monkeypatch:
 @sized_kind
 def test_parquet_equals_the_arrays(small_root: Path, kind: Dataset[Any]) -> None:
     assert set(ROWS) == set(sized_kinds()), "every kind needs its rows in tests/kinds/rows.py"
-    check_rows(small(small_root, kind), kind, kind.smallest)
+    check_rows(smallest_version(small_root, kind), kind, kind.smallest)
 
 
 def check_rows(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
@@ -142,5 +140,5 @@ def test_rounded_tables_show_decoded_values(memory_path: Path, monkeypatch: pyte
 
 @each_kind
 def test_arrays_are_as_declared(small_root: Path, kind: Dataset[Any]) -> None:
-    arrays = small(small_root, kind).arrays()
+    arrays = smallest_version(small_root, kind).arrays()
     assert {name: values.dtype for name, values in arrays.items()} == {a.name: np.dtype(a.dtype) for a in kind.arrays}

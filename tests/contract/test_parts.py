@@ -1,7 +1,5 @@
 """Every computed kind that falls into parts has the same rows in many parts as in one."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -28,7 +26,8 @@ def test_many_parts_have_the_rows_of_one(
 ) -> None:
     root = memory_path / "warehouse"
     shutil.copytree(small_root, root)
-    kind, warehouse = all_kinds()[name], bgdata.open_warehouse(root)
+    kind = all_kinds()[name]
+    warehouse = bgdata.open_warehouse(root)
     whole = warehouse.open(name, kind.slug(kind.smallest))
     inputs = warehouse.made_from(whole)
     count = kind.item_count(kind.smallest, inputs)

@@ -1,7 +1,5 @@
 """The package `stranger/` adds a kind of dataset with SQL, and a player, only through entry points."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -40,7 +38,7 @@ assert kinds["bearoff_two_sided"].__module__ == "bgdata.bearoff.kinds.bearoff_tw
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def install_stranger(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Put the package on the path as if it were installed."""
     monkeypatch.syspath_prepend(STRANGER)
     datasets.all_kinds.cache_clear()
@@ -55,7 +53,7 @@ def run(*arguments: object, code: int = 0) -> str:
     return found.output
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("install_stranger")
 def test_kind_of_another_package_is_like_ours(tmp_path: Path) -> None:
     place = ("--warehouse", tmp_path)
     assert "dice_sums" in run("list", *place)
@@ -71,7 +69,7 @@ def test_kind_of_another_package_is_like_ours(tmp_path: Path) -> None:
     assert len(list((tmp_path / "dice_sums" / "3-sides").glob("r*/manifest.json"))) == 1
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("install_stranger")
 def test_explorer_shows_a_kind_of_another_package(tmp_path: Path) -> None:
     pytest.importorskip("starlette")
     from bgdata.web.app import create_app
@@ -140,7 +138,7 @@ def test_broken_kinds_of_others_are_refused(tmp_path: Path, monkeypatch: pytest.
 
 
 @each("name", ["dice_kinds.players:by_pips", "runner"])
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("install_stranger")
 def test_callable_opens_as_a_player(name: str) -> None:
     player = open_named_player(name)
     evaluate = player.evaluate_many  # type: ignore[attr-defined]
@@ -155,9 +153,10 @@ def test_callable_opens_as_a_player(name: str) -> None:
         open_player_of_version(name, 0, "2")
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("install_stranger")
 def test_callable_plays_and_is_scored(tmp_path: Path) -> None:
-    name, place = "dice_kinds.players:by_pips", ("--warehouse", tmp_path)
+    name = "dice_kinds.players:by_pips"
+    place = ("--warehouse", tmp_path)
     run("benchmark", name, "--against", "random", "--games", 20, *place)
     assert "dice-kinds-players-by-pips-0ply" in run("list", "game_scores", *place)
 
@@ -177,13 +176,13 @@ def test_callable_plays_and_is_scored(tmp_path: Path) -> None:
         ("os:abort", "expected a function with an attribute version, .*; try: abort.version = "),
     ],
 )
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("install_stranger")
 def test_invalid_callables_are_refused(name: str, message: str) -> None:
     with pytest.raises(PluginError, match=message):
         open_named_player(name)
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("install_stranger")
 def test_answers_of_another_shape_are_refused() -> None:
     player = open_named_player("dice_kinds.players:wrong")
     with pytest.raises(

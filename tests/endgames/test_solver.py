@@ -1,7 +1,5 @@
 """Rounds of values and bounds. The resulting tables are tested in tests/endgames/kinds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Samples for tests of cube decisions: random chances, and a match equity table."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """`decide_cube` and `position_values`: models, exact equities, ties, and invalid arguments."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

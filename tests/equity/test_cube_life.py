@@ -1,7 +1,5 @@
 """Exact cube life indexes, margins and losses, compared with exact rational arithmetic."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Janowski's model compared with a slow reference, closed formulas and values calculated by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from itertools import product

@@ -1,7 +1,5 @@
 """Decisions in money play compared with a slow reference: Jacoby, beavers, ties, and invalid chances."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from typing import Any
 

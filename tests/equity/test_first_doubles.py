@@ -1,7 +1,5 @@
 """The 330 positions in which the trailer can first double after PubEval's plays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

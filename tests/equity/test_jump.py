@@ -1,7 +1,5 @@
 """The jump model: published values to four digits, its limits, and the published formulas."""
 
-from __future__ import annotations
-
 from functools import partial
 from math import nan
 

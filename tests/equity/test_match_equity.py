@@ -1,7 +1,5 @@
 """The match equity table class: scores, results of games, take points, sides, and invalid tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Induced match equity tables compared with the published table, a slow reference, a diffusion, and other tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The live cube computed on a grid, compared with formulas, a slow reference that steps back in time, and the jump
 model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from math import pi, sqrt

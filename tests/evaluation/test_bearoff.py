@@ -1,7 +1,5 @@
 """Bearoff positions from mapped tables: against exact fractions, simulated races, and the definition of coverage."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

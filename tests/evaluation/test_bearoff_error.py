@@ -3,8 +3,6 @@
 The published studies of the error ignore gammons.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chances turned, valued and limited by the rules, against a reference and against played games."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

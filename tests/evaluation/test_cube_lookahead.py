@@ -1,7 +1,5 @@
 """Looking ahead with the cube: against a reference, exact tables for ends of games, and the kernel against both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Cube decisions of a player: exact if a table covers the position, in money play and matches, and equal to gnubg's."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """gnubg as a player: where it is installed, and errors where it is not."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

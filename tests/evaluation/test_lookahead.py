@@ -1,7 +1,5 @@
 """Looking ahead against plain recursion in fractions, and against tables that it must reproduce."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache, partial
 from itertools import pairwise

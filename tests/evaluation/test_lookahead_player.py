@@ -1,7 +1,5 @@
 """The mapped player: sources and accuracy, choices, rankings, its cache, and use in other processes."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import pickle

@@ -1,7 +1,5 @@
 """ONNX files as evaluators: ours, those of others, and invalid files."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -22,7 +22,7 @@ from bgdata.game.plays import judge_play
 from bgdata.game.position import Position
 from bgdata.web.answer import percent, signed_text
 from bgdata.web.position_request import PositionRequest
-from tests.command_line import POSITION, position_id, run, succeeds
+from tests.command_line import POSITION, output_of, position_id, run
 from tests.stated_parts import CHANGES, CONTACT
 from tests.subtests import each
 from tests.web.reading import PageReader, inner_links, read
@@ -36,7 +36,7 @@ OVER = position_id([0, 2], [])
 
 
 def data(root: Path, *arguments: str) -> object:
-    return json.loads(succeeds(root, *arguments, "--format", "json"))
+    return json.loads(output_of(root, *arguments, "--format", "json"))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_page_has_all_answers(client: TestClient, site_root: Path) -> None:
     for arguments in ((), ("--cube", "2", "--owner", "on_roll"), ("--cube", "2", "--owner", "opponent")):
         (row,) = json.loads(run(site_root, "cube", POSITION, *arguments, "--format", "json").stdout)
         assert f"{row['no_double']:+.4f}".replace("-", "−") in page.text
-    (row,) = json.loads(succeeds(site_root, "cube", POSITION, "--format", "json"))
+    (row,) = json.loads(output_of(site_root, "cube", POSITION, "--format", "json"))
     assert page.text.count("with the cube") == 1
     assert signed_text(row["equity"], 5) in page.text
     assert "with the cube" not in read(client, f"/position/{START}").text
@@ -580,7 +580,7 @@ def test_any_checkers_give_a_page(client: TestClient, counts: list[int]) -> None
 
 
 def test_probe_page_equals_the_command(client: TestClient, site_root: Path) -> None:
-    rows = json.loads(succeeds(site_root, "probe", POSITION, "--format", "json"))
+    rows = json.loads(output_of(site_root, "probe", POSITION, "--format", "json"))
     assert client.get(f"/probe/{POSITION}.json").json() == rows
     assert rows[0]["source"] in read(client, f"/probe/{POSITION}").text
     assert f"/probe/{POSITION}" in read(client, f"/position/{POSITION}").links

@@ -1,7 +1,5 @@
 """Players by name; the random player is fair, legal and repeatable."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from importlib import import_module

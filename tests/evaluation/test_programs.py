@@ -1,7 +1,5 @@
 """The evaluator protocol, and evaluations from answers of other programs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

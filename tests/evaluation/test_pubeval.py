@@ -1,7 +1,5 @@
 """PubEval against a slow reference, and its weights against the published ones."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Values of the 21 rolls, networks that look ahead in a kernel, and local volatility, each compared with another
 method."""
 
-from __future__ import annotations
-
 import pickle
 from fractions import Fraction
 from functools import cache

@@ -1,7 +1,5 @@
 """Lines to and from a program that sends invalid text or does not read; `protocols/test_external.py` has more."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Errors of values: against plain Python, by hand, and with the coverage of the standard error."""
 
-from __future__ import annotations
-
 from math import isnan, sqrt
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs commands of `bgdata` on an untrusted warehouse in another process, which may hang or die."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -71,12 +69,14 @@ def ask(root: Path, place: Path, commands: Sequence[Sequence[str]]) -> list[Answ
 
 def ends(process: BaseProcess, told: Path) -> bool:
     """Wait until a process ends; kill it and return False if answers stop."""
-    given, since = 0, time.monotonic()
+    given = 0
+    since = time.monotonic()
     while process.is_alive():
         process.join(0.2)
         found = told.stat().st_size if told.exists() else 0
         if found != given:
-            given, since = found, time.monotonic()
+            given = found
+            since = time.monotonic()
         elif time.monotonic() - since > HANG_SECONDS:
             process.kill()
             process.join()

@@ -1,7 +1,5 @@
 """Damages every file of a warehouse in every way: `verify` names it, no query loses rows, nothing hangs."""
 
-from __future__ import annotations
-
 import filecmp
 import os
 import random
@@ -111,7 +109,8 @@ class Damage(Campaign):
 
     def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
         file, name = self.cases[number % len(self.cases)]
-        root, place = folder / "warehouse", folder / "place"
+        root = folder / "warehouse"
+        place = folder / "place"
         if file.name == STAGING:
             self.damage_checkpoint(root, name, chance)
             return [f"{name} parts of builds"]

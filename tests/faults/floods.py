@@ -3,8 +3,6 @@
 Each command ends by itself with one line, or continues to answer others, in limited time, memory and log size.
 """
 
-from __future__ import annotations
-
 import http.client
 import os
 import random
@@ -29,7 +27,7 @@ from bgdata.process import data_segment_bytes
 from bgdata.protocols.decisions import Decisions
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.faults.campaign import Campaign
-from tests.faults.corrupting import SPICE, corrupted_text
+from tests.faults.corrupting import SPICE, corrupt_lines
 from tests.protocols.fibs_server import OPPONENT, PASSWORD, USER, FibsServer
 from tests.store import processes
 from tests.web.reading import serving, wait_until
@@ -65,7 +63,7 @@ PAGES = (b"/", b"/position/4HPwATDgc/ABMA", b"/table", b"/table/bearoff_gammon",
 def flood_of(side: str, chance: random.Random) -> Callable[[], bytes]:
     """A flood: a function that returns its next bytes, possibly slowly."""
     lines = LINES[side]
-    text = corrupted_text(lines, 100, chance)
+    text = corrupt_lines(lines, 100, chance)
     half = chance.choice(lines).rstrip(b"\r\n")[: chance.randint(1, 20)]
     chosen = chance.choice(lines)
     return chance.choice(
@@ -78,19 +76,19 @@ def flood_of(side: str, chance: random.Random) -> Callable[[], bytes]:
             lambda: text,
             lambda: chance.randbytes(4096),
             lambda: half + b"\0" * 1000,
-            lambda: dripped(half),
+            lambda: drip_bytes(half),
             lambda: chance.choice([*lines, *SPICE]) * chance.randint(1, 20),
         ]
     )
 
 
-def dripped(data: bytes) -> bytes:
+def drip_bytes(data: bytes) -> bytes:
     """The data, one byte at a time."""
     time.sleep(0.05)
     return data[:1]
 
 
-def bounded(work: Callable[[], object], told: Path, files: int = 0) -> None:
+def run_with_little_memory(work: Callable[[], object], told: Path, files: int = 0) -> None:
     """In another process: do some work with little memory, and write its output to a file."""
     with told.open("wb") as file:
         for number in (1, 2):
@@ -114,7 +112,7 @@ def command(arguments: list[str], told: Path, reading: int | None = None) -> Non
     sys.argv = ["bgdata", *arguments]
     if reading is not None:
         os.dup2(reading, 0)
-    bounded(main, told)
+    run_with_little_memory(main, told)
 
 
 def site(root: Path, port: Path, told: Path, stop: Path) -> None:
@@ -131,7 +129,7 @@ def site(root: Path, port: Path, told: Path, stop: Path) -> None:
             while not stop.exists() and os.getppid() > 1:
                 time.sleep(0.05)
 
-    bounded(serve, told, OPEN_FILES)
+    run_with_little_memory(serve, told, OPEN_FILES)
 
 
 class Floods(Campaign):
@@ -144,7 +142,9 @@ class Floods(Campaign):
     def prepare(self) -> None:
         root = self.root / "warehouse"
         bgdata.open_warehouse(root).build("bearoff_gammon", RaceParameters(2))
-        self.told, port, stop = self.root / "site", self.root / "port", self.root / "stop"
+        self.told = self.root / "site"
+        port = self.root / "port"
+        stop = self.root / "stop"
         self.server = processes.start(site, root, port, self.told, stop)
         self.open.callback(self.server.kill)
         wait_until(port.exists, HANG_SECONDS)
@@ -199,7 +199,9 @@ class Floods(Campaign):
                 [sys.executable, "-c", COMMAND, str(told), "ubgi"], stdin=reading, stdout=subprocess.DEVNULL
             )
             self.open.callback(process.kill)
-            lines, flood, until = 0, flood_of("ubgi", chance), time.monotonic() + FLOOD_SECONDS
+            lines = 0
+            flood = flood_of("ubgi", chance)
+            until = time.monotonic() + FLOOD_SECONDS
             while time.monotonic() < until:
                 data = flood()
                 lines += data.count(b"\n")
@@ -212,7 +214,8 @@ class Floods(Campaign):
     def site(self, chance: random.Random, folder: Path) -> None:  # noqa: ARG002
         """More connections of one sort than the site can hold; others are still answered."""
         sent = chance.choice([half_open, slow_headers, endless_header, endless_body, many_pages, unread_pages, garbage])
-        before, clients = self.told.stat().st_size, list[socket.socket]()
+        before = self.told.stat().st_size
+        clients = list[socket.socket]()
         try:
             for _ in range(CONNECTIONS):
                 with suppress(OSError):
@@ -339,7 +342,8 @@ def half_open(clients: list[socket.socket], chance: random.Random) -> None:
 def slow_headers(clients: list[socket.socket], chance: random.Random) -> None:
     """A request, byte by byte."""
     request = b"GET / HTTP/1.1\r\nhost: localhost\r\nx: " + b"y" * 1000
-    until, begin = time.monotonic() + FLOOD_SECONDS, chance.randrange(20)
+    until = time.monotonic() + FLOOD_SECONDS
+    begin = chance.randrange(20)
     while time.monotonic() < until and begin < len(request):
         send(clients, request[begin : begin + 1])
         begin += 1
@@ -374,7 +378,8 @@ def many_pages(clients: list[socket.socket], chance: random.Random) -> None:
 
 def unread_pages(clients: list[socket.socket], chance: random.Random) -> None:
     """Requests for several pages whose answers are not read for a while."""
-    few, many = 1 << 12, 1 << 20
+    few = 1 << 12
+    many = 1 << 20
     for client in clients:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, few)
     send(clients, request(chance.choice(PAGES)) * 20)
@@ -393,7 +398,7 @@ def garbage(clients: list[socket.socket], chance: random.Random) -> None:
         b"connection: upgrade\r\n",
     ]
     for client in clients:
-        send([client], corrupted_text(lines, 10, chance))
+        send([client], corrupt_lines(lines, 10, chance))
 
 
 def request(page: bytes) -> bytes:

@@ -4,8 +4,6 @@ Half of the kills are right before a change of a file, chosen by number and repr
 random time, also inside native code.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -187,7 +185,8 @@ class Kills(Campaign):
         name = list(WORKS)[number % len(WORKS)]
         if name not in self.whole:
             self.whole[name] = whole_of(name, self.root / "whole" / name.replace(" ", "-"))
-        whole, root = self.whole[name], folder / "warehouse"
+        whole = self.whole[name]
+        root = folder / "warehouse"
         begin(name, root)
         there = whole_versions(warehouse_of(root))
         ends = []
@@ -223,38 +222,37 @@ def finish(name: str, root: Path, told: Path) -> int | None:
 
 def kill(name: str, root: Path, whole: Whole, chance: random.Random) -> str:
     """Do the work, kill it or one of its workers, and return what happened."""
-    begun, told = root.parent / "begun", root.parent / "told"
+    begun = root.parent / "begun"
+    told = root.parent / "told"
     begun.unlink(missing_ok=True)
     if chance.random() < 0.5:
         code = processes.run(perform, name, root, begun, chance.randrange(whole.changes), told)
     else:
-        moment, is_worker = chance.uniform(0, whole.seconds), WORKS[name].has_workers and chance.random() < 0.5
+        moment = chance.uniform(0, whole.seconds)
+        is_worker = WORKS[name].has_workers and chance.random() < 0.5
         process = processes.start(perform, name, root, begun, None, told)
         while not begun.exists() and process.is_alive():
             time.sleep(0.001)
         time.sleep(moment)
-        strike(process.pid or 0, is_worker=is_worker)
+        pid = process.pid or 0
+        try:
+            victims = psutil.Process(pid).children()[-1:] if is_worker else []
+            for victim in victims or [psutil.Process(pid)]:
+                victim.send_signal(signal.SIGKILL)
+        except psutil.NoSuchProcess:
+            pass
         process.join(60)
         code = process.exitcode
     assert code in (0, KILLED, LOST_A_WORKER), f"expected {name} to be killed or to end, found exit code {code}"
     return {0: "ended before", KILLED: "kills", LOST_A_WORKER: "kills of a worker"}[code]
 
 
-def strike(pid: int, *, is_worker: bool) -> None:
-    """Kill a process, or its last child if there is one, unless it has ended."""
-    try:
-        victims = psutil.Process(pid).children()[-1:] if is_worker else []
-        for victim in victims or [psutil.Process(pid)]:
-            victim.send_signal(signal.SIGKILL)
-    except psutil.NoSuchProcess:
-        pass
-
-
 def check_between(root: Path, whole: Whole, there: list[str]) -> None:
     """Check after a kill that old and new versions are complete, and catalog and lock can be read."""
     warehouse = warehouse_of(root)
     found = whole_versions(warehouse)
-    least, most = set(there) & set(whole.versions), set(there) | set(whole.versions)
+    least = set(there) & set(whole.versions)
+    most = set(there) | set(whole.versions)
     assert least <= set(found) <= most, f"expected {least} up to {most}, found {found}"
     assert {table.name for table in warehouse.current()} <= set(found)
     if warehouse.catalog.exists():

@@ -3,8 +3,6 @@
 No query loses rows or reads another warehouse, and nothing is written outside.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import resource
@@ -108,7 +106,8 @@ class Places(Campaign):
 
     def links(self, chance: random.Random, folder: Path) -> None:
         """A foreign warehouse with links to files outside: nothing is written or deleted there."""
-        owned, root = copy_warehouse(self.whole, folder / "owned"), copy_warehouse(self.whole, folder / "warehouse")
+        owned = copy_warehouse(self.whole, folder / "owned")
+        root = copy_warehouse(self.whole, folder / "warehouse")
         level = chance.choice(["bearoff_gammon", "bearoff_gammon/2x15", "bearoff_gammon/2x15/*", ".staging", "build"])
         if level == "build":
             name = f"bearoff_gammon-2x15-{chance.randbytes(6).hex()}-{chance.randbytes(6).hex()}"

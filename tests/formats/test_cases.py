@@ -1,7 +1,5 @@
 """Small records with problems that users have met, and the right results: see `shared/cases`."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
@@ -18,7 +16,7 @@ from bgdata.formats.position_files import parse_bgsage_entries, parse_position_l
 from bgdata.formats.replay import replay_file
 from bgdata.game.identifiers import parse_identifier
 from bgdata.matches.kinds.shared.match_rows import file_rows
-from tests.command_line import succeeds
+from tests.command_line import output_of
 from tests.formats.samples import SHARED
 from tests.subtests import each
 
@@ -270,9 +268,9 @@ def test_xgid_without_prefix_is_read_by_commands(tmp_path: Path) -> None:
     """An XGID that begins with a minus, without its prefix, is read as an argument and not as an option."""
     case_file("27-xgid-without-prefix-in-the-shell/try.sh")
     text = "-b----E-C---eE---c-e----B-:0:0:1:31:0:0:0:0:10"
-    shown = succeeds(tmp_path, "show", f"XGID={text}")
+    shown = output_of(tmp_path, "show", f"XGID={text}")
     assert "4HPwATDgc/ABMA" in shown
-    assert succeeds(tmp_path, "show", text) == succeeds(tmp_path, "show", "--", text) == shown
+    assert output_of(tmp_path, "show", text) == output_of(tmp_path, "show", "--", text) == shown
 
 
 def test_warehouse_in_a_folder_with_an_equals_sign_is_read(tmp_path: Path) -> None:
@@ -280,8 +278,8 @@ def test_warehouse_in_a_folder_with_an_equals_sign_is_read(tmp_path: Path) -> No
     case_file("12-warehouse-under-a-folder-with-an-equals-sign/try.sh")
     (tmp_path / "one.txt").write_text("4HPwATDgc/ABMA\n")
     for name in ("run=7", "variant=x"):
-        succeeds(tmp_path / name, "import", "positions", "--name", "p", tmp_path / "one.txt")
-        text = succeeds(tmp_path / name, "query", "select count(*) as n from positions", "--format", "csv")
+        output_of(tmp_path / name, "import", "positions", "--name", "p", tmp_path / "one.txt")
+        text = output_of(tmp_path / name, "query", "select count(*) as n from positions", "--format", "csv")
         assert text.splitlines() == ["n", "1"]
 
 
@@ -291,7 +289,7 @@ def test_positions_from_a_pipe_are_read(tmp_path: Path) -> None:
     os.write(writing, b"4HPwATDgc/ABMA\n")
     os.close(writing)
     try:
-        text = succeeds(tmp_path, "import", "positions", "--name", "a", f"/dev/fd/{reading}")
+        text = output_of(tmp_path, "import", "positions", "--name", "a", f"/dev/fd/{reading}")
     finally:
         os.close(reading)
     assert "1 with rows" in text

@@ -1,7 +1,5 @@
 """Fields, numbers and the rules for chances: kernels against plain Python."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

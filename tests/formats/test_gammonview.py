@@ -1,7 +1,5 @@
 """Tests of binary match files: one session that other programs wrote in three formats, and damage to them."""
 
-from __future__ import annotations
-
 import zlib
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """gnubg's benchmark files: the published rows, every kind of line, every rule, round trips."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Tests of gnubg's text and HTML exports, with files that it wrote and with gnubg itself."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path
@@ -13,7 +11,7 @@ from bgdata.formats.lines import read_bytes
 from bgdata.formats.match_files import match_form, parse_matches, read_matches
 from bgdata.formats.matches import BY_HAND, Analysis, TurnKind
 from bgdata.formats.replay import ReplayedFile, ReplayedTurn, replay_file
-from tests.faults.corrupting import corrupted
+from tests.faults.corrupting import corrupt_line
 from tests.formats.test_matches_oracle import MATCHES, PREAMBLE, SESSION
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 from tests.subtests import each
@@ -147,13 +145,6 @@ def test_export_of_a_position_is_no_game() -> None:
     assert [bad.reason for bad in file.rejects if "see line" not in bad.reason] == [BY_HAND]
 
 
-def changed(old: str, new: str) -> ReplayedFile:
-    """A session with another line."""
-    text = (FOLDER / "session_004.txt").read_text()
-    assert old in text
-    return replay_file(parse_gnubg_text(text.replace(old, new).encode()))
-
-
 @each(
     ("old", "new", "reason"),
     [
@@ -167,7 +158,9 @@ def changed(old: str, new: str) -> ReplayedFile:
     ],
 )
 def test_game_that_cannot_be_replayed_is_quarantined(old: str, new: str, reason: str) -> None:
-    file = changed(old, new)
+    text = (FOLDER / "session_004.txt").read_text()
+    assert old in text
+    file = replay_file(parse_gnubg_text(text.replace(old, new).encode()))
     assert not any(match.games for match in file.matches)
     (first,) = (bad for bad in file.rejects if "see line" not in bad.reason)
     assert reason in first.reason
@@ -184,7 +177,7 @@ def test_decimal_commas_are_read() -> None:
 def test_damaged_files_give_errors_or_games_that_keep_the_rules(name: str) -> None:
     content, chance = read_bytes(FOLDER / name), random.Random(name)
     for _ in range(60):
-        damaged = corrupted(content, chance)
+        damaged = corrupt_line(content, chance)
         if match_form(damaged) not in ("gnubg text", "gnubg html"):
             continue
         file = replay_file(parse_matches("x", damaged))

@@ -1,7 +1,5 @@
 """Opening and splitting files, and accounting for every line."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 from collections.abc import Callable

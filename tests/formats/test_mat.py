@@ -1,7 +1,5 @@
 """Match files in the Jellyfish format: gnubg's example, files of other programs, every rule, round trips."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """Missing parts of recorded matches, and records of other games than backgammon."""
 
-from __future__ import annotations
-
 import pytest
 
 from bgdata.formats.matches import Game, Match, missing_parts

@@ -1,7 +1,5 @@
 """The readers of .mat and .sgf against gnubg, which plays matches and saves both."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Match equity tables as XML and INI files: reading, reasons of quarantined ones, writing, reading back by gnubg."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

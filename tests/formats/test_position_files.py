@@ -1,7 +1,5 @@
 """Files with one position per line: published rows, every rule, round trips."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable, Iterator

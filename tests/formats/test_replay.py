@@ -1,7 +1,5 @@
 """Replayed games: position and cube before every turn, and a reason for every broken rule."""
 
-from __future__ import annotations
-
 import functools
 import re
 import sys
@@ -424,20 +422,15 @@ def test_line_of_the_cause_has_the_reason() -> None:
     assert reasons == dict.fromkeys((2, 3, 5, 6), "expected a whole game, see line 4")
 
 
-def long_game(turns: int) -> bytes:
-    """A game in which both sides are hit repeatedly, and the position repeats every second turn."""
-    begin = ["63: 24/18 8/5", "51: 8/7* 8/3", "21: bar/23 8/7", "53: 7/2* 6/3", "52: bar/23* 8/3"]
-    plays = (begin + ["32: bar/20*", "55: bar/5*"] * turns)[:turns]
-    rows = [f"{row:6}) {plays[2 * row]:<27} {plays[2 * row + 1]}\n" for row in range(turns // 2)]
-    return f"{MAT_HEAD}{''.join(rows)}".encode()
-
-
 def test_work_grows_linearly_with_turns() -> None:
     """Reading, replaying and writing a game of twice as many turns takes about twice as many calls of Python and C
     functions."""
     counts = []
     for turns in (100, 1000, 2000):  # the first run fills the caches
-        calls, data = [0], long_game(turns)
+        begin = ["63: 24/18 8/5", "51: 8/7* 8/3", "21: bar/23 8/7", "53: 7/2* 6/3", "52: bar/23* 8/3"]
+        plays = (begin + ["32: bar/20*", "55: bar/5*"] * turns)[:turns]
+        rows = [f"{row:6}) {plays[2 * row]:<27} {plays[2 * row + 1]}\n" for row in range(turns // 2)]
+        calls, data = [0], f"{MAT_HEAD}{''.join(rows)}".encode()
 
         def count(_frame: object, event: str, _argument: object, calls: list[int] = calls) -> None:
             calls[0] += event.endswith("call")

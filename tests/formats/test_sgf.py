@@ -1,7 +1,5 @@
 """Match files in the Smart Game Format: gnubg's files, every rule."""
 
-from __future__ import annotations
-
 import pytest
 
 from bgdata.formats.lines import LineCounts

@@ -1,7 +1,5 @@
 """Tests of the analysis in .sgf files, with nodes that gnubg 1.07 saved (shortened)."""
 
-from __future__ import annotations
-
 from bgdata.formats.sgf import parse_sgf
 from bgdata.formats.sgf_analysis import analyses_of
 from tests.subtests import each

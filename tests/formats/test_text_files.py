@@ -1,7 +1,5 @@
 """Long text files by blocks of lines: every line once, wherever a block or a piece ends."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import hashlib

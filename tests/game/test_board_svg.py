@@ -1,7 +1,5 @@
 """SVG boards are well-formed, self-contained, reproducible, and show the right number of checkers."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 import pytest

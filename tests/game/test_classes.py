@@ -1,7 +1,5 @@
 """Classes of positions: boundaries by example, arrays against single positions, and gnubg."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The array functions against `position`, which converts one at a time; flaws instead of exceptions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """FIBS and gnubg boards: formatted boards are parsed back, for both colors."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 
 import pytest

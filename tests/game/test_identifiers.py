@@ -1,7 +1,5 @@
 """Every format is recognised, and errors are about the format that a text resembles most."""
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 

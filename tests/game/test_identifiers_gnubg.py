@@ -1,7 +1,5 @@
 """Match IDs and XGIDs against gnubg: random states both ways, and every state of games that gnubg plays."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

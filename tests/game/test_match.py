@@ -1,7 +1,5 @@
 """Cube, score and the points of a game."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

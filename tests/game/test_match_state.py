@@ -1,7 +1,5 @@
 """Match states: their stakes for the player on roll, Match IDs and gnubg IDs, and invalid states."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 from functools import partial

@@ -1,7 +1,5 @@
 """Tests of distances between positions, against counting checkers place by place."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Legal plays of one position: rules by example, invariants of every play, and plays as text."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Legal plays against gnubg: the same positions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Single positions: board, rows, Position ID, key and 20-letter key, and invalid input."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

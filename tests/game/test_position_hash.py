@@ -1,7 +1,5 @@
 """Position hashes: against the reference, equal for flips, unique otherwise, and unchanged."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

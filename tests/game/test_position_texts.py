@@ -1,8 +1,6 @@
 """Tests of positions inside texts: eXtreme Gammon's and gnubg's texts with analysis, OpenGammon IDs, addresses of the
 explorer, and identifiers with punctuation around them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

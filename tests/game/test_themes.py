@@ -1,7 +1,5 @@
 """Themes of positions: by example, against the reference, and for the other side."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

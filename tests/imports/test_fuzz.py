@@ -7,7 +7,7 @@ import random
 import pytest
 
 from bgdata.errors import NoRowsError
-from tests.faults.corrupting import corrupted_text
+from tests.faults.corrupting import corrupt_lines
 from tests.faults.lines import FORMATS, Lines, Sessions
 from tests.formats import sessions
 from tests.imports.importing import IMPORTED, Imports, counts
@@ -49,5 +49,5 @@ def test_random_bytes_are_refused(imports: Imports, kind: str) -> None:
 
 def test_corrupted_match_lines(imports: Imports) -> None:
     """Some lines are in a different order."""
-    text = corrupted_text(sessions.MAT.encode().splitlines(keepends=True), LINES, random.Random("lines"))
+    text = corrupt_lines(sessions.MAT.encode().splitlines(keepends=True), LINES, random.Random("lines"))
     assert counts(imports.text("matches", text))[0] == len(lines_of(text))

@@ -104,7 +104,8 @@ def test_digest_of_an_import_in_one_part_is_unchanged(memory_path: Path, kind: s
 
 def computed_rows(imports: Imports, kind: str, pack: str, lines: int) -> list[list[dict[str, Any]]]:
     """The rows of all tables, computed in parts of so many lines without a warehouse."""
-    declared, folder = IMPORTED[kind], imports.folder / f"parts-of-{lines}"
+    declared = IMPORTED[kind]
+    folder = imports.folder / f"parts-of-{lines}"
     found = list[list[dict[str, Any]]]([] for _ in declared.tables)
     folder.mkdir()
     with declared.computation.read_files(sources(imports, kind, pack), folder) as files:
@@ -178,7 +179,9 @@ class Stopping(Notes):
 
     def __init__(self, begun: int = 0) -> None:
         super().__init__()
-        self.left, self.read, self.is_reading = begun, 0, False
+        self.left = begun
+        self.read = 0
+        self.is_reading = False
 
     def start(self, label: str, total: int, unit: str) -> None:
         super().start(label, total, unit)
@@ -300,7 +303,9 @@ def test_utf_16_and_old_mac_lists_are_split_into_parts(
 
 def test_memory_does_not_grow_with_the_file(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The most bytes of lines, and rows of arrays, that are read but not written yet do not grow with the file."""
-    held, parse, append = list[int](), positions_compute.READERS["positions"], positions_compute.GrowingArrays.append
+    held = list[int]()
+    parse = positions_compute.READERS["positions"]
+    append = positions_compute.GrowingArrays.append
     changes: list[int] = []
 
     def counting_parse(file: Any, piece: Any) -> Any:
@@ -316,7 +321,8 @@ def test_memory_does_not_grow_with_the_file(memory_path: Path, monkeypatch: pyte
     monkeypatch.setattr(positions_compute.GrowingArrays, "append", counting_append)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     imports = Imports(memory_path)
-    path, most = imports.file("x.csv", f"{START.id}\n" * 20_000), dict[int, int]()
+    path = imports.file("x.csv", f"{START.id}\n" * 20_000)
+    most = dict[int, int]()
     for lines in (20_000, 5_000):
         in_parts(monkeypatch, lines, block=1500)
         changes.clear()

@@ -18,7 +18,8 @@ from tests.store.toy import Notes, whole_versions
 from tests.subtests import each
 
 each_kind = pytest.mark.parametrize("kind", IMPORTED)
-START_ID, START_BOARD = START.id, list(START.board)
+START_ID = START.id
+START_BOARD = list(START.board)
 CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 POSITION_TEXT = f"{START_ID}\n{START_ID[:13]}\n# x\n\nnonsense\n"
 
@@ -63,7 +64,8 @@ def test_manifest_groups_rare_reasons(imports: Imports) -> None:
 
 
 OVER = "expected a position of a game that goes on"
-START_KEY, AFTER_42 = test_gnubg_benchmark.START_KEY, test_gnubg_benchmark.AFTER_42
+START_KEY = test_gnubg_benchmark.START_KEY
+AFTER_42 = test_gnubg_benchmark.AFTER_42
 ILLEGAL = "expected plays that are legal for the roll"
 # rules of the readers of formats, then those of the kinds: a good line, bad lines with their reasons
 RULES: dict[str, tuple[str, dict[str, str]]] = {

@@ -79,7 +79,8 @@ def test_folder_is_read_with_subfolders(empty: Warehouse, tmp_path: Path) -> Non
 
 def test_damaged_packed_lists_of_a_folder_are_left_out(empty: Warehouse, tmp_path: Path) -> None:
     """Each with a note, archives too; the others are imported."""
-    folder, packed = tmp_path / "lists", gzip.compress(b"4HPwATDgc/ABMA\n")
+    folder = tmp_path / "lists"
+    packed = gzip.compress(b"4HPwATDgc/ABMA\n")
     folder.mkdir()
     for name, content in (
         ("a.gz", packed),

@@ -1,7 +1,5 @@
 """Command lines of the flows, and checks before anything runs."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import threading

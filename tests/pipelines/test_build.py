@@ -1,7 +1,5 @@
 """The Prefect flow builds what the library builds, quietly and offline, and reports an error in one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

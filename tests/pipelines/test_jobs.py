@@ -1,7 +1,5 @@
 """The tasks of a build, and their order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -73,7 +71,8 @@ def test_running_tasks_are_limited_by_processes(monkeypatch: pytest.MonkeyPatch)
     a, b, c, d = (build.Variant("bearoff_gammon", RaceParameters(points)) for points in range(1, 5))
     jobs = [build.Job([a], set()), build.Job([b], {a}), build.Job([c], set()), build.Job([d], set())]
     running: list[Task] = []
-    most, order = 0, []
+    most = 0
+    order = []
 
     def begin(job: Any) -> Any:
         nonlocal most

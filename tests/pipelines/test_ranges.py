@@ -1,7 +1,5 @@
 """Ranges as tasks of a flow on workers of Dask, which see nothing of the folder of the flow."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

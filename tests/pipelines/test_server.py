@@ -1,8 +1,6 @@
 """The deployments on a real Prefect server: they run, publish artifacts, and go on from finished steps, with digests of
 the library, after the server, the worker or tasks are killed."""
 
-from __future__ import annotations
-
 import base64
 import bz2
 import json
@@ -29,7 +27,8 @@ from tests.pipelines.mirror import Mirror
 from tests.pipelines.server import ROOT, PrefectServer, kill
 
 pytestmark = pytest.mark.prefect
-PNG, SVG = ("image/png", b"\x89PNG\r\n\x1a\n"), ("image/svg+xml", b"<svg ")
+PNG = ("image/png", b"\x89PNG\r\n\x1a\n")
+SVG = ("image/svg+xml", b"<svg ")
 GAMES = 10_000  # in ten parts: a fast machine does not finish before both kills
 PLAN = {"player": "network/tiny", "games": 40, "seed": 3, "cubeful_games": 4, "most": 2, "trials": 72}
 FETCHED = "crashed-train-data"
@@ -101,7 +100,8 @@ def resumed(server: PrefectServer, small_root: Path, tmp_path_factory: pytest.Te
     """Each flow has finished a step and waits for another one, which another process builds, when the server is killed;
     then the worker of new runs; then the tasks of newer runs, which are processes, or else the process of the flow."""
     folder = tmp_path_factory.mktemp("resumed")
-    root, wanted = Path(shutil.copytree(small_root, folder / "warehouse")), cases(folder)
+    root = Path(shutil.copytree(small_root, folder / "warehouse"))
+    wanted = cases(folder)
     locks = {name: root / ".staging" / f"{case.held.replace('/', '-')}.lock" for name, case in wanted.items()}
 
     def begin() -> dict[str, str]:
@@ -124,7 +124,8 @@ def resumed(server: PrefectServer, small_root: Path, tmp_path_factory: pytest.Te
         server.start_worker()
         runs = begin()
         kill(orphans)  # processes of flows that are no longer needed
-        orphans, lost = server.processes(*runs.values()), runs["match-equity"]
+        orphans = server.processes(*runs.values())
+        lost = runs["match-equity"]
         server.kill_worker()  # its flows cannot report any more
         server.start_worker()
         runs = begin()
@@ -275,7 +276,8 @@ def written_files(folder: Path) -> list[str]:
         assert isinstance(declared, ImportedDataset)
         (folder / kind).mkdir()
         found += [f"{kind}:{path}" for path in declared.computation.write_sample(folder / kind)]
-    positions, samples = SHARED / "wildbg" / "contact.csv", SHARED / "gnubg" / "benchmark_samples.bm"
+    positions = SHARED / "wildbg" / "contact.csv"
+    samples = SHARED / "gnubg" / "benchmark_samples.bm"
     if positions.exists() and samples.exists():
         lines = [line.split(maxsplit=2) for line in samples.read_text().splitlines() if line.startswith("contact ")]
         (folder / "contact-samples.bm").write_text("".join(f"{line}\n" for _, _, line in lines))

@@ -1,7 +1,5 @@
 """The training flow: every step builds a version, and no version is built twice."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -20,7 +20,7 @@ from bgdata.publishing.shards import GROUP_BYTES, GROUP_ROWS, Source, write_spli
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.dataset import Column, TableShape
 from bgdata.store.progress import Silence
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.publishing.conftest import KINDS
 
 
@@ -134,7 +134,8 @@ def test_second_run_writes_the_same_bytes(small_root: Path, tmp_path: Path, publ
 
 
 def test_fewer_tables_replace_more(small_root: Path, tmp_path: Path) -> None:
-    warehouse, folder = bgdata.open_warehouse(small_root), tmp_path / "out"
+    warehouse = bgdata.open_warehouse(small_root)
+    folder = tmp_path / "out"
     publish(warehouse, folder, ["bearoff_gammon", "match_equity"])
     publish(warehouse, folder, ["match_equity"])
     publish(warehouse, tmp_path / "other", ["match_equity"])
@@ -182,7 +183,8 @@ def test_interrupted_call_resumes(small_root: Path, tmp_path: Path, monkeypatch:
     """Finished files are kept, and no `published.json` claims that the folder is complete."""
     from bgdata.publishing import folder as module
 
-    warehouse, folder = bgdata.open_warehouse(small_root), tmp_path / "out"
+    warehouse = bgdata.open_warehouse(small_root)
+    folder = tmp_path / "out"
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -202,10 +204,10 @@ def test_interrupted_call_resumes(small_root: Path, tmp_path: Path, monkeypatch:
 
 
 def test_command_prints_tables(small_root: Path, tmp_path: Path) -> None:
-    rows = json.loads(succeeds(small_root, "publish", tmp_path / "out", "bearoff_gammon", "--format", "json"))
+    rows = json.loads(output_of(small_root, "publish", tmp_path / "out", "bearoff_gammon", "--format", "json"))
     assert [row["config"] for row in rows] == ["bearoff_gammon-3x15", "bearoff_gammon-6x15"]
     shutil.rmtree(tmp_path / "out")
-    assert "bearoff_gammon-3x15" in succeeds(small_root, "publish", tmp_path / "out", "bearoff_gammon")
+    assert "bearoff_gammon-3x15" in output_of(small_root, "publish", tmp_path / "out", "bearoff_gammon")
 
 
 def test_dictionaries_and_long_row_groups_of_the_source_are_kept(tmp_path: Path) -> None:
@@ -235,10 +237,10 @@ def test_dictionaries_and_long_row_groups_of_the_source_are_kept(tmp_path: Path)
 
 def test_explorer_has_pages_of_published_tables(small_root: Path, tmp_path: Path) -> None:
     """A book of openings that is not published has no pages, and no link leads there."""
-    succeeds(small_root, "publish", tmp_path / "out", "match_equity/published-12", "--explorer")
+    output_of(small_root, "publish", tmp_path / "out", "match_equity/published-12", "--explorer")
     pages = {path.name for path in (tmp_path / "out" / "explorer").glob("*.html")}
     assert {"index.html", "match-equity-published-12.html"} <= pages
     assert not any(name.startswith("openings") for name in pages)
     assert "openings.html" not in (tmp_path / "out" / "explorer" / "index.html").read_text()
     assert "explorer/index.html\n" in (tmp_path / "out" / "SHA256SUMS").read_text()
-    succeeds(tmp_path / "none", "verify", tmp_path / "out")
+    output_of(tmp_path / "none", "verify", tmp_path / "out")

@@ -17,7 +17,7 @@ from bgdata.publishing.proof import verify_published
 from bgdata.store.progress import Silence
 from bgdata.store.storage import sha256_file
 from bgdata.store.verify import Status
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 
 @pytest.fixture
@@ -52,11 +52,11 @@ def write_listing(folder: Path, listing: Any) -> None:
 
 def test_whole_folder_is_proven(published: Path, tmp_path: Path) -> None:
     """No warehouse is needed for the digests of all arrays and for all rows."""
-    shown = succeeds(tmp_path / "none", "verify", published)
+    shown = output_of(tmp_path / "none", "verify", published)
     versions = read_contents(published).versions
     assert shown.count("all rows equal the arrays") == len(versions)
     assert "0 failed" in shown
-    rows = json.loads(succeeds(tmp_path / "none", "verify", published, "--format", "json"))
+    rows = json.loads(output_of(tmp_path / "none", "verify", published, "--format", "json"))
     assert {row["status"] for row in rows} == {"passed", "skipped"}
     assert {row["check"] for row in rows if row["status"] == "skipped"} == {"splits"}
 
@@ -127,25 +127,27 @@ def test_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_pull_makes_a_warehouse_with_the_same_digests(published: Path, small_root: Path, tmp_path: Path) -> None:
-    succeeds(tmp_path / "mine", "pull", published)
-    mine, theirs = bgdata.open_warehouse(tmp_path / "mine"), bgdata.open_warehouse(small_root)
+    output_of(tmp_path / "mine", "pull", published)
+    mine = bgdata.open_warehouse(tmp_path / "mine")
+    theirs = bgdata.open_warehouse(small_root)
     names = {version.name for version in read_contents(published).versions}
     assert {table.name for table in mine.versions()} == names
     for name in names:
-        table, other = mine.open_reference(name), theirs.open_reference(name)
+        table = mine.open_reference(name)
+        other = theirs.open_reference(name)
         assert table.manifest.digest == other.manifest.digest
         for array, values in other.arrays().items():
             np.testing.assert_array_equal(np.asarray(table.array(array)), np.asarray(values))
         assert mine.open(*name.split("/")[:2]).name == name
-    shown = succeeds(tmp_path / "mine", "verify", "bearoff_two_sided")
+    shown = output_of(tmp_path / "mine", "verify", "bearoff_two_sided")
     assert "0 failed" in shown
-    assert "0 versions, 0 files" in succeeds(tmp_path / "mine", "pull", published)
+    assert "0 versions, 0 files" in output_of(tmp_path / "mine", "pull", published)
 
 
 def test_folder_is_pulled_from_a_web_server(address: str, published: Path, tmp_path: Path) -> None:
-    shown = succeeds(tmp_path / "mine", "pull", address, "selfplay_labels", "bearoff_two_sided", "--dry-run")
+    shown = output_of(tmp_path / "mine", "pull", address, "selfplay_labels", "bearoff_two_sided", "--dry-run")
     assert "would pull" in shown
-    succeeds(tmp_path / "mine", "pull", address, "selfplay_labels", "bearoff_two_sided")
+    output_of(tmp_path / "mine", "pull", address, "selfplay_labels", "bearoff_two_sided")
     mine = bgdata.open_warehouse(tmp_path / "mine")
     names = {version.name for version in read_contents(published).versions}
     found = {table.name for table in mine.versions()}

@@ -1,7 +1,5 @@
 """The jump model at a match score, solved on a grid for each cube, without its approximation."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tests of the view `benchmark_differences`, against blocks of rollouts that the view does not see."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Tests that every SQL check passes good tables, and finds corrupted rows."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Tests of connections for one query, which define only the tables and views that it needs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

@@ -1,7 +1,5 @@
 """Tests of SQL's identifiers and themes against Python, as plain macros and as vectorised functions."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

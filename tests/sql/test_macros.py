@@ -1,7 +1,5 @@
 """Tests of SQL formulas against Python, as plain macros and as vectorised functions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Tests of match equity in SQL: macros against Python, the view of differences, and invalid scores."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

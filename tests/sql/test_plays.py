@@ -1,7 +1,5 @@
 """Tests of legal plays in plain SQL, against the reference of the rules and texts of Python."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 

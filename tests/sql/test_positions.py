@@ -1,7 +1,5 @@
 """Tests of SQL's position functions against Python, as plain macros and as vectorised functions."""
 
-from __future__ import annotations
-
 import functools
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of views of the catalog, against manifests, arrays and each other."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

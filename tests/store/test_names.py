@@ -1,7 +1,5 @@
 """External names: only valid ones pass."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

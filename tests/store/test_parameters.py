@@ -1,7 +1,5 @@
 """Parameters of every type: as JSON in manifests, and as text from users."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Kinds by name: listing them imports none."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from pathlib import Path

@@ -1,8 +1,6 @@
 """A warehouse at an address: used files are fetched, checked and kept; and fetching and publishing by cluster
 workers."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
 from collections.abc import Callable
@@ -47,12 +45,12 @@ def _store(toys: Warehouse, memory_store: str, remote_cache: Path) -> str:
 
 
 @pytest.fixture(name="far")
-def _far(store: str, toys: Warehouse) -> RemoteWarehouse:
+def _remote_warehouse(store: str, toys: Warehouse) -> RemoteWarehouse:
     return RemoteWarehouse(store, toys.kinds)
 
 
 @pytest.fixture(name="read")
-def _read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+def _reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """(name of a file, bytes) of every read from a store."""
     parts: list[tuple[str, int]] = []
     real = Store.part
@@ -66,12 +64,12 @@ def _read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return parts
 
 
-def stored(end: str) -> str:
+def stored_name(end: str) -> str:
     """The name of the first file in memory with this ending."""
     return next(name for name in sorted(MemoryFileSystem.store) if name.endswith(end))
 
 
-def change(name: str, place: int = -1) -> None:
+def change_stored_file(name: str, place: int = -1) -> None:
     data = bytearray(MemoryFileSystem().cat_file(name))
     data[place] ^= 1
     MemoryFileSystem().pipe_file(name, bytes(data))
@@ -145,18 +143,33 @@ def test_damaged_cache_is_fetched_again(far: RemoteWarehouse, toys: Warehouse, r
     assert "square.npy" not in [name for name, _ in read], "a copy with the right hash is not fetched again"
 
 
-def gone(name: str) -> None:
+def delete_stored_file(name: str) -> None:
     MemoryFileSystem().rm_file(name)
 
 
-def short(name: str) -> None:
+def truncate_stored_file(name: str) -> None:
     MemoryFileSystem().pipe_file(name, MemoryFileSystem().cat_file(name)[:50])
 
 
 WRONG: dict[str, tuple[Callable[[str], None], type[BgdataError], type[BgdataError] | None, str]] = {
-    "another byte": (change, DigestMismatchError, None, r"expected SHA-256 .* of memory:.*square.npy, found"),
-    "half of it": (short, CorruptFileError, CorruptFileError, r"expected \d+ bytes in memory:.*square.npy, got 50"),
-    "gone": (gone, MissingFileError, MissingTableError, r"expected memory:.*square.npy, found no such file"),
+    "another byte": (
+        change_stored_file,
+        DigestMismatchError,
+        None,
+        r"expected SHA-256 .* of memory:.*square.npy, found",
+    ),
+    "half of it": (
+        truncate_stored_file,
+        CorruptFileError,
+        CorruptFileError,
+        r"expected \d+ bytes in memory:.*square.npy, got 50",
+    ),
+    "gone": (
+        delete_stored_file,
+        MissingFileError,
+        MissingTableError,
+        r"expected memory:.*square.npy, found no such file",
+    ),
 }
 
 
@@ -165,7 +178,7 @@ def test_fetched_files_are_checked(
     far: RemoteWarehouse, damage: Callable[[str], None], error: type[BgdataError], by_size: type[BgdataError] | None,
     message: str,
 ) -> None:  # fmt: skip
-    name = stored("squares/20/" + far.open("squares", "20").folder.name + "/square.npy")
+    name = stored_name("squares/20/" + far.open("squares", "20").folder.name + "/square.npy")
     good = MemoryFileSystem().cat_file(name)
     try:
         damage(name)
@@ -185,7 +198,7 @@ def test_fetched_files_are_checked(
 def test_changed_manifest_is_refused(far: RemoteWarehouse) -> None:
     table = far.open("squares", "10")
     table.array("square")
-    change(stored(f"{table.name}/manifest.json"), 30)  # a byte of a name
+    change_stored_file(stored_name(f"{table.name}/manifest.json"), 30)  # a byte of a name
     with pytest.raises(BgdataError, match="expected memory://shop/ware/squares/10/"):
         RemoteWarehouse(far.address, far.kinds).open("squares", "10")
     listed = RemoteWarehouse(far.address, far.kinds)

@@ -1,7 +1,5 @@
 """Finding and opening versions, also among damaged ones and other people's files."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from pathlib import Path
@@ -45,6 +43,7 @@ def test_versions_and_variants_are_listed(toys: Warehouse) -> None:
 
 
 def test_newest_of_the_highest_revision_is_current_without_a_pointer(toys: Warehouse) -> None:
+    """Without the file `current`, the newest version of the highest revision is the current one."""
     table = toys.build("squares", TEN)
     (table.folder.parent / CURRENT).unlink()
     later = add_version(table, digest="1" * 64, created="9999")
@@ -56,6 +55,9 @@ def test_newest_of_the_highest_revision_is_current_without_a_pointer(toys: Wareh
 
 
 def test_find_prefers_the_current_version(toys: Warehouse) -> None:
+    """Of several versions with the same recipe, `find` returns the current one, else the newest; damaged ones are
+    skipped."""
+
     def found() -> Path:
         table = toys.find(toys.kind("squares"), TEN)
         assert table is not None
@@ -73,6 +75,7 @@ def test_find_prefers_the_current_version(toys: Warehouse) -> None:
 
 
 def test_find_needs_the_inputs(toys: Warehouse) -> None:
+    """A version is not found if its inputs are missing, because its recipe contains their digests."""
     sums = toys.kind("square_sums")
     assert toys.find(sums, TEN) is None
     assert toys.recipe_key(sums, TEN) is None

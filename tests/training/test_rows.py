@@ -1,7 +1,5 @@
 """Rows of networks against their manifests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import bgdata

@@ -1,7 +1,5 @@
 """Steps from games to a scored network, one by one."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

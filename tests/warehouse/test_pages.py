@@ -37,7 +37,7 @@ from bgdata.warehouse.pages.tables import SAMPLE
 from bgdata.web.answer import percent
 from bgdata.web.app import create_app
 from bgdata.web.static_site import write_static
-from tests.command_line import succeeds
+from tests.command_line import output_of
 from tests.web.reading import open_client, read
 
 if TYPE_CHECKING:
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 TABLE = "bearoff_two_sided/3x3"
 
 
-def data(root: Path, *arguments: str) -> object:
-    return json.loads(succeeds(root, *arguments, "--format", "json"))
+def read_json(root: Path, *arguments: str) -> object:
+    return json.loads(output_of(root, *arguments, "--format", "json"))
 
 
 def test_lists_equal_those_of_the_commands(client: TestClient, site_root: Path) -> None:
-    assert client.get("/table.json").json() == data(site_root, "list")
+    assert client.get("/table.json").json() == read_json(site_root, "list")
     for kind in ("bearoff_two_sided", "claims", "selfplay", "positions"):
-        assert client.get(f"/table/{kind}.json").json() == data(site_root, "explain", kind)
+        assert client.get(f"/table/{kind}.json").json() == read_json(site_root, "explain", kind)
         text = read(client, f"/table/{kind}").text
         for column in bgdata.all_kinds()[kind].tables[0].columns:
             assert " ".join(column.meaning.split()) in text
@@ -63,7 +63,8 @@ def test_every_table_has_a_page(client: TestClient, site_root: Path) -> None:
     """The page shows manifest, digest, graph, and samples whose first column equals SQL."""
     for table in bgdata.open_warehouse(site_root).current():
         where = f"/table/{'/'.join(table.folder.parts[-3:-1])}"
-        page, found = read(client, where), client.get(f"{where}.json").json()
+        page = read(client, where)
+        found = client.get(f"{where}.json").json()
         assert found["manifest"] == json.loads(json.dumps(table.manifest.values()))
         assert (found["name"], found["is_current"], found["damage"]) == (table.name, True, None)
         assert table.manifest.digest in page.text
@@ -143,7 +144,8 @@ def test_lineage_has_all_inputs(site_root: Path) -> None:
     for table in warehouse.current():
         root = ElementTree.fromstring(lineage_svg(warehouse, table))
         links = [element.attrib["href"] for element in root.iter() if element.tag.endswith("}a")]
-        expected, waiting = set[str](), [table]
+        expected = set[str]()
+        waiting = [table]
         while waiting:
             each = waiting.pop()
             expected.add(f"/table/{each.name}")
@@ -163,7 +165,9 @@ def test_match_equity_page(client: TestClient, site_root: Path) -> None:
         "&away=3-5": ("show", "published-12", "--away", "3-5"),
         "&minus=published-12&length=3": ("compare", "published-12", "published-12", "--length", "3"),
     }.items():
-        assert client.get(f"/match-equity.json?met=published-12{query}").json() == data(site_root, "met", *arguments)
+        assert client.get(f"/match-equity.json?met=published-12{query}").json() == read_json(
+            site_root, "met", *arguments
+        )
     assert "Stakes at 3-away 5-away" in read(client, "/match-equity?met=published-12&away=3-5").text
     where = "/match-equity?met=published-12&minus=tiny-0ply-4-index-0-5&length=3"
     found = {row["away"] * 10 + row["opponent_away"]: row for row in client.get(where.replace("?", ".json?")).json()
@@ -200,7 +204,7 @@ def test_claims_page_lists_the_register(client: TestClient, site_root: Path, mon
         "kind=published_twice": ("--kind", "published_twice"),
         "erratum=1": ("--erratum",),
     }.items():
-        assert client.get(f"/claims.json?{query}").json() == data(site_root, "claims", *arguments), query
+        assert client.get(f"/claims.json?{query}").json() == read_json(site_root, "claims", *arguments), query
     everything = client.get("/claims.json").json()
     document = everything[0]["document"]
     of_document = client.get("/claims.json", params={"document": document}).json()
@@ -243,7 +247,8 @@ def test_match_equity_shows_take_points_and_a_scale(client: TestClient, site_roo
 
 def test_ledger_lists_every_network(client: TestClient, site_root: Path) -> None:
     """Each network has a chart that links to the network's table, where all its charts are."""
-    page, rows = read(client, "/players"), client.get("/players.json").json()["networks"]
+    page = read(client, "/players")
+    rows = client.get("/players.json").json()["networks"]
     tables = networks(bgdata.open_warehouse(site_root))
     assert [f"{row['network']}/{row['version']}" for row in rows] == [table.name for table in tables]
     for table in tables:
@@ -369,7 +374,7 @@ def known_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture(scope="module")
-def known(known_root: Path) -> Iterator[tuple[TestClient, str]]:
+def known_games_site(known_root: Path) -> Iterator[tuple[TestClient, str]]:
     """(client of a site over the known games, address of the four games)."""
     with open_client(create_app(bgdata.open_warehouse(known_root))) as client:
         yield client, "/game/matches/known"
@@ -423,10 +428,10 @@ CRAWFORD = f""" 3 point match
 {BOB_WINS.replace("Game 1", "Game 3").replace("Bob : 0", "Bob : 1")}"""
 
 
-def test_filters_find_known_games(known: tuple[TestClient, str]) -> None:
+def test_filters_find_known_games(known_games_site: tuple[TestClient, str]) -> None:
     """Three games are known: two backgammons, of twelve points at a cube of 4 and of three at 1, and one with a
     missed double."""
-    client, where = known
+    client, where = known_games_site
     games = {row["game"]: row["points_won"] for row in client.get(f"{where}.json").json()}
     assert games == {0: 12, 1: 1, 2: 3, 3: 1}
     found = {order: [row["game"] for row in client.get(f"{where}.json?order={order}").json()] for order in FILTERS}
@@ -447,10 +452,10 @@ def test_largest_swing_is_of_one_roll(client: TestClient) -> None:
         assert f"{swings[0]:.3f}" in read(client, f"{where}?order=swing").text
 
 
-def test_replay_draws_and_links_the_turns(known: tuple[TestClient, str]) -> None:
+def test_replay_draws_and_links_the_turns(known_games_site: tuple[TestClient, str]) -> None:
     """The first player is light and below, arrows show the play, links keep roll, score and cube, and the cube is
     judged."""
-    client, where = known
+    client, where = known_games_site
     found = client.get(f"{where}/0.json").json()
     actions = [turn["action"] for turn in found["turns"]]
     decided = [False, True, True, False, True, False, True, True, False]  # Ann may double only in turn 4
@@ -465,7 +470,8 @@ def test_replay_draws_and_links_the_turns(known: tuple[TestClient, str]) -> None
         (link,) = {each for each in links if all(word in each for word in wanted)}
         assert "away=7-7" in link
         assert client.get(link).status_code == 200
-    page, first = client.get(f"{where}/0?turn=0").text, client.get(f"{where}/0?turn=1").text
+    page = client.get(f"{where}/0?turn=0").text
+    first = client.get(f"{where}/0?turn=1").text
     assert "Play: 8/5 6/5." in page
     assert "On roll: the first, Ann (light, below)." in page
     assert "On roll: the second, Bob (dark, above)." in first
@@ -475,9 +481,9 @@ def test_replay_draws_and_links_the_turns(known: tuple[TestClient, str]) -> None
     assert "Ann (first, light) against Bob (second), 1 to 0 in a match to 7" in read(client, f"{where}/2").text
 
 
-def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
+def test_missed_doubles_are_judged(known_games_site: tuple[TestClient, str]) -> None:
     """The replay, the errors, the totals and JSON contain them, with the words of `bgdata analyze`."""
-    client, where = known
+    client, where = known_games_site
     found = client.get(f"{where}/3.json").json()
     losses = found["cube_losses"]
     assert [loss is None for loss in losses] == [True, *[False] * 4], "no double before the first roll"
@@ -504,9 +510,11 @@ def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
     assert message in read(client, f"{where}?order=missed").text
 
 
-def test_games_without_the_cube_have_no_missed_doubles(known: tuple[TestClient, str], client: TestClient) -> None:
+def test_games_without_the_cube_have_no_missed_doubles(
+    known_games_site: tuple[TestClient, str], client: TestClient
+) -> None:
     """The Crawford game, marked or not, has none either."""
-    known_client, _ = known
+    known_client, _ = known_games_site
     games = [known_client.get(f"/game/matches/crawford/{number}.json").json() for number in range(3)]
     missed = [[row["turn"] for row in game["errors"] if row["is_cube"]] for game in games]
     assert missed == [[3], [], []]
@@ -524,14 +532,15 @@ def test_games_without_the_cube_have_no_missed_doubles(known: tuple[TestClient, 
     assert "No game of these is like that" in text
 
 
-def test_jacoby_rule_is_taken_from_the_record(known: tuple[TestClient, str]) -> None:
+def test_jacoby_rule_is_taken_from_the_record(known_games_site: tuple[TestClient, str]) -> None:
     """The rule applies to the session that states it, and not to the next one."""
-    client, _ = known
+    client, _ = known_games_site
     losses = []
     for number, rule in ((0, 1), (1, 0)):
         found = client.get(f"/game/matches/jacoby/{number}.json").json()
         turn = next(turn for turn, row in enumerate(found["turns"]) if row["action"] == "double")
-        row, loss = found["turns"][turn], found["cube_losses"][turn]
+        row = found["turns"][turn]
+        loss = found["cube_losses"][turn]
         page = read(client, f"/game/matches/jacoby/{number}?turn={turn}")
         assert (", by the Jacoby rule" in page.text) == bool(rule)
         cube = client.get(f"/position/{row['position_id']}.json?jacoby={rule}").json()["cube"][0]

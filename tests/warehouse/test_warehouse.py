@@ -1,7 +1,5 @@
 """Tests of queries of the warehouse, and of the distribution of positions over pips."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -14,7 +14,7 @@ from bgdata.bearoff.layouts import NON_DOUBLES, all_layouts, all_plays, roll_res
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.errors import CheckFailedError
 from bgdata.kinds.column_values import dictionary_column
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_sample_text
 
 STEPS = 32767.5
 
@@ -83,7 +83,7 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
                     f"expected a difference of {expected:.7f} at {on_roll} against {opponent} in {table.name}, "
                     f"found {found:.7f}"
                 )
-        return drawn_text(recheck.rows, table.manifest.rows)
+        return drawn_sample_text(recheck.rows, table.manifest.rows)
 
 
 def combined_equity(parameters: ErrorParameters, one_sided: RaceTable, on_roll: int, opponent: int) -> float:

@@ -19,7 +19,7 @@ from bgdata.bearoff.tables import TwoSidedTable, equity_limit
 from bgdata.errors import CheckFailedError, CorruptFileError, DigestMismatchError
 from bgdata.kinds.column_values import dictionary_column
 from bgdata.store.arrays import Array, ArrayWriter, damaged_rows, map_array, values_digest
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_sample_text
 from bgdata.store.job import Job
 from bgdata.store.progress import Progress
 from bgdata.store.storage import storage_errors
@@ -173,7 +173,7 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
         for batch in np.array_split(pairs[np.argsort(pairs[:, 1], kind="stable")], -(-rows // BATCH_PAIRS)):
             check_pairs(reader, plays, layouts, batch)
         bound = 3 * error_bound(reader.points, reader.checkers)
-        return f"{drawn_text(rows, recheck.table.manifest.rows)}, if its error is above {bound:.2g}"
+        return f"{drawn_sample_text(rows, recheck.table.manifest.rows)}, if its error is above {bound:.2g}"
 
 
 def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Array) -> None:

@@ -15,7 +15,7 @@ from bgdata.bearoff.tables import RaceTable
 from bgdata.errors import CheckFailedError
 from bgdata.kinds.column_values import fixed_lists
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_sample_text
 
 CHANCE_ERROR = 6e-8  # one rounding per roll in units of 2^-30, and one to float32
 MOMENT_ERROR = 1e-5  # error of mean and variance computed from float32 chances
@@ -71,7 +71,7 @@ class RaceComputation(Computation[RaceParameters]):
         layouts = all_layouts(reader.points, MAX_CHECKERS)
         for index in recheck.generator.integers(max(reader.first_index, 1), len(layouts), recheck.rows).tolist():
             check_row(reader, index, layouts)
-        return drawn_text(recheck.rows, len(layouts) - reader.first_index)
+        return drawn_sample_text(recheck.rows, len(layouts) - reader.first_index)
 
 
 def check_row(reader: RaceTable, index: int, layouts: Array) -> None:

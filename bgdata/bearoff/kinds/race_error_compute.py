@@ -13,7 +13,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
 from bgdata.bearoff.kinds.race_error import GROUPINGS, RaceErrorParameters
 from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
-from bgdata.kinds.column_values import chosen_texts
+from bgdata.kinds.column_values import select_texts
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
@@ -38,7 +38,7 @@ class RaceErrorComputation(Computation[RaceErrorParameters]):
         arrays = {name: np.asarray(values) for name, values in computed.arrays.items()}
         groups, moments = arrays["groups"], arrays["moments"]
         columns = {
-            "grouping": chosen_texts(pa.array(IN_ORDER), groups[:, 0].astype(np.int32)),
+            "grouping": select_texts(pa.array(IN_ORDER), groups[:, 0].astype(np.int32)),
             "on_roll_group": groups[:, 1].astype(np.int32),
             "opponent_group": groups[:, 2].astype(np.int32),
             "pairs": arrays["pairs"],

@@ -16,7 +16,7 @@ from bgdata.errors import CheckFailedError
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text, sample_text
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_sample_text, sample_text
 from bgdata.store.job import Job
 
 KEPT = COLUMNS[:4]  # no gammon, no Jacoby rule
@@ -149,7 +149,7 @@ def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> 
 def checked_text(recheck: Recheck[EndgameParameters]) -> str:
     """Say how many pairs `check_pairs` recomputes: all, if at least as many rows are requested."""
     rows, total = recheck.rows, recheck.table.manifest.rows
-    return drawn_text(rows, total) if rows < total else sample_text(rows, total)
+    return drawn_sample_text(rows, total) if rows < total else sample_text(rows, total)
 
 
 def cube_values_of(theirs: Array) -> list[Array]:

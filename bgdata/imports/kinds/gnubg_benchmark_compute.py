@@ -22,9 +22,9 @@ from bgdata.measures.kinds.shared.benchmarks_compute import (
     BenchmarkRows,
     decision_columns,
     dice_columns,
-    nullable,
     play_columns,
     rollout_columns,
+    with_nulls,
 )
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Computed
@@ -129,7 +129,7 @@ def best_play_columns(rows: BenchmarkRows) -> Groups:
 
 def seed_column(rows: BenchmarkRows) -> pa.Array:
     """The column with the seed of each row; null where the file gives none."""
-    return nullable(rows["seeds"], rows["seeds"] == tables.NO_SEED)
+    return with_nulls(rows["seeds"], rows["seeds"] == tables.NO_SEED)
 
 
 SIDE_TABLES: dict[str, tuple[str, Callable[[BenchmarkRows], Groups]]] = {  # by table: its prefix of arrays, its columns

@@ -31,10 +31,10 @@ from bgdata.imports.kinds.shared.imports_compute import (
 )
 from bgdata.kinds.column_values import (
     chance_columns,
-    chosen_texts,
     class_column,
     fixed_lists,
     position_columns,
+    select_texts,
     text_arrays,
     text_column,
 )
@@ -215,7 +215,7 @@ def row_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]
     if "chances" in arrays:
         found |= chance_columns(arrays["chances"][rows])
     if "comment_index" in arrays:
-        found["comment"] = chosen_texts(text_column(arrays, "comments"), arrays["comment_index"][rows])
+        found["comment"] = select_texts(text_column(arrays, "comments"), arrays["comment_index"][rows])
     if "chances_after_play" in arrays:
         found["chances_after_play"] = fixed_lists(arrays["chances_after_play"][rows])
         found["equity_after_play"] = pa.array(arrays["equities_after_play"][rows], from_pandas=True)

@@ -24,11 +24,11 @@ from bgdata.matches.commands.analysis_rows import (
     MatchAnalysis,
     game_row,
     headline,
+    loss_cells,
     net_columns,
     player_table,
-    shown_loss,
-    shown_worth,
     worth_quantity,
+    worth_text,
 )
 from bgdata.rows import Column, table_cells
 from bgdata.store.storage import write_file
@@ -42,16 +42,16 @@ CANDIDATES = 5  # plays listed beside a board
 BOARD_WIDTH = 440  # pixels
 
 
-def write_page(found: Sequence[MatchAnalysis], path: Path, most_errors: int) -> None:
+def write_page(matches: Sequence[MatchAnalysis], path: Path, most_errors: int) -> None:
     """Write the page of `format_page` to a file. Raises StorageError if it cannot be written."""
-    write_file(path, format_page(found, most_errors).encode())
+    write_file(path, format_page(matches, most_errors).encode())
 
 
-def format_page(found: Sequence[MatchAnalysis], most_errors: int) -> str:
+def format_page(matches: Sequence[MatchAnalysis], most_errors: int) -> str:
     """The page about analysed matches as HTML: figures, picture, games, worst errors and turns of each match."""
-    title = " against ".join(found[0].players) if len(found) == 1 else f"{len(found)} matches"
+    title = " against ".join(matches[0].players) if len(matches) == 1 else f"{len(matches)} matches"
     parts = [*page_head(title)]
-    for analysis in found:
+    for analysis in matches:
         parts += match_parts(analysis, most_errors)
     notes = "<br>".join(map(escape, NOTE.splitlines()))
     return "\n".join([*parts, f'<p class="soft">{notes}</p>', "</body></html>"]) + "\n"
@@ -110,13 +110,13 @@ def candidate_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str
         is_made = play == turn.play
         if place < CANDIDATES or is_made:
             change = (judged.roll.best - each.worth) / judged.point
-            worth = shown_worth(analysis, each.worth, is_change=False)
+            worth = worth_text(analysis, each.worth, is_change=False)
             yield (f"{play}{' (made)' * is_made}", worth, loss_text(change) or "0")
 
 
 def loss_text(loss: float) -> str:
     """A loss with its mark, as text; empty if the loss rounds to 0."""
-    found = shown_loss(loss)
+    found = loss_cells(loss)
     return f"{AMOUNT.text(loss)} {found['mark']}".rstrip() if found else ""
 
 
@@ -126,7 +126,7 @@ def cube_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str]]:
     assert cube is not None
     yield ("to the player on roll", "mwc" if analysis.length else "points")
     for name, worth in zip(("no double", "double, take", "double, pass"), cube, strict=True):
-        yield (name, shown_worth(analysis, worth, is_change=False))
+        yield (name, worth_text(analysis, worth, is_change=False))
 
 
 def turn_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
@@ -139,7 +139,7 @@ def turn_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
         best = [text for text, value in ((turn.best_play, losses[0]), (turn.best_cube_action, losses[1])) if value]
         yield (
             *(str(turn.game.game.number), str(turn.shown_number), turn.player, roll or str(judged.act.kind)),
-            *(str(turn.play or ""), shown_worth(analysis, judged.start, is_change=False)),
+            *(str(turn.play or ""), worth_text(analysis, judged.start, is_change=False)),
             f"{judged.luck / judged.point:+.3f}" if judged.roll else "",
             *losses,
             "; ".join(map(str, best)),
@@ -149,14 +149,14 @@ def turn_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
 SIZE = (10.5, 7.0)  # inches
 
 
-def draw_analysis(found: list[MatchAnalysis], path: Path) -> None:
+def draw_analysis(matches: list[MatchAnalysis], path: Path) -> None:
     """Write a picture of the analysed match. Raises UsageError if there are several matches, and StorageError if the
     file cannot be written."""
-    if len(found) > 1:
-        raise UsageError(f"expected one match with --plot, got {len(found)}")
+    if len(matches) > 1:
+        raise UsageError(f"expected one match with --plot, got {len(matches)}")
     with new_figure(*SIZE) as figure:
-        draw_match(figure, found[0])
-        figure.suptitle(" against ".join(found[0].players))
+        draw_match(figure, matches[0])
+        figure.suptitle(" against ".join(matches[0].players))
         write_figure(figure, path)
 
 

@@ -12,7 +12,7 @@ from bgdata.game.dice import to_roll
 from bgdata.game.match import MatchScore, Money, Stakes
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
-from bgdata.matches.acts import NO_DOUBLE, ActKind, Judged, Score, Totals, error_mark, luck_mark, totals_of
+from bgdata.matches.acts import NO_DOUBLE, ActKind, JudgedAct, Score, Totals, error_mark, luck_mark, totals_of
 from bgdata.rows import COUNT, Column, Quantity, table_lines
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Turn:
 
     game: AnalysedGame
     number: int
-    judged: Judged
+    judged: JudgedAct
 
     @property
     def shown_number(self) -> int:
@@ -142,12 +142,12 @@ class MatchAnalysis:
 
     @cached_property
     def turns(self) -> list[Turn]:
-        """All turns of the match."""
+        """All judged acts of the match, game by game."""
         return [Turn(game, number, act) for game in self.games for number, act in enumerate(game.judged.acts)]
 
     @cached_property
     def totals(self) -> Totals:
-        """The sums over all games."""
+        """The luck, losses and results of all games, added up."""
         return totals_of([game.judged for game in self.games])
 
     @cached_property
@@ -301,7 +301,7 @@ def worth_quantity(analysis: MatchAnalysis, *, is_change: bool = True) -> Quanti
     return Quantity(2, 100, sign, " %") if analysis.length else Quantity(3, sign=sign)
 
 
-def shown_worth(analysis: MatchAnalysis, worth: float | None, *, is_change: bool = True) -> str:
+def worth_text(analysis: MatchAnalysis, worth: float | None, *, is_change: bool = True) -> str:
     """A value as text with its unit; `-` for None."""
     return "-" if worth is None else worth_quantity(analysis, is_change=is_change).text(worth)
 
@@ -330,24 +330,24 @@ def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
     )
     yield f"game {game.game.number}{for_points}"
     turns = (turn for turn in analysis.turns if turn.game is game)
-    yield from table_lines(columns, (row for turn in turns for row in shown_turn(turn)))
+    yield from table_lines(columns, (row for turn in turns for row in turn_cells(turn)))
 
 
-def shown_turn(turn: Turn) -> Iterator[dict[str, Any]]:
+def turn_cells(turn: Turn) -> Iterator[dict[str, Any]]:
     """Yield the rows that show a turn: one, or two if a double was missed before the roll and that was an error."""
     judged, act = turn.judged, turn.judged.act
     row = {"turn": turn.shown_number, "player": turn.player, "worth": judged.start}
     cube_loss, play_loss = judged.cube_loss / judged.point, judged.play_loss / judged.point
     if act.kind is not ActKind.ROLL:
-        yield row | {"act": act.kind, "best": turn.best_cube_action if cube_loss else "", **shown_loss(cube_loss)}
+        yield row | {"act": act.kind, "best": turn.best_cube_action if cube_loss else "", **loss_cells(cube_loss)}
         return
-    if shown_loss(cube_loss):
-        yield row | {"play": NO_DOUBLE, "best": turn.best_cube_action, **shown_loss(cube_loss)}
+    if loss_cells(cube_loss):
+        yield row | {"play": NO_DOUBLE, "best": turn.best_cube_action, **loss_cells(cube_loss)}
     row |= {"act": "".join(map(str, act.dice or ())), "play": turn.play, "luck": judged.luck / judged.point}
-    yield row | {"best": turn.best_play if play_loss else "", **shown_loss(play_loss)}
+    yield row | {"best": turn.best_play if play_loss else "", **loss_cells(play_loss)}
 
 
-def shown_loss(loss: float) -> dict[str, Any]:
+def loss_cells(loss: float) -> dict[str, Any]:
     """The cells `loss` and `mark` of a row; empty if the loss rounds to 0."""
     return {"loss": loss, "mark": SIGNS[error_mark(loss)]} if loss >= 5e-4 else {}
 
@@ -379,11 +379,11 @@ def score_items(analysis: MatchAnalysis, score: Score) -> list[tuple[str, str]]:
     """The figures of one player, as pairs of name and text."""
     return [
         ("rolls", str(score.rolls)),
-        ("luck", both(analysis, score.normalised_luck, score.luck, sign="+")),
+        ("luck", sum_text(analysis, score.normalised_luck, score.luck, sign="+")),
         ("unforced plays", str(score.unforced_plays)),
-        ("lost by plays", both(analysis, score.normalised_play_loss, score.play_loss)),
+        ("lost by plays", sum_text(analysis, score.normalised_play_loss, score.play_loss)),
         ("cube decisions", str(score.cube_decisions)),
-        ("lost by the cube", both(analysis, score.normalised_cube_loss, score.cube_loss)),
+        ("lost by the cube", sum_text(analysis, score.normalised_cube_loss, score.cube_loss)),
         *((f"{mark} {SIGNS[mark]}", str(count)) for mark, count in score.marked.items()),
         ("rating of plays", f"{score.play_rating:.1f}"),
         ("rating of the cube", f"{score.cube_rating:.1f}"),
@@ -391,7 +391,7 @@ def score_items(analysis: MatchAnalysis, score: Score) -> list[tuple[str, str]]:
     ]
 
 
-def both(analysis: MatchAnalysis, normalised: float, worth: float, sign: str = "") -> str:
+def sum_text(analysis: MatchAnalysis, normalised: float, worth: float, sign: str = "") -> str:
     """A sum as text: in points of normalised equity, and in mwc or points."""
     other = f"{100 * worth:{sign}.2f} % mwc" if analysis.length else f"{worth:{sign}.3f} points"
     return f"{normalised:{sign}.3f} ({other})"
@@ -403,7 +403,7 @@ def error_lines(analysis: MatchAnalysis, most: int) -> Iterator[str]:
     total = len(analysis.losses)
     rows = (
         {
-            **shown_loss(loss.size),
+            **loss_cells(loss.size),
             "where": f"game {loss.turn.game.game.number} turn {loss.turn.shown_number:<3}",
             "player": loss.turn.player,
             "roll": "" if loss.is_cube else "".join(map(str, loss.turn.judged.act.dice or ())),

@@ -111,7 +111,7 @@ NOTE = (
 
 
 @dataclass(frozen=True)
-class Analysed:
+class GameWithLuck:
     """One game with the luck of its rolls. `turns` contains the number of each roll among all turns of the game, cube
     actions included, as in the table `turns`; `plays` its play in the usual notation, "" if no checker could move."""
 
@@ -126,7 +126,7 @@ class Analysed:
     totals: LuckTotals
 
 
-def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> list[Analysed]:
+def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> list[GameWithLuck]:
     """Evaluate every game of a match file, or of an imported `matches/VARIANT`, by a player. Raises InvalidGameError if
     a game breaks a rule, UsageError if the player only chooses plays, UnknownPlayerError or MissingTableError if there
     is no such player or version, and StorageError if the file cannot be read."""
@@ -144,7 +144,7 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
     return found
 
 
-def analyse_game(player: Any, source: str, number: int, match: Match, game: Game) -> Analysed:
+def analyse_game(player: Any, source: str, number: int, match: Match, game: Game) -> GameWithLuck:
     """Evaluate one game by a player. `number` is the number of its match. Raises InvalidGameError if the game breaks a
     rule."""
     from bgdata.selfplay.luck import game_luck, totals
@@ -158,7 +158,7 @@ def analyse_game(player: Any, source: str, number: int, match: Match, game: Game
     luck = game_luck(player, record)
     rolled = {place: turn for place, turn in enumerate(replayed.turns) if turn.turn.dice}
     plays = [str(turn.play) if turn.play and turn.play.moves else "" for turn in rolled.values()]
-    return Analysed(number, match, game, record, [*rolled], plays, replayed.cube_value, luck, totals(record, luck))
+    return GameWithLuck(number, match, game, record, [*rolled], plays, replayed.cube_value, luck, totals(record, luck))
 
 
 def record_game(game: Game, replayed: ReplayedGame) -> RecordedGame:
@@ -180,7 +180,7 @@ def record_game(game: Game, replayed: ReplayedGame) -> RecordedGame:
     )
 
 
-def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
+def turn_rows(analysed: GameWithLuck) -> Iterator[dict[str, Any]]:
     """Yield a row of data for each roll, in points of the player who rolled."""
     record, found = analysed.record, analysed.found
     boards = record.boards.tolist()
@@ -203,7 +203,7 @@ def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
         }
 
 
-def game_row(analysed: Analysed) -> dict[str, Any]:
+def game_row(analysed: GameWithLuck) -> dict[str, Any]:
     """One game as a row of data, in points of player 0, except the columns of each player; NaN for an unfinished
     game."""
     found = analysed.totals
@@ -226,7 +226,7 @@ def game_row(analysed: Analysed) -> dict[str, Any]:
     }
 
 
-def turn_lines(analysed: Analysed) -> Iterator[str]:
+def turn_lines(analysed: GameWithLuck) -> Iterator[str]:
     """Yield lines of text for the turns of one game."""
     players = analysed.match.players
     columns = (
@@ -243,7 +243,7 @@ def turn_lines(analysed: Analysed) -> Iterator[str]:
     yield from table_lines(columns, (row | {"skill": row["skill"] or None} for row in turn_rows(analysed)))
 
 
-def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
+def game_lines(games: Sequence[GameWithLuck]) -> Iterator[str]:
     """Yield lines of text for the games of one match, from player 0's point of view, and the mean of the finished
     games."""
     players, rows = games[0].match.players, list(map(game_row, games))
@@ -263,7 +263,7 @@ def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
         yield f"{name}: {rolls} rolls, luck {POINTS.text(luck)}, skill {POINTS.text(skill)} ({of_roll} per roll)"
 
 
-def draw_luck(games: Sequence[Analysed], path: Path) -> None:
+def draw_luck(games: Sequence[GameWithLuck], path: Path) -> None:
     """Write a picture of the luck of every roll, and running totals of luck and skill with the luck-adjusted results of
     games. Raises StorageError if it cannot be written."""
     from bgdata.matches.commands.analysis_page import draw_rolls, mark_games

@@ -26,8 +26,8 @@ from bgdata.matches.quiz import (
     Results,
     answer_of,
     choose_questions,
+    filter_questions,
     format_results,
-    keep,
     read_results,
     with_answers,
 )
@@ -111,7 +111,7 @@ def quiz(
         if not found:
             raise MissingTableError(f"no {KINDS[source]} in {warehouse.root}; try: bgdata build {KINDS[source]}")
     is_cube = None if about is None else about == "cube"
-    found = keep(found, theme=theme, phase=phase, is_cube=is_cube, least_loss=least_loss)
+    found = filter_questions(found, theme=theme, phase=phase, is_cube=is_cube, least_loss=least_loss)
     if not found:
         raise UsageError("expected decisions that the options leave, got none")
     chosen = choose_questions(found, kept, questions)
@@ -193,7 +193,7 @@ def session(
         n_right += is_right
         found = results.add(question.key, is_right=is_right)
         save()
-        click.echo("\n" + "\n".join(verdict(question, given, shown)) + f"\nbox {found.box}\n")
+        click.echo("\n" + "\n".join(verdict_lines(question, given, shown)) + f"\nbox {found.box}\n")
     if n_asked:
         click.echo(f"{n_right} of {n_asked} right")
 
@@ -216,7 +216,7 @@ def read_answer(shown: Sequence[Answer], ask: Callable[[str], str]) -> Answer | 
         click.echo(f"expected a number from 1 to {len(shown)}, or quit")
 
 
-def verdict(question: Question, given: Answer, shown: Sequence[Answer]) -> Iterator[str]:
+def verdict_lines(question: Question, given: Answer, shown: Sequence[Answer]) -> Iterator[str]:
     """Yield lines of text: whether an answer is right, and the values of all answers."""
     best = question.answers[0]
     if given.loss >= RIGHT:

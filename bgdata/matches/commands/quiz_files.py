@@ -30,7 +30,7 @@ def format_quiz(questions: Sequence[Question], title: str, seed: int) -> str:
     for number, question in enumerate(questions, 1):
         parts.append(f"<h2>Question {number}</h2>")
         parts += ['<div class="charts"><div>', question_board(question, f"question-{number}"), "</div><div>"]
-        parts += [*asked_parts(question, seed), "<details><summary>Answer</summary>"]
+        parts += [*question_parts(question, seed), "<details><summary>Answer</summary>"]
         parts += [*answer_parts(question, seed), "</details></div></div>"]
     return "\n".join([*parts, "</body></html>"]) + "\n"
 
@@ -41,7 +41,7 @@ def question_board(question: Question, name: str) -> str:
     return format_board_svg(position, roll=roll, stakes=stakes, width=BOARD_WIDTH, prefix=f"{name}-")
 
 
-def asked_parts(question: Question, seed: int) -> Iterator[str]:
+def question_parts(question: Question, seed: int) -> Iterator[str]:
     """Yield the HTML elements of a question and its possible answers."""
     yield f"<p>{escape(question.words)}</p>"
     yield from grid([("", ""), *((str(n), each.text) for n, each in enumerate(question.shuffled_answers(seed), 1))])
@@ -88,7 +88,7 @@ def write_deck(questions: Sequence[Question], title: str, seed: int, path: Path)
     number = int(hashlib.sha256(title.encode()).hexdigest()[:7], 16) + (1 << 30)
     deck = genanki.Deck(number, f"Backgammon: {title}")
     for question in questions:
-        asked = "\n".join([question_board(question, question.key), *asked_parts(question, seed)])
+        asked = "\n".join([question_board(question, question.key), *question_parts(question, seed)])
         answer = "\n".join(answer_parts(question, seed))
         deck.add_note(genanki.Note(model, [asked, answer], guid=question.key, tags=[question.theme, question.phase]))
     try:

@@ -22,20 +22,20 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.game.themes import NO_THEME, Theme, position_themes
 from bgdata.kinds.column_values import (
-    chosen_texts,
     class_column,
     numbers_or_null,
     position_columns,
+    select_texts,
     text_arrays,
     text_column,
 )
-from bgdata.matches.acts import NO_DOUBLE, ActKind, Judged
+from bgdata.matches.acts import NO_DOUBLE, ActKind, JudgedAct
 from bgdata.matches.judging import Analyst, judge_game
 from bgdata.matches.kinds.match_analysis import DATASET, NUMBERS, SUBJECTS, VALUES, MatchAnalysisParameters
 from bgdata.matches.kinds.shared.source_games import keys_by_match, keys_of_games, situations_of
 from bgdata.matches.situations import Situation
 from bgdata.selfplay.kinds.shared.games_compute import OWNERS
-from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller, played_tables
+from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, network_versions, open_roller
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.shards import compute_shards, context_of, opened_once, runs, work_of
@@ -65,7 +65,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
     """Computes `match_analysis`: judges the games of imported matches, and copies games that were judged before."""
 
     def compute(self, build: Build[MatchAnalysisParameters]) -> None:
-        source, before = build.inputs["source"], judged_alike(build)
+        source, before = build.inputs["source"], versions_judged_alike(build)
         by_match: dict[bytes, list[bytes]] = {}
         for table, judged in before:
             by_match |= keys_by_match(judged, table.array("game_keys"))
@@ -74,7 +74,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
         todo = [game for game, key in enumerate(keys) if key not in known]
         if len(todo) < len(keys):
             build.job.progress.note(f"{len(keys) - len(todo):,} of {len(keys):,} games were judged before")
-        work, parts = work_of(build, f"{__name__}:judge_games", played_tables(build)), runs(todo, STEP)
+        work, parts = work_of(build, f"{__name__}:judge_games", network_versions(build)), runs(todo, STEP)
         for part, shard in zip(parts, compute_shards(build.job, "games", work, parts), strict=True):
             known.update(zip(keys[part.start : part.stop], split_games(shard), strict=True))
         arrays = arrays_of([known[key] for key in keys])
@@ -111,7 +111,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
         return sample_text(len(chosen), count, "games")
 
 
-def judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Table]]:
+def versions_judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Table]]:
     """The versions that were judged by the same network, tables and settings, each with the import that it judged."""
     found = []
     mine = {role: table.folder.name for role, table in build.inputs.items() if role != "source"}
@@ -125,13 +125,13 @@ def judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Tab
     return found
 
 
-def known_games(tables: Iterable[Table], wanted: set[bytes]) -> dict[bytes, GameRows]:
-    """The decisions of those games in `tables` whose keys are in `wanted`, by key."""
+def known_games(tables: Iterable[Table], keys: set[bytes]) -> dict[bytes, GameRows]:
+    """The decisions of those games in `tables` that have one of these keys, by key."""
     found: dict[bytes, GameRows] = {}
     for table in tables:
         arrays, begin = table.arrays(), 0
         for key, end in zip(np.asarray(arrays["game_keys"]), arrays["game_ends"].tolist(), strict=True):
-            if (name := key.tobytes()) in wanted and name not in found:
+            if (name := key.tobytes()) in keys and name not in found:
                 found[name] = rows_in(arrays, slice(begin, end))
             begin = end
     return found
@@ -185,7 +185,7 @@ class Decision(NamedTuple):
     best: str
 
 
-def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Iterator[Decision]:
+def decision_rows(found: Situation, game: int, turn: int, judged: JudgedAct) -> Iterator[Decision]:
     """Yield the decisions of an act as rows. A roll has up to two: whether to double, if that was possible, and the
     play."""
     act, is_match = judged.act, bool(found.match.length)
@@ -217,12 +217,12 @@ def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Ite
         yield Decision(numbers, values, act.board, xgid(found, judged, PLAY), made, best)
 
 
-def losses(loss: float, judged: Judged, *, is_match: bool) -> tuple[float, ...]:
+def losses(loss: float, judged: JudgedAct, *, is_match: bool) -> tuple[float, ...]:
     """A loss as the VALUES of a row: in points, and in mwc if it is from a match; luck is NaN."""
     return loss / judged.point, loss if is_match else math.nan, math.nan, math.nan
 
 
-def counts_for_pr(judged: Judged, kind: int) -> bool:
+def counts_for_pr(judged: JudgedAct, kind: int) -> bool:
     """Whether a cube decision counts for PR by eXtreme Gammon's published rules.
 
     An answer counts unless take and pass are worth the same. A double, or a roll without one, does not count if both
@@ -241,7 +241,7 @@ def counts_for_pr(judged: Judged, kind: int) -> bool:
     return not is_trivial or judged.cube_loss / judged.point >= TRIVIAL
 
 
-def xgid(found: Situation, judged: Judged, kind: int) -> str:
+def xgid(found: Situation, judged: JudgedAct, kind: int) -> str:
     """The XGID of the position before a decision, for the player on roll."""
     act, length = judged.act, found.match.length
     score = act.stakes.score
@@ -314,19 +314,19 @@ def columns_of(arrays: Mapping[str, Array]) -> dict[str, Any]:
         "match": pa.array(np.ascontiguousarray(places[games, 0])),
         "game": pa.array(games),
         "turn": pa.array(column["turn"]),
-        "subject": chosen_texts(pa.array(SUBJECTS), kinds),
+        "subject": select_texts(pa.array(SUBJECTS), kinds),
         "game_number": pa.array(places[games, 1].astype(np.int16)),
         "turn_number": pa.array(column["turn"] + 1),
-        "player_name": chosen_texts(names, 2 * games + column["player"]),
-        "other_name": chosen_texts(names, 2 * games + 1 - column["player"]),
+        "player_name": select_texts(names, 2 * games + column["player"]),
+        "other_name": select_texts(names, 2 * games + 1 - column["player"]),
         **position_columns(boards),
         "class": class_column(position_classes(boards).astype(np.uint8)),
-        "theme": chosen_texts(labels, np.where(themes == NO_THEME, -1, themes).astype(np.int32)),
+        "theme": select_texts(labels, np.where(themes == NO_THEME, -1, themes).astype(np.int32)),
         "xgid": text_column(arrays, "xgids"),
         **away,
         "is_crawford": pa.array(column["is_crawford"] == 1),
         "cube_value": pa.array(column["cube_value"]),
-        "cube_owner": chosen_texts(pa.array([str(owner) for owner in OWNERS]), column["cube_owner"]),
+        "cube_owner": select_texts(pa.array([str(owner) for owner in OWNERS]), column["cube_owner"]),
         **dice,
         "made": pa.array(choices[::2], pa.string()),
         "best": pa.array(choices[1::2], pa.string()),

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from bgdata.equity.cube import CubeRules
 from bgdata.errors import CheckFailedError
-from bgdata.kinds.column_values import chosen_texts, constant, numbers_or_null, text_arrays, text_column
+from bgdata.kinds.column_values import constant, numbers_or_null, select_texts, text_arrays, text_column
 from bgdata.matches.acts import ActKind
 from bgdata.matches.kinds.match_analysis import NUMBERS
 from bgdata.matches.kinds.match_rollouts import DATASET, VALUES, MatchRolloutParameters
@@ -20,8 +20,8 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import (
     SAMPLE_ROWS,
     first_met,
     network_text,
+    network_versions,
     open_roller,
-    played_tables,
 )
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
@@ -51,7 +51,7 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
             build.job.progress.note(
                 f"{len(decisions) - len(todo):,} of {len(decisions):,} decisions were rolled out before"
             )
-        work = work_of(build, f"{__name__}:roll_out_decisions", played_tables(build))
+        work = work_of(build, f"{__name__}:roll_out_decisions", network_versions(build))
         for shard in compute_shards(build.job, "decisions", work, runs(todo, STEP)):
             known.update({each.decision: each for each in rolled_out_in(shard)})
         arrays = arrays_of([known[decision] for decision in decisions])
@@ -71,8 +71,8 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
             {
                 "decision": pa.array(index),
                 "choice": pa.array([row[1] for row in rows], pa.int16()),
-                "xgid": chosen_texts(pa.array([each.xgid for each in decisions], pa.string()), index),
-                "subject": chosen_texts(pa.array(SUBJECTS), np.asarray(arrays["subjects"])[index].astype(np.int32)),
+                "xgid": select_texts(pa.array([each.xgid for each in decisions], pa.string()), index),
+                "subject": select_texts(pa.array(SUBJECTS), np.asarray(arrays["subjects"])[index].astype(np.int32)),
                 "action": text_column(arrays, "choices"),
                 "is_made": pa.array([row[2] for row in rows], pa.bool_()),
                 "is_best_by_analysis": pa.array([row[3] for row in rows], pa.bool_()),
@@ -99,7 +99,9 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
             raise CheckFailedError(f"expected the decisions of the analysis in {table.name}, found others")
         if not np.array_equal(table.array("network"), network_text(recheck.parameters, recheck.inputs)):
             raise CheckFailedError(f"expected the network of the recipe in {table.name}, found another")
-        if not all(map(is_whole, found)) or (found and table.array("choice_ends")[-1] != len(table.array("values"))):
+        if not all(map(is_consistent, found)) or (
+            found and table.array("choice_ends")[-1] != len(table.array("values"))
+        ):
             raise CheckFailedError(f"expected the choices of each decision in {table.name}, found others")
         count = min(SAMPLE_ROWS, recheck.rows)
         roller = open_decision_roller(recheck)
@@ -175,7 +177,7 @@ def is_best(decision: AnalysedDecision, choice: str) -> bool:
     return decision.best.startswith(DOUBLE) == (choice == DOUBLE)
 
 
-def is_whole(rolled: RolledOut) -> bool:
+def is_consistent(rolled: RolledOut) -> bool:
     """Whether the choices of a decision are in order of their losses, and the one that was made is among them."""
     losses, names = [each.loss for each in rolled.choices], [each.choice for each in rolled.choices]
     return losses[:1] == [0] and losses == sorted(losses) and names.count(rolled.decision.made) == 1
@@ -187,15 +189,15 @@ def choice_rows(rolled: RolledOut) -> Iterator[tuple[int, bool, bool]]:
         yield place, each.choice == rolled.decision.made, is_best(rolled.decision, each.choice)
 
 
-def arrays_of(found: Sequence[RolledOut]) -> dict[str, Array]:
+def arrays_of(decisions: Sequence[RolledOut]) -> dict[str, Array]:
     """The arrays of rolled-out decisions in order, except the array `network`."""
-    choices = [choice for each in found for choice in each.choices]
+    choices = [choice for each in decisions for choice in each.choices]
     return {
-        **text_arrays("xgids", [each.decision.xgid for each in found]),
-        "subjects": np.array([SUBJECTS.index(each.decision.subject) for each in found], np.int8),
-        **text_arrays("asked", [text for each in found for text in (each.decision.made, each.decision.best)]),
-        "trials": np.array([each.trials for each in found], np.int64),
-        "choice_ends": np.cumsum([len(each.choices) for each in found], dtype=np.int64),
+        **text_arrays("xgids", [each.decision.xgid for each in decisions]),
+        "subjects": np.array([SUBJECTS.index(each.decision.subject) for each in decisions], np.int8),
+        **text_arrays("asked", [text for each in decisions for text in (each.decision.made, each.decision.best)]),
+        "trials": np.array([each.trials for each in decisions], np.int64),
+        "choice_ends": np.cumsum([len(each.choices) for each in decisions], dtype=np.int64),
         **text_arrays("choices", [choice.choice for choice in choices]),
         "values": np.array([choice[1:] for choice in choices], np.float64).reshape(-1, len(VALUES)),
     }

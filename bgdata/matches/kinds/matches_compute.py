@@ -19,7 +19,7 @@ from bgdata.formats.unpacking import packed_facts, packing_error, read_content
 from bgdata.game.board_kernels import position_classes
 from bgdata.imports.kinds.shared.imports import QUARANTINE, ImportParameters
 from bgdata.imports.kinds.shared.imports_compute import WholeFilesComputation
-from bgdata.kinds.column_values import CHANCES, chosen_texts, numbers_or_null, text_arrays, text_column
+from bgdata.kinds.column_values import CHANCES, numbers_or_null, select_texts, text_arrays, text_column
 from bgdata.matches.kinds.matches import FOREIGN_ANALYSIS, GAME_NOTES, IMPORTED_MATCHES, MatchesParameters
 from bgdata.matches.kinds.shared.joined_games import join_games
 from bgdata.matches.kinds.shared.match_rows import ForeignAnalysis, MatchRows, MatchRowsFile, file_rows
@@ -194,7 +194,7 @@ def note_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     columns = {
         "game": pa.array(arrays["note_games"]),
         "note": pa.array(np.arange(len(arrays["note_games"]), dtype=np.int32)),
-        "source": chosen_texts(text_column(arrays, "sources"), arrays["note_sources"].astype(np.int32)),
+        "source": select_texts(text_column(arrays, "sources"), arrays["note_sources"].astype(np.int32)),
         "line": pa.array(arrays["note_lines"]),
         "text": text_column(arrays, "notes"),
     }
@@ -210,7 +210,7 @@ def imported_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     said = [{name.lower(): value for name, value in reversed(info)} for info in infos]
     columns = {
         "match": pa.array(np.arange(len(infos), dtype=np.int32)),
-        "source": chosen_texts(text_column(arrays, "sources"), np.asarray(arrays["match_sources"])[:, 0]),
+        "source": select_texts(text_column(arrays, "sources"), np.asarray(arrays["match_sources"])[:, 0]),
         "format": text_column(arrays, "forms"),
         "player_0": pa.array([names[2 * game] for game in first], pa.string()),
         "player_1": pa.array([names[2 * game + 1] for game in first], pa.string()),
@@ -244,14 +244,14 @@ def foreign_analysis_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatc
     columns = {
         "game": pa.array(games.astype(np.int32)),
         "turn": pa.array((turns - np.asarray(arrays["first_turns"])[games]).astype(np.int32)),
-        "subject": chosen_texts(pa.array(SUBJECTS), subjects),
-        "analyst": chosen_texts(named[0], analysts),
+        "subject": select_texts(pa.array(SUBJECTS), subjects),
+        "analyst": select_texts(named[0], analysts),
         "choice": pa.array(choices.astype(np.int16)),
-        "level": chosen_texts(named[1], analysts),
+        "level": select_texts(named[1], analysts),
         "text": text_column(arrays, "said_texts"),
         "is_made": pa.array(made == 1, mask=made < 0),
         "value": numbers_or_null(values[:, 0].astype(np.float64)),
-        "unit": chosen_texts(pa.array([*UNITS, ""]), units),
+        "unit": select_texts(pa.array([*UNITS, ""]), units),
         **{name: numbers_or_null(values[:, number]) for number, name in enumerate(CHANCES, 1)},
     }
     yield pa.record_batch(columns)

@@ -243,7 +243,7 @@ def corpus(site: Site, request: Request) -> Page:
     query = GAMES.format(order=FILTERS[order][1], which=FILTERS[order][2], limit=PAGE, swing=swing)
     looked = rows = site.keep(key, lambda: site.rows(query, given))
     if order == MISSED:
-        rows = [row for row in looked if has_missed(site, found, row["game"])]
+        rows = [row for row in looked if has_missed_double(site, found, row["game"])]
     shown_ = {"table": found, "rows": rows, "order": order, "filters": FILTERS, "page": start}
     more = {"has_more": len(looked) == PAGE, "looked": looked if order == MISSED else [], "least": ERROR}
     bare = ({name: value for name, value in row.items() if name != "swing"} for row in rows)
@@ -386,7 +386,7 @@ def is_cubeful(site: Site, found: Table) -> bool:
     return bool(rows[0]["is_cubeful"])
 
 
-def has_missed(site: Site, found: Table, number: int) -> bool:
+def has_missed_double(site: Site, found: Table, number: int) -> bool:
     """Whether a double was missed in game `number`. Raises UsageError if the game cannot be judged, and TooBusyError if
     too many pages are being computed."""
     if not is_cubeful(site, found):

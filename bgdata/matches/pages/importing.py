@@ -43,7 +43,7 @@ from players where starts_with(variant, $library) order by matches desc, player 
 
 
 @dataclass
-class Work:
+class ImportState:
     """The state of the last request to add files: `idle` before the first, then `working`, then `done` or `failed`."""
 
     state: str = "idle"
@@ -65,7 +65,7 @@ class Importer:
     def __init__(self, site: Site, token: str) -> None:
         self._site, self._token, self._lock = site, token, threading.Lock()
         self._process: BaseProcess | None = None
-        self.work = Work()
+        self.work = ImportState()
 
     def page(self, site: Site, request: Request) -> Page:
         """The page with a form for match files, the progress of the last request, and links to its results."""
@@ -133,7 +133,7 @@ class Importer:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe(duplex=False)
         given = self._site.warehouse, Path(incoming.name).resolve(), ply, theirs
-        self.work = Work("working", "starting")
+        self.work = ImportState("working", "starting")
         process = context.Process(target=take_matches, args=given, daemon=True)
         with theirs:
             process.start()
@@ -167,7 +167,7 @@ class Importer:
             self._process.join()
 
 
-def note_message(work: Work, message: Sequence[Any]) -> None:
+def note_message(work: ImportState, message: Sequence[Any]) -> None:
     """Update `work` by a message of the process: a step of its progress, or a note."""
     kind, *values = message
     if kind == "step":

@@ -81,7 +81,7 @@ def report(site: Site, player: str, analysis: str) -> Page:
         return figures, [dict(row) for row in worst_rows(site.rows, decisions, ERRORS)]
 
     figures, worst = site.keep(("report", player, chosen), read)
-    source = replayed_at(site, chosen)
+    source = games_address(site, chosen)
     by_part = {part: [row for row in figures if row["part"] == part] for part in (*PARTS, "field")}
     shown_ = {
         "player": player,
@@ -113,7 +113,7 @@ def error_columns(row: Mapping[str, Any]) -> Row:
     return {name: row[name] for name in ERROR_COLUMNS}
 
 
-def replayed_at(site: Site, analysis: str) -> str:
+def games_address(site: Site, analysis: str) -> str:
     """The address under which the games of an analysis are shown; empty if they have been imported again since."""
     warehouse = site.warehouse
     try:

@@ -15,7 +15,7 @@ from bgdata.game.match import MatchScore
 from bgdata.game.plays import parse_play
 from bgdata.game.themes import Theme
 from bgdata.matches.questions import KINDS, SOURCES, book_questions, error_questions, met_of
-from bgdata.matches.quiz import PHASES, RIGHT, Answer, Question, answer_of, keep, with_answers
+from bgdata.matches.quiz import PHASES, RIGHT, Answer, Question, answer_of, filter_questions, with_answers
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.position_request import whole
@@ -116,7 +116,7 @@ def chosen_questions(site: Site, given: Mapping[str, str], sources: Sequence[Row
     key = ("quiz", source, player, analysis, given.get("theme"), given.get("phase"), about, least)
     is_cube = about == "cube" if about else None
     theme, phase = given.get("theme") or None, given.get("phase") or None
-    return site.keep(key, lambda: keep(found, theme=theme, phase=phase, is_cube=is_cube, least_loss=least))
+    return site.keep(key, lambda: filter_questions(found, theme=theme, phase=phase, is_cube=is_cube, least_loss=least))
 
 
 def least_loss(text: str) -> float:

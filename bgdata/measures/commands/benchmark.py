@@ -227,26 +227,26 @@ def score_cube_actions(warehouse: Warehouse, name: str, ply: int, form: str) -> 
     show_rows(rows, form, table_lines(CUBE_COLUMNS, rows))
 
 
-def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:
+def result_text(parameters: GameParameters, statistics: Mapping[str, float]) -> str:
     """The result of a series of games as two lines of text, and the luck-adjusted result as a third if luck was
-    measured. `found` contains the statistics of the version."""
+    measured, from the `statistics` of the version."""
 
     def percent(name: str) -> str:
-        return f"{PERCENT.text(found[f'{name}_share'])} %"
+        return f"{PERCENT.text(statistics[f'{name}_share'])} %"
 
     text = (
         f"{parameters.player} ({parameters.ply}-ply) against {parameters.opponent} ({parameters.opponent_ply}-ply): "
-        f"{EQUITY.text(found['points_per_game'], found['standard_error'])} points per game in "
-        f"{parameters.games:,} games of {found['turns_per_game']:.1f} turns\n"
+        f"{EQUITY.text(statistics['points_per_game'], statistics['standard_error'])} points per game in "
+        f"{parameters.games:,} games of {statistics['turns_per_game']:.1f} turns\n"
         f"won {percent('win')}, with a gammon or more {percent('win_gammon')}, with a backgammon "
         f"{percent('win_backgammon')}; lost a gammon or more {percent('lose_gammon')}, a backgammon "
         f"{percent('lose_backgammon')}"
     )
     if not parameters.luck:
         return text
-    error = found["hedged_standard_error"]
-    factor = f", {found['standard_error'] / error:.1f} times less noise" if error else ""
-    return f"{text}\nluck-adjusted: {EQUITY.text(found['hedged_points_per_game'], error)} points per game{factor}"
+    error = statistics["hedged_standard_error"]
+    factor = f", {statistics['standard_error'] / error:.1f} times less noise" if error else ""
+    return f"{text}\nluck-adjusted: {EQUITY.text(statistics['hedged_points_per_game'], error)} points per game{factor}"
 
 
 WORST_COLUMNS = (
@@ -258,9 +258,9 @@ WORST_COLUMNS = (
 )
 
 
-def judgement_lines(parameters: RefereeParameters, found: Mapping[str, float]) -> Iterator[str]:
-    """Yield the lines of text that `bgdata referee` prints: how much the player loses per decision. `found` contains
-    the statistics of the version."""
+def judgement_lines(parameters: RefereeParameters, statistics: Mapping[str, float]) -> Iterator[str]:
+    """Yield the lines of text that `bgdata referee` prints: how much the player loses per decision, from the
+    `statistics` of the version."""
     without = "" if parameters.tables else ", without tables"
     what, judge = "bearoff", f"bearoff_two_sided/{parameters.points}x{parameters.checkers}"
     if parameters.points == ANYWHERE:
@@ -270,13 +270,15 @@ def judgement_lines(parameters: RefereeParameters, found: Mapping[str, float]) -
         f"{judge}:"
     )
     yield (
-        f"mean loss {Quantity(6).text(found['mean_loss'], found['standard_error'])} points per decision, "
-        f"{CHANCE.text(found['error_share'])} of the choices wrong"
+        f"mean loss {Quantity(6).text(statistics['mean_loss'], statistics['standard_error'])} points per decision, "
+        f"{CHANCE.text(statistics['error_share'])} of the choices wrong"
     )
     yield (
-        f"one in 10 loses at least {LOSS.text(found['loss_of_worst_tenth'])}, one in 100 "
-        f"{LOSS.text(found['loss_of_worst_hundredth'])}, one in 1000 {LOSS.text(found['loss_of_worst_thousandth'])}, "
-        f"the worst {LOSS.text(found['largest_loss'])}; the table's rounding {found['loss_error_bound']:.1g} at most"
+        f"one in 10 loses at least {LOSS.text(statistics['loss_of_worst_tenth'])}, one in 100 "
+        f"{LOSS.text(statistics['loss_of_worst_hundredth'])}, one in 1000 "
+        f"{LOSS.text(statistics['loss_of_worst_thousandth'])}, "
+        f"the worst {LOSS.text(statistics['largest_loss'])}; the table's rounding "
+        f"{statistics['loss_error_bound']:.1g} at most"
     )
 
 

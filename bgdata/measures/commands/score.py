@@ -225,12 +225,12 @@ def compare_players(
         draw_errors(title, rows, plot)
 
 
-def chosen_rows(rows: Sequence[Row], wanted: Sequence[tuple[str, int]]) -> list[Row]:
-    """The rows of the players in `wanted`, in that order; if it is empty, of all players, by RMSE over all positions. A
-    player's themes are in the order of GROUPS."""
-    if wanted:
-        found = [row for row in rows if row["has_tables"] and (row["player"], row["ply"]) in wanted]
-        return sorted(found, key=lambda row: (wanted.index((row["player"], row["ply"])), GROUPS.index(row["theme"])))
+def chosen_rows(rows: Sequence[Row], players: Sequence[tuple[str, int]]) -> list[Row]:
+    """The rows of these players in the given order; if `players` is empty, of all players, by RMSE over all positions.
+    A player's themes are in the order of GROUPS."""
+    if players:
+        found = [row for row in rows if row["has_tables"] and (row["player"], row["ply"]) in players]
+        return sorted(found, key=lambda row: (players.index((row["player"], row["ply"])), GROUPS.index(row["theme"])))
     overall = {label_of(row): row["rmse"] for row in rows if row["theme"] == EVERY_THEME}
     return sorted(rows, key=lambda row: (overall[label_of(row)], label_of(row), GROUPS.index(row["theme"])))
 

@@ -45,11 +45,11 @@ from bgdata.game.random import mix_bits
 from bgdata.game.themes import Theme, position_themes
 from bgdata.game.xgid import parse_xgid
 from bgdata.kinds.column_values import (
-    chosen_texts,
     class_column,
     constant,
     numbers_or_null,
     position_columns,
+    select_texts,
     text_arrays,
     text_column,
 )
@@ -66,7 +66,7 @@ from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.selfplay.cubeful_rollout import decision_starts, roll_out_with_cube
 from bgdata.selfplay.kinds.shared.games import ACTIONS as TURN_ACTIONS
 from bgdata.selfplay.kinds.shared.games_compute import OWNERS, board_hashes, file_classes, turn_places
-from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, network_text, open_roller, played_tables
+from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, network_text, network_versions, open_roller
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
@@ -108,7 +108,7 @@ class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
     def compute(self, build: Build[CubeBenchmarkParameters]) -> None:
         chosen = sample_arrays(build)
         xgids = text_column(chosen, "xgids").to_pylist()
-        tables = {role: table for role, table in played_tables(build).items() if role not in (MONEY_GAMES, MATCHES)}
+        tables = {role: table for role, table in network_versions(build).items() if role not in (MONEY_GAMES, MATCHES)}
         seeds = " ".join(map(str, chosen["seeds"].tolist()))
         work = work_of(build, f"{__name__}:judge_decisions", tables, xgids=" ".join(xgids), seeds=seeds)
         shards = list(compute_shards(build.job, "decisions", work, ranges(len(xgids), 1)))
@@ -131,7 +131,7 @@ class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
                 "xgid": xgids,
                 **position_columns(np.asarray(arrays["boards"])),
                 "class": class_column(np.asarray(arrays["classes"])),
-                "theme": chosen_texts(pa.array(THEMES), np.asarray(arrays["themes"]).astype(np.int32)),
+                "theme": select_texts(pa.array(THEMES), np.asarray(arrays["themes"]).astype(np.int32)),
                 "score": pa.array([score_text(each) for each in stakes]),
                 "cube_value": pa.array([each.cube.value for each in stakes], pa.int32()),
                 "cube_owner": pa.array([str(each.cube.owner) for each in stakes]),
@@ -139,7 +139,7 @@ class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
                 "no_double_standard_error": np.ascontiguousarray(errors[:, 0]),
                 "double_take_standard_error": np.ascontiguousarray(errors[:, 1]),
                 **{f"mwc_{name}": numbers_or_null(value) for name, value in mwc.items()},
-                "best_action": chosen_texts(pa.array(ACTIONS), best_actions(values)),
+                "best_action": select_texts(pa.array(ACTIONS), best_actions(values)),
                 "trials": trials,
                 "judge": constant(judge, "VARCHAR", len(values)),
                 "level": pa.array([f"rollout, {ply}-ply, {count:,} games" for count in trials.tolist()]),
@@ -306,7 +306,7 @@ def close_rows(found: Candidates, player: NetworkPlayer, rules: CubeRules, windo
         rows = found.rows(slice(begin, begin + CHUNK))
         chances = player.evaluate_many(np.ascontiguousarray(rows.boards)).chances
         for row in range(len(rows.games)):
-            if is_near(chances[row], rows.stakes(row), rules, window):
+            if is_close(chances[row], rows.stakes(row), rules, window):
                 yield begin + row
 
 
@@ -346,7 +346,7 @@ def stakes_hashes(boards: Array, away: Array, cubes: Array, seed: int) -> Array:
         return np.asarray(mix_bits(board_hashes(boards) + mix_bits(numbers) + mix_bits(np.full(1, seed, np.uint64))))
 
 
-def is_near(chances: Array, stakes: Stakes, rules: CubeRules, window: float) -> bool:
+def is_close(chances: Array, stakes: Stakes, rules: CubeRules, window: float) -> bool:
     """Whether doubling, or taking, gains or costs at most `window` points of normalised equity, by the cube model from
     float32[5] chances."""
     owner, score, cube = OWNER_CODES[stakes.cube.owner], stakes.score, stakes.cube.value

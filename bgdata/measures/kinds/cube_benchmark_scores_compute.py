@@ -25,7 +25,7 @@ from bgdata.evaluation.cube_answers import (
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
 from bgdata.game.xgid import parse_xgid
-from bgdata.kinds.column_values import chosen_texts, constant, text_column
+from bgdata.kinds.column_values import constant, select_texts, text_column
 from bgdata.kinds.rechecking import check_arrays, check_rows
 from bgdata.measures.kinds.benchmark_scores_compute import ERROR_RATE, NORMAL_95
 from bgdata.measures.kinds.cube_benchmark_compute import question_of, score_text
@@ -68,7 +68,7 @@ class CubeBenchmarkScoresComputation(Computation[CubeScoreParameters]):
             {
                 "decision": np.arange(len(values), dtype=np.int32),
                 "xgid": xgids,
-                "theme": chosen_texts(pa.array(THEMES), np.asarray(arrays["themes"]).astype(np.int32)),
+                "theme": select_texts(pa.array(THEMES), np.asarray(arrays["themes"]).astype(np.int32)),
                 "score": pa.array(
                     [score_text(parse_xgid(text).match.stakes) for text in xgids.to_pylist()], pa.string()
                 ),

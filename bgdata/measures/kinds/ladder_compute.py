@@ -38,7 +38,7 @@ _MIN_SLOPE = 1e-5  # the curve is flat far from 0, and a slope of 0 gives no ste
 
 
 class Pairing(NamedTuple):
-    """The result of all games between two players."""
+    """The result of one player against another: mean points per game, and their standard error."""
 
     player: int
     opponent: int

@@ -126,11 +126,13 @@ def decisions_of(table: Table, parameters: RefereeParameters) -> Decisions:
 
 
 def judge(table: Table, parameters: RefereeParameters, decisions: Decisions, chosen: Array) -> dict[str, Array]:
-    """Judge the choices `chosen` by an exact table; returns the arrays of `verdicts`."""
+    """Judge the choices `chosen` by an exact table; returns the arrays of `judge_choices`."""
     if parameters.points == ANYWHERE:
-        return verdicts(partial(contact_equities, table.array("equities")), decisions, chosen, tolerance(parameters))
+        return judge_choices(
+            partial(contact_equities, table.array("equities")), decisions, chosen, tolerance(parameters)
+        )
     equities = partial(bearoff_equities, map_tables(table, None, None))
-    return verdicts(equities, decisions, chosen, tolerance(parameters))
+    return judge_choices(equities, decisions, chosen, tolerance(parameters))
 
 
 def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
@@ -184,7 +186,7 @@ def contact_decisions(layouts: Layouts, count: int, seed: int) -> Decisions:
     return Decisions(boards, rolls, np.arange(count))
 
 
-def verdicts(
+def judge_choices(
     equities: Callable[[Boards], Array], decisions: Decisions, chosen: Boards, tolerance: float
 ) -> dict[str, Array]:
     """Judge each choice: how much it loses, and which play is best.

@@ -12,14 +12,14 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.player import Player, open_player_of_version
 from bgdata.game.board_kernels import position_classes
 from bgdata.kinds import all_kinds
-from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
+from bgdata.kinds.column_values import chance_columns, class_column, position_columns, select_texts
 from bgdata.kinds.rechecking import check_arrays, check_rows
 from bgdata.measures.kinds.reference_checks import ReferenceCheckParameters
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.selfplay.kinds.shared.rollouts_compute import (
     empty_rollouts,
+    network_versions,
     open_roller,
-    played_tables,
     player_tables,
     rollout_arrays,
 )
@@ -45,7 +45,7 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
         rows = sampled_rows(np.asarray(reference.array("themes")), build.parameters.positions)
         state = empty_rollouts(ROLLED, len(rows))
         players = player_tables(build.parameters.player, build.warehouse)
-        work = work_of(build, f"{__name__}:roll_out_rows", played_tables(build), players)
+        work = work_of(build, f"{__name__}:roll_out_rows", network_versions(build), players)
         fill_shards(job, "positions", state, STEP, work)
         for name, values in {**state, **derived_arrays(reference, rows, state)}.items():
             job.save(name, values)
@@ -59,7 +59,7 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
         yield pa.record_batch(
             {
                 "row": found["rows"],
-                "theme": chosen_texts(pa.array(THEMES), found["themes"].astype(np.int32)),
+                "theme": select_texts(pa.array(THEMES), found["themes"].astype(np.int32)),
                 "position_id": position_columns(found["boards"])["position_id"],
                 "class": class_column(position_classes(found["boards"]).astype(np.uint8)),
                 **chance_columns(found["chances"]),
@@ -147,17 +147,17 @@ def rollouts_of(context: Context[ReferenceCheckParameters], player: Player, rows
     return rollout_arrays(parameters, parameters.seed, chooser, boards, items, ROLLED, lambda _: by_player)
 
 
-def derived_arrays(reference: Table, rows: Array, found: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays that follow from the reference positions, the sampled rows and their rollouts, `found`: differences
+def derived_arrays(reference: Table, rows: Array, rollouts: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays that follow from the reference positions, the sampled rows and their rollouts, `rollouts`: differences
     and z-scores."""
     taken = {name: np.asarray(reference.array(name))[rows] for name in ("boards", "themes", "equity_standard_errors")}
     expected = cubeless_equities(np.asarray(reference.array("chances"))[rows]).astype(np.float64)
-    errors = np.hypot(found["equity_standard_errors"], taken["equity_standard_errors"])
+    errors = np.hypot(rollouts["equity_standard_errors"], taken["equity_standard_errors"])
     return {
         "rows": rows,
         "boards": taken["boards"],
         "themes": taken["themes"],
-        "differences": np.asarray(found["equities"]) - expected,
+        "differences": np.asarray(rollouts["equities"]) - expected,
         "difference_errors": np.where(errors > ROUNDING, errors, 0.0),
     }
 

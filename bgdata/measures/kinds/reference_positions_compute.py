@@ -39,7 +39,7 @@ from bgdata.game.position_hash import position_hashes
 from bgdata.game.random import mix_bits, random_bits, random_stream
 from bgdata.game.themes import Theme, position_themes
 from bgdata.kernel import in_threads, kernel
-from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
+from bgdata.kinds.column_values import chance_columns, class_column, position_columns, select_texts
 from bgdata.kinds.rechecking import cheapest_rows, check_arrays, check_rows
 from bgdata.measures.kinds.reference_positions import NAMED_NETWORK, THEMES, ReferenceParameters
 from bgdata.selfplay.games import Turns, new_game_scratch, nothing_recorded, play_game
@@ -112,7 +112,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
             raise InvalidParameterError(str(error)) from None
         boards, state = sample.boards, rollouts.empty_rollouts(ROLLED, len(sample.boards))
         positions = np.ascontiguousarray(boards).tobytes().hex()
-        work = work_of(build, f"{__name__}:roll_out_rows", rollouts.played_tables(build), positions=positions)
+        work = work_of(build, f"{__name__}:roll_out_rows", rollouts.network_versions(build), positions=positions)
         fill_shards(job, "rollouts", state, STEP, work)
         job.save("boards", boards)
         job.save("games", sample.games.astype(np.int32))
@@ -128,7 +128,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         for rows in slices(len(arrays["games"]), self.kind.row_group_rows):
             found = {name: np.asarray(values[rows]) for name, values in arrays.items() if name != "network"}
             words = {
-                name.removesuffix("s"): chosen_texts(pa.array(texts[name]), found[name].astype(np.int32))
+                name.removesuffix("s"): select_texts(pa.array(texts[name]), found[name].astype(np.int32))
                 for name in texts
             }
             errors = chance_columns(found["standard_errors"])
@@ -147,7 +147,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
                     "standard_error": found["equity_standard_errors"],
                     "trials": found["trials"],
                     "is_reached": pa.array(found["equity_standard_errors"] <= parameters.limits().until),
-                    "network": chosen_texts(network, np.zeros(len(found["games"]), np.int32)),
+                    "network": select_texts(network, np.zeros(len(found["games"]), np.int32)),
                 }
             )
 

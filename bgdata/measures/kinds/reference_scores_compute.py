@@ -14,7 +14,7 @@ from bgdata.evaluation.player import as_evaluator, open_player_of_version
 from bgdata.evaluation.value_errors import error_summary
 from bgdata.game.board_kernels import position_classes
 from bgdata.kinds import all_kinds
-from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
+from bgdata.kinds.column_values import chance_columns, class_column, position_columns, select_texts
 from bgdata.kinds.rechecking import check_arrays, check_chances
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.kinds.reference_scores import EVERY_THEME, GROUPS, HALVES, ReferenceScoreParameters, statistic_name
@@ -50,7 +50,7 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
         texts = {"themes": pa.array(THEMES), "splits": pa.array(SPLITS)}
         for rows in slices(len(computed.arrays["games"]), self.kind.row_group_rows):
             found = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
-            words = {name.removesuffix("s"): chosen_texts(texts[name], found[name].astype(np.int32)) for name in texts}
+            words = {name.removesuffix("s"): select_texts(texts[name], found[name].astype(np.int32)) for name in texts}
             yield pa.record_batch(
                 {
                     "row": np.arange(rows.start, rows.stop, dtype=np.int32),

@@ -28,7 +28,7 @@ from bgdata.measures.kinds.shared import benchmarks_compute as benchmarks
 from bgdata.measures.kinds.shared.benchmarks import ROLLOUTS
 from bgdata.measures.kinds.shared.benchmarks_compute import BenchmarkRows
 from bgdata.selfplay.kinds.shared.games_compute import board_hashes, file_classes, turn_places
-from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller, played_tables
+from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, network_versions, open_roller
 from bgdata.selfplay.rollout_decisions import roll_out_decision, static_losses
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
@@ -77,7 +77,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         parameters, inputs, job = build.parameters, build.inputs, build.job
         chooser = open_roller(build).chooser
         sample = sample_of(parameters, inputs["games"], chooser)
-        tables = {role: table for role, table in played_tables(build).items() if role != "games"}
+        tables = {role: table for role, table in network_versions(build).items() if role != "games"}
         work = work_of(build, f"{__name__}:roll_out_rows", tables, sample=sample.as_text())
         shards = list(compute_shards(job, "decisions", work, ranges(parameters.decisions, 1)))
         counts = np.concatenate([shard.pop("counts") for shard in shards])
@@ -191,13 +191,13 @@ def sample_turns(parameters: DecisionParameters, corpus: Table, chooser: Chooser
     return SampledTurns(*map(np.concatenate, zip(*found, strict=True))).rows(slice(count)) if found else turns
 
 
-def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> SampledTurns:
-    """All turns of the corpus's test games whose position is of class `wanted`, in the order of their hashes."""
+def turns_of_test_games(corpus: Table, class_number: int, seed: int) -> SampledTurns:
+    """All turns of the corpus's test games whose position is of class `class_number`, in the order of their hashes."""
     classes, dice = file_classes(np.asarray(corpus.array("turn_classes"))), np.asarray(corpus.array("dice"))
     games, turns = turn_places(np.asarray(corpus.array("first_turns")), slice(0, len(dice)))
     corpus_seed = int(corpus.manifest.parameters["seed"])
     is_test = splits_of_games(corpus_seed, games) == SPLITS.index("test")
-    rows = np.flatnonzero(is_test & (classes == wanted))
+    rows = np.flatnonzero(is_test & (classes == class_number))
     boards = np.asarray(corpus.array("turn_boards"))[rows]
     dice = -np.sort(-dice[rows], axis=1)
     hashes, first = np.unique(decision_hashes(boards, dice, seed), return_index=True)

@@ -93,9 +93,9 @@ def score_arrays(context: Context[ScoresParameters]) -> dict[str, Array]:
     }
 
 
-def check_player(table: Table, wanted: ScoresParameters) -> None:
-    """Raise InvalidParameterError unless a version is about the player, ply and player's version in `wanted`."""
-    recipe, (player, ply, version) = table.manifest.parameters, (wanted.player, wanted.ply, wanted.version)
+def check_player(table: Table, parameters: ScoresParameters) -> None:
+    """Raise InvalidParameterError unless a version is about the player, ply and player's version in `parameters`."""
+    recipe, (player, ply, version) = table.manifest.parameters, (parameters.player, parameters.ply, parameters.version)
     found = recipe["player"], recipe.get("ply", 0), recipe["version"]
     # without tables a network reports another version
     if found != (player, ply, version) and not (found[:2] == (player, ply) and recipe.get("tables") == 0):

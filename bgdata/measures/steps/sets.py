@@ -205,7 +205,7 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
     """The speed of an evaluator on int8[n, 26] boards, in positions per second: the median of RUNS runs after a
     warm-up. A run takes at least MIN_SECONDS and longer than a single position, so that the start of a program does not
     count. No position is evaluated twice before all others were, because gnubg caches its answers."""
-    mixed, total = spread(boards), 0
+    mixed, total = spread_evenly(boards), 0
 
     def seconds(size: int) -> float:
         nonlocal total
@@ -221,7 +221,7 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
     return (size - 1) / taken
 
 
-def spread(rows: NDArray[Any]) -> NDArray[Any]:
+def spread_evenly(rows: NDArray[Any]) -> NDArray[Any]:
     """The rows in another order, in which every run of rows is spread evenly over the original order. The order is
     always the same."""
     n = len(rows)

@@ -123,12 +123,12 @@ def trainer(site: Site, request: Request) -> Page:
     choices = random.Random(decision.key).sample(decision.plays[:MOST_PLAYS], min(MOST_PLAYS, len(decision.plays)))
     answer = chosen_play(given.get("answer", "").strip(), choices)
     ours = own_choice(site, objective, decision) if answer else None
-    verdict = verdict_on(answer) if answer else ""
+    verdict = verdict_text(answer) if answer else ""
     stakes = stakes_query(OBJECTIVES[objective].stakes)
     position = address(position_path(decision.position), {"roll": decision.roll, **stakes})
     more = {
         "question": decision,
-        "words": question_words(decision, OBJECTIVES[objective]),
+        "words": question_text(decision, OBJECTIVES[objective]),
         "choices": [(each.play, address("/openings/train", here | {"number": number, "answer": each.play}))
                     for each in choices],
         "answer": answer,
@@ -206,7 +206,7 @@ def chosen_play(text: str, choices: Sequence[BookPlay]) -> BookPlay | None:
     return found
 
 
-def verdict_on(answer: BookPlay) -> str:
+def verdict_text(answer: BookPlay) -> str:
     """The verdict on an answer, such as "Right" or "Nearly right"."""
     if not answer.loss:
         return "Right"
@@ -232,7 +232,7 @@ def own_choice(site: Site, name: str, decision: BookDecision) -> tuple[str, str]
     return site.keep(("trainer choice", name, decision.key), choose)
 
 
-def question_words(decision: BookDecision, objective: Objective) -> str:
+def question_text(decision: BookDecision, objective: Objective) -> str:
     """The text of the question, such as "First roll 31, money: how do you play?", for the page."""
     if decision.first_play is None:
         return f"First roll {decision.roll}, {objective.title}: how do you play?"

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from bgdata.cli.defaults import find_met_or_file, open_player
-from bgdata.cli.options import OUTPUT, Option, beavers_option, jacoby_option, met_option, player_options
+from bgdata.cli.options import OUTPUT, Option, beavers_option, jacoby_option, met_option, player_options, value_option
 from bgdata.errors import BgdataError, ExternalProgramError, MissingTableError, StorageError
 from bgdata.game.plays import NO_PLAY
 from bgdata.process import continue_after_signal
@@ -38,14 +38,7 @@ def patience_option(whom: str, *, default: int | None = None, note: str = "") ->
 
 
 @click.command()
-@click.option(
-    "--port",
-    default=7200,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    metavar="N",
-    help="Port to listen on; 0 takes a free one.",
-)
+@value_option("--port", 7200, "N", "Port to listen on; 0 takes a free one.", type=click.IntRange(0, 65535))
 @met_option
 @jacoby_option
 @beavers_option
@@ -132,7 +125,7 @@ def open_record(path: Path) -> IO[str]:
         return path.open("a", buffering=1, encoding="utf-8")
 
 
-def check_place(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Raise StorageError if a file cannot be written at this path, before games are played in vain."""
     with storage_errors(path):
         with suppress(FileNotFoundError):
@@ -158,7 +151,7 @@ class Saver:
     def __init__(self, path: Path) -> None:
         from bgdata.protocols.external import ExternalRecord
 
-        check_place(path)
+        check_writable(path)
         self.path, self.record = path, ExternalRecord()
 
     def add(self, exchange: Exchange) -> None:
@@ -212,7 +205,7 @@ def serve(
                     click.echo(f"\n{heading}")
                 click.echo(f"  {describe(exchange)}")
                 if record:
-                    record.write(json.dumps(as_row(exchange)) + "\n")
+                    record.write(json.dumps(exchange_row(exchange)) + "\n")
                 if saver:
                     saver.add(exchange)
                 count += 1
@@ -238,7 +231,7 @@ def describe(exchange: Exchange) -> str:
     return f"{question.roll}: {exchange.reply or NO_PLAY}" if question.roll else exchange.reply
 
 
-def as_row(exchange: Exchange) -> dict[str, Any]:
+def exchange_row(exchange: Exchange) -> dict[str, Any]:
     """A question and its reply as a JSON object, for a line of the record."""
     question = exchange.question
     if question is None:

@@ -34,7 +34,7 @@ from bgdata.game.board_text import format_board_text
 from bgdata.game.match import MatchScore, Money
 from bgdata.game.plays import judge_play, legal_plays
 from bgdata.process import when_cut_off
-from bgdata.protocols.commands.external import check_place, save_matches, write_matches
+from bgdata.protocols.commands.external import check_writable, save_matches, write_matches
 from bgdata.protocols.commands.watch import Program, describe_ending, describe_score, leave_on_interrupt, watch_session
 from bgdata.protocols.session import DecisionKind, Session
 from bgdata.warehouse import Warehouse
@@ -92,7 +92,7 @@ def play(
 
     score = chosen_score(options)
     if save:
-        check_place(save)
+        check_writable(save)
     player = open_player(warehouse, network, ply)
     rules = rules_for(warehouse, score, options) if score else None
     program, other = Program.of(player, rules), Program.of(open_named_player(watch), rules) if watch else None

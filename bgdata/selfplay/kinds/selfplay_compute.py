@@ -33,7 +33,12 @@ from bgdata.selfplay.kinds.shared.games_compute import (
     turn_columns,
     turn_places,
 )
-from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played, open_seat, played_tables
+from bgdata.selfplay.kinds.shared.rollouts_compute import (
+    network_folders,
+    network_versions,
+    open_network_and_rules,
+    open_seat,
+)
 from bgdata.selfplay.series import cubeful_self_play
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
@@ -177,7 +182,7 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         parameters, settings = build.parameters, cubeful_settings(build)
         items = build.items(parameters.games)
         shards = ranges(items, max(1, SHARD_CUBEFUL_GAMES // max(1, parameters.length)))
-        work = Work(f"{__name__}:play_cubeful_shard", settings, inputs=worker_inputs(played_tables(build)))
+        work = Work(f"{__name__}:play_cubeful_shard", settings, inputs=worker_inputs(network_versions(build)))
         first_turns = self.play(build, work, shards)
         matches = len(items) if parameters.length else -(-len(items) // SESSION_GAMES)
         for name, values in match_texts(settings, len(first_turns) - 1, matches).items():
@@ -320,7 +325,7 @@ def cubeful_settings(context: Context[CubefulParameters]) -> Settings:
     """The settings that a worker needs to run `play_cubeful_shard`. Raises MissingTableError if a version is
     missing."""
     wanted = ("cube", "seed", "length", "jacoby", "ply")
-    return {**folders_of(context), **{name: getattr(context.parameters, name) for name in wanted}}
+    return {**network_folders(context), **{name: getattr(context.parameters, name) for name in wanted}}
 
 
 def match_texts(settings: Settings, games: int, matches: int) -> dict[str, Array]:
@@ -343,7 +348,7 @@ def match_places(parameters: CubefulParameters, games: Array) -> Array:
 def play_cubeful_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """Play matches `begin` to before `end`, and return the arrays of this shard. Money games are from 0-0 in sessions
     of SESSION_GAMES. Raises WorkerError if the kernels of the worker differ."""
-    chooser, rules = open_played(settings)
+    chooser, rules = open_network_and_rules(settings)
     sides, ply = sides_of(str(settings["cube"])), int(settings["ply"])
     found = cubeful_self_play(chooser, sides, rules, end - begin, int(settings["seed"]), begin, ply=ply)
     results, sizes = found.results, np.diff(found.results.offsets)

@@ -53,7 +53,7 @@ def page(site: Site, request: Request) -> Page:
     is_exact = "trials" in request.query_params or wants_json(request)
     with site.player() as lent:
         player = network_of(lent)
-        kept: KeptRounds | None = site.kept_result(key_of(asked))
+        kept: KeptRounds | None = site.kept_result(rollout_key(asked))
         if is_exact:
             result = roll_out(np.array([asked.position.board], np.int8), player.chooser, trials)
             row = result_row(player, asked, result)
@@ -94,7 +94,7 @@ class KeptRounds:
         return found is not None
 
 
-def key_of(asked: PositionRequest) -> object:
+def rollout_key(asked: PositionRequest) -> object:
     """The key under which a site keeps the rollout of this position."""
     return "rounds", tuple(asked.position.board)
 
@@ -165,7 +165,7 @@ def round_rows(site: Site, asked: PositionRequest, client: str = "") -> Iterator
         with site.charge(client, site.limits.client_reserve), site.player() as lent:
             player = network_of(lent)
             begin = partial(rollout_rounds, board, player.chooser, ROUND, most)
-            kept = site.keep(key_of(asked), partial(KeptRounds, begin))
+            kept = site.keep(rollout_key(asked), partial(KeptRounds, begin))
             if (is_begun or not kept.last) and not kept.grow():
                 return
             is_begun = True

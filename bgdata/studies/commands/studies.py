@@ -21,6 +21,7 @@ from bgdata.cli.options import (
     plot_option,
     seed_option,
     threads_option,
+    value_option,
 )
 from bgdata.cli.output import build_version, print_built, show_rows
 from bgdata.equity.cube_life import CUBES, NoIndex
@@ -101,8 +102,8 @@ def study(
 
 
 @click.command(name="cube-life")
-@click.option("--points", default=6, show_default=True, metavar="N", help="Number of points.")
-@click.option("--checkers", default=6, show_default=True, metavar="N", help="Number of checkers.")
+@value_option("--points", 6, "N", "Number of points.")
+@value_option("--checkers", 6, "N", "Number of checkers.")
 @plot_option
 @format_option
 @click.pass_obj

@@ -65,7 +65,7 @@ class Arm(NamedTuple):
             return np.asarray(position_classes(boards) == PositionClass.CONTACT, np.int64)
         if self.scheme is Scheme.THEMES:
             return np.asarray(position_themes(boards), np.int64)
-        return nearest(values, self.centres)
+        return nearest_centres(values, self.centres)
 
 
 def contact_examples(groups: list[Examples]) -> Examples:
@@ -90,7 +90,7 @@ def integer_inputs(boards: Boards) -> Values:
     return inputs.astype(np.float64) * UNIT
 
 
-def nearest(values: Values, centres: Values) -> Places:
+def nearest_centres(values: Values, centres: Values) -> Places:
     """int64[n]: the index of the centre that is nearest to each row; ties go to the first. Whole numbers make sums
     exact in any order."""
     distances = (centres * centres).sum(axis=1) - 2 * (values @ centres.T)  # minus a term that all centres share
@@ -103,7 +103,7 @@ def k_means(values: Values, count: int, seed: int) -> Values:
     Vassilvitskii 2007). Rounds end when no row changes its part, or after 50. An empty part keeps its centre."""
     centres, parts = spread_rows(values, count, seed), np.full(len(values), -1)
     for _ in range(_ROUNDS):
-        found = nearest(values, centres)
+        found = nearest_centres(values, centres)
         if np.array_equal(found, parts):
             break
         parts = found

@@ -113,7 +113,7 @@ class SupervisedRun:
         return self.batches.row_count if not self.recipe.epoch_rows else self.batches_per_epoch * FEED_BATCH_ROWS
 
     def notes(self) -> list[str]:
-        """Messages for the user before training begins."""
+        """Messages for the user before training begins, such as which networks are not trained."""
         idle, revived = [], []
         for which, name in enumerate(NETWORK_CLASSES):
             if not self.learns[which]:

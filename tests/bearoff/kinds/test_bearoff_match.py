@@ -1,7 +1,5 @@
 """Versions of match bearoff tables: exact at any score, with any match equity table; corruption is detected."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

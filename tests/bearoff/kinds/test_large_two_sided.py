@@ -1,8 +1,6 @@
 """Large two-sided tables: solved through files, columns in turn, rows checked one by one. Small tables count as large
 here."""
 
-from __future__ import annotations
-
 import errno
 import shutil
 from collections.abc import Iterator

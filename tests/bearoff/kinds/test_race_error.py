@@ -1,7 +1,5 @@
 """The error of one-sided tables by groups: against the table of all pairs, and against sums of single pairs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Two-sided tables as Parquet parts, which contain the rows of the table; a stopped run resumes."""
 
-from __future__ import annotations
-
 import errno
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,8 +1,6 @@
 """Contact endgames: against a separate solver in double precision, and against bearoff tables where the sides have
 passed each other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hypergammon against the files of gnubg's makehyper."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

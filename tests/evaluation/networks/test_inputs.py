@@ -1,7 +1,5 @@
 """Inputs of networks against slow references, by hand, and with sides exchanged."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 

@@ -1,8 +1,6 @@
 """Networks of a version: mapped, refused if kernels could not read them, quoted with measured scores, opened by
 name."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import re

@@ -1,7 +1,5 @@
 """Integer products as vectors against NumPy's in 64 bits, on processors with and without special instructions."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Runs graphs with onnxruntime in tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

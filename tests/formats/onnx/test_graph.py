@@ -1,7 +1,5 @@
 """Arithmetic that adds nodes to a graph."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

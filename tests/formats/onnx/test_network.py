@@ -1,7 +1,5 @@
 """Inputs, networks and rules in a graph equal those of the kernels to the last bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

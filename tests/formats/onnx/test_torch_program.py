@@ -1,7 +1,5 @@
 """Networks as PyTorch programs."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

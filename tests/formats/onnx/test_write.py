@@ -1,7 +1,5 @@
 """ONNX files of our networks."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

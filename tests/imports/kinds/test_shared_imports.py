@@ -18,14 +18,15 @@ from bgdata.game.position import START, Position, parse_key20
 from bgdata.imports.kinds import gnubg_benchmark, gnubg_benchmark_compute, gnubg_training
 from bgdata.store.dataset import Build
 from bgdata.store.manifest import RawFile
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.formats import samples
 from tests.imports.importing import IMPORTED, Imports, counts, rows
 from tests.store.toy import Notes, whole_versions
 from tests.subtests import Subtests, each
 
 each_kind = each("kind", list(IMPORTED))
-START_ID, START_BOARD = START.id, list(START.board)
+START_ID = START.id
+START_BOARD = list(START.board)
 CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 
 
@@ -108,7 +109,8 @@ m OGMMGAAAEHJLONFCABAA 5 1 JLNLEDABAAOGMMGAAAEH 1.43587
 
 def test_gnubg_benchmark_is_imported(imports: Imports) -> None:
     table = imports.text("gnubg_benchmark", BENCHMARK, "contact.bm")
-    after_42, other = parse_key20("JIGHPAABDAOAHDPAABDA"), parse_key20("OAHDOEABCBOAHDPAABDA")
+    after_42 = parse_key20("JIGHPAABDAOAHDPAABDA")
+    other = parse_key20("OAHDOEABCBOAHDPAABDA")
     third = parse_key20("OGMMGAAAEHJLONFCABAA")
     assert counts(table) == (13, 12, 1, 0)
     ours_alone = dict.fromkeys(("n_legal_plays", "game", "turn", "network"))
@@ -156,7 +158,8 @@ def test_rows_know_their_file_and_line(memory_path: Path, kind: str) -> None:
     assert found.raw_files == [RawFile(path.name, size, content, content, address, licence, "2012-02-12")]
     assert (found.dataset, found.licence, found.source) == (kind, licence, IMPORTED[kind].source)
     found = Imports(imports.folder / "other").build(kind, [packed]).manifest
-    sha256, size = hashlib.sha256(packed.read_bytes()).hexdigest(), packed.stat().st_size
+    sha256 = hashlib.sha256(packed.read_bytes()).hexdigest()
+    size = packed.stat().st_size
     assert found.raw_files == [RawFile(packed.name, size, sha256, content, address, licence, "2021-07-11")]
 
 
@@ -197,7 +200,8 @@ def test_files_are_read_once(memory_path: Path, kind: str, monkeypatch: pytest.M
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     opened: list[Path] = []
     computed: list[Any] = []
-    open_path, compute = Path.open, IMPORTED[kind].computation.compute
+    open_path = Path.open
+    compute = IMPORTED[kind].computation.compute
 
     def counting_open(self: Path, *arguments: Any, **options: Any) -> Any:
         opened.append(self)
@@ -430,7 +434,7 @@ def test_import_command(imports: Imports) -> None:
         ["contact"],
         [],
     )
-    shown = succeeds(imports.warehouse.root, "query", "select line from quarantine", "--format", "csv")
+    shown = output_of(imports.warehouse.root, "query", "select line from quarantine", "--format", "csv")
     assert shown.split() == ["line", "14", "15"]
 
 

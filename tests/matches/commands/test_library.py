@@ -12,13 +12,13 @@ from click.testing import Result
 from bgdata.warehouse import open_whole
 from tests.command_line import run
 from tests.imports.importing import Imports
-from tests.matches.kinds.test_match_analysis import MATCH, analysed
+from tests.matches.kinds.test_match_analysis import MATCH, analyse_texts
 
 
 @pytest.fixture
 def library(imports: Imports) -> Path:
-    """A warehouse with an analysed match that is in two imports."""
-    analysed(imports, "m", MATCH)
+    """A warehouse with an analysed match that is contained in two imports."""
+    analyse_texts(imports, "m", MATCH)
     imports.build("matches", [imports.file("again.mat", MATCH)], name="again")
     return imports.warehouse.root
 
@@ -40,7 +40,7 @@ def test_matches_are_listed_once(library: Path) -> None:
     assert lines[1].split()[:4] == ["ann", "bob", "3", "2"]
 
 
-def test_report_of_a_player(library: Path) -> None:
+def test_parts_of_a_report_sum_to_the_whole(library: Path) -> None:
     found = figures(run(library, "matches", "ann", "--format", "json"))
     parts = ("all", "match", "opponent", "decision", "error", "theme", "phase", "score")
     by_part = {part: [row for row in found if row["part"] == part] for part in (*parts, "field")}
@@ -75,7 +75,7 @@ def test_page_has_boards(library: Path, tmp_path: Path) -> None:
 
 
 def test_margin_is_half_of_the_interval(library: Path) -> None:
-    """Of the mean of the losses, 1.96 standard errors."""
+    """The margin of a rating is 1.96 standard errors of the mean loss."""
     losses = [
         float(row["loss"])
         for row in open_whole(library).rows("from match_analysis where player_name = 'ann' and is_decision")
@@ -84,9 +84,9 @@ def test_margin_is_half_of_the_interval(library: Path) -> None:
     assert whole["margin"] == pytest.approx(1000 * 1.96 * stdev(losses) / len(losses) ** 0.5)
 
 
-def test_trend_of_several_matches(imports: Imports, tmp_path: Path) -> None:
+def test_report_on_several_matches_has_charts(imports: Imports, tmp_path: Path) -> None:
     other = MATCH.replace("ann", "eve").replace("31: 8/5 6/5", "61: 13/7 8/7").replace("31: 24/23 8/5", "21: 13/10")
-    analysed(imports, "two", MATCH, other)
+    analyse_texts(imports, "two", MATCH, other)
     page = tmp_path / "bob.html"
     assert run(imports.warehouse.root, "matches", "bob", "--page", page).exit_code == 0
     text = page.read_text()
@@ -118,12 +118,14 @@ def test_aliases_are_one_player(library: Path) -> None:
     assert both["field_rating"] is None
 
 
-def test_names_of_players_are_data(imports: Imports, tmp_path: Path) -> None:
-    """Markup, SQL, escapes of terminals and long names stay what they are, in lists, reports and pages. A line of more
-    than 500 bytes is quarantined."""
+def test_odd_player_names_are_shown_literally(imports: Imports, tmp_path: Path) -> None:
+    """Names with markup, SQL or terminal escapes, and long names, are shown as they are in lists, reports and pages. A
+    line of more than 500 bytes is quarantined."""
     root = imports.warehouse.root
     names = ["<b>ann</b>", "a'; drop table games--", "\x1b[31mann", "ann" * 100, 'a"%{}$', "ann\u202e", "ann" * 200]
-    analysed(imports, "m", *(MATCH.replace(" ann : 0                    ", f" {name} : 0          ") for name in names))
+    analyse_texts(
+        imports, "m", *(MATCH.replace(" ann : 0                    ", f" {name} : 0          ") for name in names)
+    )
     players = [str(row["player_0"]) for row in figures(run(root, "matches", "--format", "json"))]
     assert len(players) == len(names) - 1
     texts = [run(root, "matches").stdout]
@@ -152,7 +154,7 @@ def test_wrong_requests_are_refused(library: Path, tmp_path: Path) -> None:
 
 
 def test_one_analysis_is_chosen(library: Path, imports: Imports) -> None:
-    analysed(imports, "other", MATCH)
+    analyse_texts(imports, "other", MATCH)
     result = run(library, "matches", "ann")
     assert result.exit_code == 2
     assert "expected --analysis with one of" in result.stderr

@@ -1,7 +1,5 @@
 """Damage to benchmarks and to what players score."""
 
-from __future__ import annotations
-
 from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
 from tests.sql.corruptions.corruption import Corruption, changed
 

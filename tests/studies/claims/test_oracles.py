@@ -4,8 +4,6 @@ They have the form of claims, in `oracles/*.toml`. Tables, the register's formul
 them.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 
@@ -35,7 +33,7 @@ def _more_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @functools.cache
 def without_tables() -> dict[str, Claim]:
-    """Oracles that formulas and solvers answer, by name."""
+    """The figures that formulas and solvers answer without tables, by name."""
     return {
         claim.claim: claim
         for claim in read_definitions(ORACLES)

@@ -1,7 +1,5 @@
 """Tests of the kind `race_rules`, against a corpus and a table read one position at a time."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter, defaultdict
 from functools import cache
@@ -23,7 +21,7 @@ from tests.reference import race_rules as reference
 from tests.subtests import each
 
 CHECKERS = 6
-FEW = RaceRuleParameters("pubeval", "2", games=300, seed=3, checkers=CHECKERS)
+FEW_GAMES = RaceRuleParameters("pubeval", "2", games=300, seed=3, checkers=CHECKERS)
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +29,13 @@ def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse with rules scored on the races of some hundred games."""
     root = tmp_path_factory.mktemp("rules") / "warehouse"
     shutil.copytree(small_root, root)
-    bgdata.open_warehouse(root).build(DATASET.name, FEW)
+    bgdata.open_warehouse(root).build(DATASET.name, FEW_GAMES)
     return root
 
 
 @cache
-def played(root: Path) -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Number of turns in the corpus for each pair of layouts of the table."""
+def turns_by_pair(root: Path) -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """In how many turns of the corpus each pair of layouts of the table occurs."""
     boards = bgdata.open_warehouse(root).open("selfplay", "pubeval-300-seed-3").array("turn_boards")
     found: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
     for board in boards.tolist():
@@ -53,12 +51,12 @@ Row = tuple[str, str, str, int, float, float]
 
 @pytest.fixture(scope="module")
 def rows(root: Path) -> list[Row]:
-    """(rule, weighting, part, occurrences, total loss, total errors), in order of decisions."""
+    """The rows of the table: (rule, weighting, part, occurrences, total loss, total errors), in order of decisions."""
     with bgdata.open_warehouse(root).connect() as connection:
         return connection.execute(
             "select rule, weighting, part, occurrences, mean_loss_per_cube * occurrences, error_share * occurrences "
             "from race_rules where variant = ? order by cube_decision",
-            [DATASET.slug(FEW)],
+            [DATASET.slug(FEW_GAMES)],
         ).fetchall()
 
 
@@ -66,8 +64,10 @@ def rows(root: Path) -> list[Row]:
 @each(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
 def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighting: str, part: str) -> None:
     exact = TwoSidedTable(bgdata.open_warehouse(root).open("bearoff_two_sided", "6x6"))
-    lost, wrong, occurrences = [0.0] * 3, [0] * 3, 0
-    for (own, other), count in played(root).items():
+    lost = [0.0] * 3
+    wrong = [0] * 3
+    occurrences = 0
+    for (own, other), count in turns_by_pair(root).items():
         if weighting == "longer" and min(sum(own), sum(other)) < 5:
             continue
         pair = position_index(own), position_index(other)
@@ -106,7 +106,7 @@ def test_rows_of_the_smallest_version_are_complete(small_root: Path) -> None:
 
 
 def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
-    """The search then returns its first start."""
+    """If no position of the corpus is in the table, means are null, and the search returns its first start."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build(DATASET.name, DATASET.smallest.with_changes({"points": 2, "checkers": 1}))
     assert table.manifest.statistics["played_positions"] == 0
@@ -122,9 +122,8 @@ def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
     assert sources == [(formula(FoundRule(STARTS[0], (0, 0, 0, 0))).split(";")[0],)]
 
 
-def test_found_rules_are_the_best_of_their_family_in_training(rows: list[Row]) -> None:
-    """The search used the training half of the pairs: one rule for equal weights, one for pairs as they occur in
-    play."""
+def test_found_rules_lose_no_more_than_keiths_in_training(rows: list[Row]) -> None:
+    """On the training half of the pairs, the rule found for a weighting loses no more than Keith's rule."""
     lost: defaultdict[tuple[str, str], float] = defaultdict(float)
     for rule, weighting, part, _, loss, _ in rows:
         lost[weighting, rule] += loss if part == "all" else -loss

@@ -1,7 +1,5 @@
 """`bgdata train output-trials`: means of the last half, rows as data, and a picture."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -9,17 +7,17 @@ import pytest
 
 from bgdata.training.commands.output_trials import mean_row, value_of
 from bgdata.training.kinds.output_trials import FIGURES, TRIALS
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 SMALL = ("train", "output-trials", "--games", "5", "--units", "4", "--row-games", "2", "--test-games", "4")
 
 
 def test_output_trials_prints_a_line_for_each_trial(small_root: Path) -> None:
-    folder, heading, _, *lines = succeeds(small_root, *SMALL).splitlines()
+    folder, heading, _, *lines = output_of(small_root, *SMALL).splitlines()
     assert "output_trials/5-units-4-rate-0-1-seed-1/r1-" in folder
     assert heading.startswith("means from 4 games on; ")
     assert [line.split("  ")[0] for line in lines] == list(TRIALS)
-    rows = json.loads(succeeds(small_root, *SMALL, "--format", "json"))
+    rows = json.loads(output_of(small_root, *SMALL, "--format", "json"))
     assert [row["trial"] for row in rows[::3]] == list(TRIALS)
     of_last = [row for row in rows if row["trial"] == "chances"]
     shown = f"{(of_last[1]['turns_per_game'] + of_last[2]['turns_per_game']) / 2:.1f}"

@@ -1,7 +1,5 @@
 """The feed gives the same batches for the same seed, each row once per epoch, and continues where it stopped."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import tracemalloc
@@ -48,7 +46,7 @@ GOLDEN_ROWS = {
 
 
 def assert_equal(found: Iterable[Batch], expected: Iterable[Batch]) -> None:
-    """The same batches, to the last bit."""
+    """Check that batches are equal to the last bit."""
     for one, other in zip(found, expected, strict=True):
         for name, value in one._asdict().items():
             assert np.array_equal(value, getattr(other, name)), name
@@ -77,7 +75,8 @@ def test_batches_hold_the_values_of_their_rows(labels: Warehouse) -> None:
     assert len(tables) == 2
     for batch in feed:
         for n in range(len(batch.rows)):
-            table, row = tables[batch.versions[n]], batch.rows[n]
+            table = tables[batch.versions[n]]
+            row = batch.rows[n]
             assert np.array_equal(batch.boards[n], table.array("boards")[row])
             assert np.array_equal(batch.targets[n], table.array("chances")[row])
             assert batch.classes[n] == table.array("classes")[row]
@@ -90,7 +89,7 @@ def test_batches_hold_the_values_of_their_rows(labels: Warehouse) -> None:
 
 
 def test_rows_are_shuffled_across_blocks(labels: Warehouse) -> None:
-    """A batch contains rows from all blocks of the pool, and a pool contains blocks from anywhere."""
+    """A batch contains rows from all blocks of its pool, and a pool contains blocks from the whole version."""
     rows = [batch.rows for batch in small_blocks(labels)]
     assert len(np.unique(rows[0] // 100)) >= 3
     pools = [frozenset((batch // 100).tolist()) for batch in rows]
@@ -110,7 +109,7 @@ def test_batches_follow_from_the_seed_and_the_epoch(labels: Warehouse) -> None:
 
 
 def test_order_is_the_same_on_every_machine(labels: Warehouse) -> None:
-    """If you change the order on purpose, increase the recipe format."""
+    """Batches have the known digest. If you change the order on purpose, increase the format of recipes."""
     feed = small_blocks(labels, {CONTACT: 2, LABELS: 1}, seed=3)
     for number, rows in GOLDEN_ROWS.items():
         ordered = Feed(labels, replace(feed.recipe, format=number))
@@ -119,8 +118,8 @@ def test_order_is_the_same_on_every_machine(labels: Warehouse) -> None:
     assert feed.recipe.format == FORMAT == max(GOLDEN_ROWS)
 
 
-def test_nothing_depends_on_the_order_of_names(labels: Warehouse, labels_root: Path) -> None:
-    """JSON may sort the names, and `some-more` comes after `some`, but `some-more/` before `some/`."""
+def test_order_of_names_changes_no_batches(labels: Warehouse, labels_root: Path) -> None:
+    """Batches and records are the same if names are given or stored in another order, such as that of JSON."""
     write_labels(labels_root, "rollout_labels/some-more", label_boards()[::3])
     weights, strata = {CONTACT: 2, "rollout_labels": 1}, {"race": 1, "contact": 2}
     feed = labels.batches(weights, strata=strata, batch_size=90)
@@ -341,10 +340,11 @@ def test_games_are_split_whole_where_there_are_games(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    """Versions of unequal size, two of them with 8 % and 2 % of the rows. The classes of each come one after another,
-    in games of 50 rows with nearly the same chances."""
-    root, boards = tmp_path_factory.mktemp("mixed"), np.tile(label_boards(), (20, 1))
+def uneven_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """Versions of unequal size, two of them with 8 % and 2 % of all rows. Classes come one after another in each, in
+    games of 50 rows with nearly the same chances."""
+    root = tmp_path_factory.mktemp("mixed")
+    boards = np.tile(label_boards(), (20, 1))
     classes = position_classes(boards)
     for name, count in (("large", 45_000), ("medium", 45_000), ("some", 8_000), ("small", 2_000)):
         rows = np.random.default_rng(count).choice(len(boards), count)
@@ -355,15 +355,15 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     return bgdata.open_warehouse(root)
 
 
-def pooled(warehouse: Warehouse, order: int = FORMAT) -> Feed:
-    """A feed of all versions that keeps a tenth of the rows in memory."""
+def pooled_feed(warehouse: Warehouse, order: int = FORMAT) -> Feed:
+    """A feed of all versions that keeps a tenth of the rows in memory at a time."""
     recipe = warehouse.batches("gnubg_training", batch_size=512).recipe
     block_rows, pool_blocks = {1: (2000, 4), 2: (10, 800)}[order]
     return Feed(warehouse, replace(recipe, block_rows=block_rows, pool_blocks=pool_blocks, format=order))
 
 
-def deviation(feed: Feed, column: str) -> float:
-    """The deviation of the shares in batches from those in batches that are drawn from all rows: the standardised
+def share_deviation(feed: Feed, column: str) -> float:
+    """How far the shares of `column` in batches deviate from those in batches drawn from all rows: the standardised
     chi-squared of all full batches, which is about 0 with a spread of 1 for the latter."""
     batches = list(feed)[:-1]
     values = np.unique(np.concatenate([getattr(batch, column) for batch in batches]))
@@ -375,13 +375,13 @@ def deviation(feed: Feed, column: str) -> float:
 
 
 @pytest.mark.parametrize("column", ["versions", "classes"])
-def test_shares_in_batches_equal_draws_from_all_rows(mixed: Warehouse, column: str) -> None:
-    assert abs(deviation(pooled(mixed), column)) < 4
-    assert deviation(pooled(mixed, 1), column) > 100  # whole blocks in random order
+def test_shares_in_batches_equal_draws_from_all_rows(uneven_warehouse: Warehouse, column: str) -> None:
+    assert abs(share_deviation(pooled_feed(uneven_warehouse), column)) < 4
+    assert share_deviation(pooled_feed(uneven_warehouse, 1), column) > 100  # whole blocks in random order
 
 
-def test_neighbours_in_a_batch_have_nothing_in_common(mixed: Warehouse) -> None:
-    batches = list(pooled(mixed))
+def test_neighbours_in_a_batch_have_nothing_in_common(uneven_warehouse: Warehouse) -> None:
+    batches = list(pooled_feed(uneven_warehouse))
     same = [
         (batch.rows[1:] // 50 == batch.rows[:-1] // 50) & (batch.versions[1:] == batch.versions[:-1])
         for batch in batches
@@ -393,8 +393,8 @@ def test_neighbours_in_a_batch_have_nothing_in_common(mixed: Warehouse) -> None:
         assert abs(np.corrcoef(first, second)[0, 1]) < 0.01
 
 
-def test_every_pool_has_its_share_of_each_version(mixed: Warehouse) -> None:
-    feed = pooled(mixed)
+def test_every_pool_has_its_share_of_each_version(uneven_warehouse: Warehouse) -> None:
+    feed = pooled_feed(uneven_warehouse)
     (stream,) = feed._streams
     stream.read(0, 0, 1)
     pools = [[part for lane in stream._lanes for part in lane.parts(number)] for number in range(len(stream._ends))]
@@ -446,7 +446,7 @@ def test_every_rank_has_as_many_batches_of_full_size(labels: Warehouse, kind: An
 
 
 def assert_rows(found: Iterable[Batch], expected: Iterable[Batch]) -> None:
-    """The same rows of the same versions."""
+    """Check that batches contain the same rows of the same versions."""
     for one, other in zip(found, expected, strict=True):
         assert np.array_equal(one.rows, other.rows)
         assert np.array_equal(one.versions, other.versions)
@@ -467,7 +467,8 @@ def test_state_of_any_rank_is_one_of_all_ranks(labels: Warehouse, uneven: str, s
 
 
 def test_state_resumes_with_another_number_of_ranks(labels: Warehouse) -> None:
-    """The ranks get none of the batches that were seen, and all others except the dropped rows."""
+    """Another number of ranks continues from a state: it gets all batches that were not seen, except the dropped
+    rows."""
     feed = small_blocks(labels, batch_size=100)
     whole = [batch for batch in feed if len(batch.rows) == 100]
     second = list(feed.share(1, 2))[4]

@@ -21,7 +21,7 @@ from tests.reference.supervised import cross_entropy
 
 
 class Files(NamedTuple):
-    """A feed with one batch of each class, one class after the other."""
+    """A feed that gives these batches in order, like files of one class each."""
 
     batches: list[Batch]
 
@@ -41,7 +41,7 @@ class Files(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Some positions of one class."""
+    """A batch of positions that are all of one class."""
 
     boards: Boards
     targets: Chances

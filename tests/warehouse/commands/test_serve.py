@@ -1,7 +1,5 @@
 """Tests of `bgdata serve` in a separate process."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -14,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.warehouse.commands.serve import listening
+from bgdata.warehouse.commands.serve import listening_socket
 from tests.command_line import error_of, run
 
 
@@ -40,7 +38,7 @@ def test_invalid_addresses_are_refused(small_root: Path, tmp_path: Path) -> None
 
 def test_answers_are_sent_without_delay() -> None:
     """The body does not wait for the acknowledgement of the head."""
-    with listening("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+    with listening_socket("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
         accepted, _ = listener.accept()
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

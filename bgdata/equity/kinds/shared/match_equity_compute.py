@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.equity.match_equity import MatchEquity, met_names, met_of_arrays, row_arrays
-from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
+from bgdata.kinds.column_values import select_texts, text_arrays, text_column
 from bgdata.store.arrays import Array
 
 TEXTS = ("mets", "titles", "descriptions", "forms", "formulas", "notices")
@@ -54,7 +54,7 @@ def cell_batches(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 def score_columns(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:
     """The columns `met` and those of the score, for every cell."""
     return {
-        "met": chosen_texts(text_column(arrays, "mets"), np.asarray(arrays["met"]).astype(np.int32)),
+        "met": select_texts(text_column(arrays, "mets"), np.asarray(arrays["met"]).astype(np.int32)),
         "is_post_crawford": pa.array(np.asarray(arrays["is_post_crawford"]).astype(np.bool_)),
         "away": pa.array(np.asarray(arrays["away"]).astype(np.int32)),
         "opponent_away": pa.array(np.asarray(arrays["opponent_away"]).astype(np.int32)),

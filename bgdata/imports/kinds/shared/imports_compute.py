@@ -20,7 +20,7 @@ from bgdata.formats.unpacking import FileFacts, read_content
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.imports.kinds.shared.imports import QUARANTINE, FileImport, ImportParameters
-from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
+from bgdata.kinds.column_values import select_texts, text_arrays, text_column
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, ImportedComputation
 from bgdata.store.job import Job
@@ -68,7 +68,9 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
     def check_strict(self, arrays: Mapping[str, Array]) -> None:
         count = len(arrays["quarantine_line"])
         if count:
-            source, first = next(set_aside(arrays), None) or next(set_aside(arrays, with_references=True))
+            source, first = next(quarantined_lines(arrays), None) or next(
+                quarantined_lines(arrays, with_references=True)
+            )
             raise CheckFailedError(
                 f"expected no line that breaks a rule, found {count:,}, first in {source}, {first}; "
                 "without --strict such lines are set aside"
@@ -90,7 +92,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
             sources = arrays["quarantine_source"][rows].astype(np.int32)
             yield pa.record_batch(
                 {
-                    "source": chosen_texts(text_column(arrays, "sources"), sources),
+                    "source": select_texts(text_column(arrays, "sources"), sources),
                     "line": pa.array(arrays["quarantine_line"][rows]),
                     "text": text_column(arrays, "quarantine_text", rows),
                     "reason": text_column(arrays, "quarantine_reason", rows),
@@ -170,7 +172,9 @@ def common_reasons(reasons: Counter[str]) -> dict[str, int]:
     return {f"{REASON}{reason}": count for reason, count in common}
 
 
-def set_aside(arrays: Mapping[str, Array], *, with_references: bool = False) -> Iterator[tuple[str, Quarantined]]:
+def quarantined_lines(
+    arrays: Mapping[str, Array], *, with_references: bool = False
+) -> Iterator[tuple[str, Quarantined]]:
     """Yield each quarantined line with the name of its file, in order. A line that only refers to another line is left
     out, unless `with_references` is true."""
     for row, line in enumerate(arrays["quarantine_line"]):
@@ -187,7 +191,7 @@ def no_rows_text(sources: Sequence[str], parts: Sequence[Mapping[str, Array]]) -
     lines, others, comments, bad = sum(arrays["line_counts"].sum(axis=0) for arrays in parts).tolist()
     if not lines:
         return f"expected a row in {where}, found nothing at all; nothing was imported"
-    first = islice(chain.from_iterable(map(set_aside, parts)), FIRST_REASONS)
+    first = islice(chain.from_iterable(map(quarantined_lines, parts)), FIRST_REASONS)
     reasons = "; ".join(f"{source}, {replace(entry, text=entry.text[:SHORT_TEXT])}" for source, entry in first)
     return (
         f"expected a row in {where}, found none in {lines:,} lines: "
@@ -223,7 +227,7 @@ def rejected_arrays(rejects: Sequence[tuple[int, Quarantined]]) -> dict[str, Arr
 def source_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
     """The columns `source` and `line`, which name the file and the line of a row, for the rows that the slice
     selects."""
-    names = chosen_texts(text_column(arrays, "sources"), arrays["source"][rows].astype(np.int32))
+    names = select_texts(text_column(arrays, "sources"), arrays["source"][rows].astype(np.int32))
     return {"source": names, "line": pa.array(arrays["line"][rows])}
 
 

@@ -208,7 +208,7 @@ def play_texts(entry: ReplayedTurn, choices: Sequence[Choice]) -> list[str]:
         fitting = by_change.get(_change((move.from_point, move.to_point) for move in moves), [])
         landings = {move.to_point for move in moves}
         best = max(fitting, key=partial(_agreement, landings), default=None)
-        texts.append(str(best) if best and choice.moves is not None else choice.text or written(moves))
+        texts.append(str(best) if best and choice.moves is not None else choice.text or moves_text(moves))
     return texts
 
 
@@ -225,7 +225,7 @@ def _change(moves: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(sorted((point, count) for point, count in counts.items() if count))
 
 
-def written(moves: Sequence[RecordedMove]) -> str:
+def moves_text(moves: Sequence[RecordedMove]) -> str:
     """Checker moves as text, for plays that are not legal."""
     names = {BAR_POINT: "bar", 0: "off"}
     return " ".join("/".join(names.get(point, str(point)) for point in move[:2]) for move in moves)

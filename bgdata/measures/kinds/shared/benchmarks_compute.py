@@ -36,7 +36,7 @@ class BenchmarkRows:
         yield from table.combine_chunks().to_batches(max_chunksize=ROW_GROUP_ROWS) or [table.schema.empty_table()]
 
 
-def nullable(values: Array, is_null: Array) -> pa.Array:
+def with_nulls(values: Array, is_null: Array) -> pa.Array:
     """A column with these values, except that rows are null where `is_null` is true."""
     return pa.array(values, mask=is_null)
 
@@ -76,7 +76,7 @@ def rollout_columns(rows: BenchmarkRows) -> dict[str, Any]:
     """The columns of the table `benchmark_rollouts`; columns that files do not contain are null."""
     return {
         "line": rows["lines"].astype(np.int32),
-        "decision": nullable(rows["decisions"].astype(np.int32), rows["decisions"] < 0),
+        "decision": with_nulls(rows["decisions"].astype(np.int32), rows["decisions"] < 0),
         **position_columns(rows["boards"]),
         **chance_columns(rows["chances"].astype(np.float32)),
     }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BOUNDS = ("error", "bound", "difference", "largest")  # in the names of figures about accuracy
 
 
-class DescribedTable(NamedTuple):
+class TableDescription(NamedTuple):
     """A published table with its manifest and the declaration of its kind."""
 
     version: PublishedVersion
@@ -39,7 +39,7 @@ class DescribedTable(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Described:
+class PublishedFolder:
     """A published folder with its contents and the declarations of its kinds, for everything that describes it."""
 
     contents: Contents
@@ -52,18 +52,18 @@ class Described:
         return {each.name: load_manifest(self.folder / each.folder) for each in self.contents.versions}
 
     @cached_property
-    def tables(self) -> list[DescribedTable]:
+    def tables(self) -> list[TableDescription]:
         """All published tables, in the order of their versions."""
         return list(self._tables())
 
-    def _tables(self) -> Iterator[DescribedTable]:
+    def _tables(self) -> Iterator[TableDescription]:
         for version in self.contents.versions:
             manifest = self.manifests[version.name]
             kind = self.kinds[manifest.dataset]
             shapes = {shape.name: shape for shape in kind.tables}
             for table in version.tables:
                 schema = pq.read_schema(self.folder / table.files[0].name)
-                yield DescribedTable(version, table, manifest, kind, shapes[table.table], schema)
+                yield TableDescription(version, table, manifest, kind, shapes[table.table], schema)
 
     @cached_property
     def licences(self) -> list[str]:
