@@ -11,7 +11,7 @@ from bgdata.evaluation.rows import parse_away
 from bgdata.game.match import MatchScore
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page, percent, shade, signed_text
-from bgdata.web.position_request import flag, whole
+from bgdata.web.position_request import boolean_parameter, integer_parameter
 from bgdata.web.site import Row, Site
 
 SHOWN = 15  # default points to go
@@ -27,9 +27,9 @@ def page(site: Site, request: Request) -> Page:
     names = names_of(site)
     met = met_of(site, given.get("met", ""))
     other = met_of(site, given["minus"]) if given.get("minus") else None
-    length = whole(given, "length", 0, least=1, most=64) or None
+    length = integer_parameter(given, "length", 0, least=1, most=64) or None
     shown = min(length or SHOWN, met.length, other.length if other else met.length)
-    is_crawford = bool(flag(given, "crawford"))
+    is_crawford = bool(boolean_parameter(given, "crawford"))
     show = given.get("show", "").strip() or "mwc"
     if show not in SHOWS:
         raise UsageError(f"expected {' or '.join(SHOWS)} to show, got {cite(show)}")

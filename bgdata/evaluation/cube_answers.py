@@ -22,7 +22,7 @@ from bgdata.equity.curves import MAX_VOLATILITY, OPPONENT
 from bgdata.errors import ExternalProgramError, UnknownPlayerError, needing
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.cube_lookahead import kernel_stakes, values_ahead
-from bgdata.evaluation.gnubg_scripts import ask_gnubg
+from bgdata.evaluation.gnubg import ask_gnubg
 from bgdata.evaluation.lookahead import EvaluationCache
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.programs import check_program_ply
@@ -181,6 +181,12 @@ def gnubg_answers(script: str, questions: Sequence[CubeQuestion]) -> list[Any]:
         away = (0, 0) if isinstance(score, Money) else (score.away, score.opponent_away)
         xgid = format_xgid(position, MatchState.from_stakes(stakes)).partition("=")[2]
         rows.append((position.id, xgid, away, stakes.cube.value, GNUBG_OWNERS[stakes.cube.owner]))
+    return answers_of_gnubg(script, rows)
+
+
+def answers_of_gnubg(script: str, rows: Sequence[Any]) -> list[Any]:
+    """The answers of a script to each row of `questions`, for money or a match. Raises ExternalProgramError unless
+    there is one for each, and the errors of `ask_gnubg`."""
     with tempfile.TemporaryDirectory(prefix="gnubg-") as folder:
         told = ask_gnubg(PREPARED.replace("QUESTIONS", json.dumps(rows)) + script, Path(folder))
     if len(told) != len(rows):

@@ -14,13 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
-from bgdata.errors import (
-    CheckSkippedError,
-    ManifestFormatError,
-    MissingTableError,
-    UsageError,
-    cite,
-)
+from bgdata.errors import CheckSkippedError, ManifestFormatError, MissingTableError, UsageError, cite
 from bgdata.store.manifest import Source, file_names, unpacked_name
 from bgdata.store.names import identifier
 from bgdata.store.parameters import Parameters, VersionRef

@@ -38,15 +38,7 @@ from bgdata.store import storage
 from bgdata.store.job import tidy
 from bgdata.store.linked import discard, folder_of_versions, require_own, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST
-from bgdata.store.manifest import (
-    MAX_BYTES,
-    FileEntry,
-    Manifest,
-    canonical_json,
-    parse_json,
-    parse_manifest,
-    read_whole,
-)
+from bgdata.store.manifest import MAX_BYTES, FileEntry, Manifest, canonical_json, parse_json, parse_manifest, read_whole
 from bgdata.store.names import CURRENT, is_name, parse_scope
 from bgdata.store.places import LEVELS, Advance, Entry, Folder, OpenPlace, Place, Store
 from bgdata.store.progress import Progress

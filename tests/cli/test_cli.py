@@ -148,8 +148,8 @@ def test_file_as_warehouse_is_refused(tmp_path: Path) -> None:
     assert re.match(r"cannot lock .*: part of the path is a file", message)
 
 
-def test_newer_manifests_are_refused_alone(warehouse: Warehouse) -> None:
-    """Other versions still work."""
+def test_newer_manifest_does_not_affect_other_versions(warehouse: Warehouse) -> None:
+    """A version with a manifest of a newer format gives an error that says to upgrade; other versions still work."""
     table = warehouse.open("bearoff_two_sided", "3x3")
     name = table.name
     path = own(table.folder / "manifest.json")
@@ -187,7 +187,7 @@ def test_read_only_disks_are_reported(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_read_only_folders_can_be_read(warehouse: Warehouse) -> None:
-    """Writing fails with one line."""
+    """In a read-only warehouse, queries work, and a build fails with one line."""
     for folder in (warehouse.root, warehouse.staging):
         folder.chmod(0o555)
     result = processes.bgdata("--warehouse", warehouse.root, "build", "bearoff_gammon", "--points", "2", bare=True)

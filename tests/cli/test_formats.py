@@ -129,7 +129,8 @@ def parse_output(form: str, text: str) -> Any:
 def test_standard_output_has_only_data(
     small_root: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first run builds and imports, the second finds everything built."""
+    """With `--format json` or `csv`, the standard output of every command can be parsed. A second run, which finds
+    everything built, prints the same."""
     root = link(small_root, tmp_path / "warehouse")
     (tmp_path / "session.mat").write_text(MAT.replace("$", ""))
     (tmp_path / "contact.bm").write_bytes(samples.BENCHMARK_ROWS)
@@ -154,7 +155,7 @@ def test_standard_output_has_only_data(
 
 
 def test_csv_and_json_have_the_same_rows(small_root: Path) -> None:
-    """Numbers are not quoted."""
+    """CSV and JSON have the same columns and numbers, and JSON has no numbers as strings."""
     for arguments in (["eval", START_ID], ["probe", POSITION], ["show", START_ID, "--roll", "31"], ["cube", START_ID]):
         rows = json.loads(run(small_root, *arguments, "--format", "json").stdout)
         table = list(csv.DictReader(run(small_root, *arguments, "--format", "csv").stdout.splitlines()))

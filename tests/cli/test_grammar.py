@@ -53,7 +53,7 @@ def options_of(names: tuple[str, ...]) -> list[click.Option]:
 
 
 def test_help_lists_every_command_once(tmp_path: Path) -> None:
-    """Commands are listed with the first line of their help, and without importing them."""
+    """The help lists every command once, in its section, with the first line of its own help, and the exit codes."""
     listed = Counter(name for names in SECTIONS.values() for name in names)
     assert set(listed.values()) == {1}
     for name, (_, line) in main.entries.items():
@@ -125,7 +125,7 @@ def test_two_warehouses_are_refused(arguments: list[str]) -> None:
 
 
 def test_messages_are_shortened() -> None:
-    """Long words are cut, except paths; long messages are cut in the middle."""
+    """A message is shortened to one line: long words are cut except for paths, and a long message loses its middle."""
     for text, short in (
         ("expected a, got b", "expected a, got b"),
         ("two\n  lines", "two lines"),
@@ -191,7 +191,7 @@ def copied_root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 def test_long_texts_are_never_echoed(
     copied_root: Path, tmp_path: Path, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Any argument of 5,000 characters fails in one short line, or is valid."""
+    """An argument of 5,000 characters is valid, or gives an error of one short line that does not repeat it."""
     monkeypatch.chdir(tmp_path)
     root = tmp_path / "none" if names in LENGTHY else copied_root
     for long in LONG:
@@ -244,7 +244,7 @@ def parse_line(words: list[str], **options: Any) -> click.Context:
 def test_bytes_other_than_utf_8_are_refused(
     tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SQL and JSON cannot contain them, and file names may not."""
+    """Arguments and environment variables that are not UTF-8 are refused, since SQL and JSON cannot contain them."""
     monkeypatch.chdir(tmp_path)  # long names are cut in errors, such as that of this folder
     error = error_of(run(tmp_path, *arguments), 2)
     assert re.fullmatch(
@@ -268,6 +268,8 @@ def test_long_warehouse_names_are_shortened() -> None:
 
 @each("names", lambda: [(), *commands()])
 def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """The help of every command begins with a short sentence in the imperative, explains every argument, and has an
+    example."""
     command = command_at(names)
     text = command.help or ""
     first, *rest = text.splitlines()
@@ -289,6 +291,7 @@ def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
 
 @each("names", lambda: list(commands()))
 def test_options_have_help_and_defaults(names: tuple[str, ...]) -> None:
+    """Every option has a help text of one sentence and states its default; --warehouse is the last."""
     options = options_of(names)
     assert options[-1] is WAREHOUSE, "--warehouse is the last of all"
     for option in options:
@@ -325,5 +328,5 @@ def examples() -> list[str]:
 
 @each("line", examples)
 def test_examples_of_help_are_valid(line: str) -> None:
-    """Click accepts the command, its options and their values."""
+    """Every example in a help text is accepted by click: the command, its options and their values."""
     assert parse_line(shlex.split(re.split(r" {2,}|\s(?:&&|>>?) (?=\S+$|bgdata)", line)[0])[1:])

@@ -59,7 +59,8 @@ def network_kinds() -> dict[str, Dataset[Any]]:
 
 @each("kind", network_kinds)
 def test_networks_that_may_be_retrained_are_named_by_version(memory_path: Path, kind: Dataset[Any]) -> None:
-    """A recipe without the version would stay the same after retraining, and so would the versions found by it."""
+    """A recipe that names a network without its version is refused, because after retraining it would give other
+    values."""
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises(InvalidParameterError, match="expected the version of the network mine, which does"):
         warehouse.build(kind.name, replace(kind.smallest, network="mine"))
@@ -94,7 +95,8 @@ def rebuilding(small_root: Path) -> Iterator[Path]:
 
 @pytest.mark.slow
 def test_every_kind_is_rebuilt_with_the_same_values(small_root: Path, rebuilding: Path) -> None:
-    """The rebuild uses other threads and processes, and at most the estimated memory once the libraries are loaded."""
+    """Every kind gives the same digest with other numbers of threads and processes, within the memory of its
+    estimate."""
     with open_executor("processes:2") as processes, Subtests() as subtests:
         for kind in all_kinds().values():
             with subtests.test(kind.name):
@@ -102,6 +104,8 @@ def test_every_kind_is_rebuilt_with_the_same_values(small_root: Path, rebuilding
 
 
 def build_again(kind: Dataset[Any], folder: Path, digest: str, processes: Executor) -> None:
+    """Builds the smallest variant of `kind` again with one thread, two threads and several processes. Its digest is
+    always `digest`, and it takes no more memory than was estimated."""
     warehouse = bgdata.open_warehouse(folder / "warehouse")
     counted = Counted()
     files = sample_files(kind, folder)
@@ -133,6 +137,7 @@ def most_memory() -> int:
 
 @each_kind
 def test_manifest_is_complete(small_root: Path, kind: Dataset[Any]) -> None:
+    """The manifest of every kind has all its fields, and they agree with the kind's declaration and with the values."""
     table = smallest_version(small_root, kind)
     manifest = table.manifest
     inputs = kind.inputs(kind.smallest)
@@ -178,7 +183,7 @@ def test_parameters_round_trip_through_the_manifest(small_root: Path, kind: Data
 
 @each_kind
 def test_estimates_of_rows_and_disk_are_upper_bounds(small_root: Path, kind: Dataset[Any]) -> None:
-    """Estimates equal the written size or slightly exceed it; headers depend on columns, not rows."""
+    """The estimated rows and bytes of a build are not below the written ones, and not far above them."""
     estimate = kind.estimate(kind.smallest)
     manifest = smallest_version(small_root, kind).manifest
     if not estimate.rows:  # unknown before files, or another version, are read
@@ -224,7 +229,7 @@ def test_estimate_of_memory_is_sufficient(kind: Dataset[Any]) -> None:
 def test_estimates_have_room_for_checkpoints(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, parameters: Parameters
 ) -> None:
-    """The largest disk use at any time, with a checkpoint after every step."""
+    """The estimated disk space of a build covers its largest use at any time, with a checkpoint after every step."""
     warehouse = bgdata.open_warehouse(memory_path)
     held: dict[str, list[int]] = {"remove_folder": [], "publish": []}
 

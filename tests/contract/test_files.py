@@ -86,7 +86,7 @@ def test_every_parquet_file_of_the_package_has_descriptions(folder: Path) -> Non
 
 
 def test_same_version_has_the_same_parquet_bytes(memory_path: Path) -> None:
-    """The files contain no time or place."""
+    """Building a version in two folders gives the same bytes of Parquet, which therefore contain no time or place."""
     kind = sized_kinds()["bearoff_two_sided"]
     files = [bgdata.open_warehouse(memory_path / name).build(kind.name, kind.smallest).parquet for name in "ab"]
     assert pq.read_schema(files[0]).metadata[b"bgdata.written_by"].decode() == f"bgdata {__version__}"
@@ -94,7 +94,8 @@ def test_same_version_has_the_same_parquet_bytes(memory_path: Path) -> None:
 
 
 def test_rounded_tables_have_equities_in_parquet(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file has plain numbers in a dictionary, neither codes nor categories, for readers without bgdata."""
+    """The Parquet file of a table that is rounded to 16 bits has equities as plain floats, so that readers need no
+    codes."""
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
     table = bgdata.open_warehouse(memory_path).build("bearoff_two_sided", TwoSidedParameters(3, 4))
     found = pq.read_table(table.parquet)
@@ -112,6 +113,7 @@ def test_parquet_equals_the_arrays(small_root: Path, kind: Dataset[Any]) -> None
 
 
 def check_rows(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
+    """Every row of the table's Parquet file agrees with its arrays, as a second decoder (`ROWS`) reads them."""
     with duckdb.connect() as connection:
         found = connection.sql(
             f"select {select_columns(kind, parameters, kind.tables[0])} from '{table.parquet}'"
@@ -126,7 +128,8 @@ def check_rows(table: Table, kind: Dataset[Any], parameters: Parameters) -> None
 
 
 def test_rounded_tables_show_decoded_values(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large two-sided tables are rounded to 16 bits; this test rounds a small one."""
+    """A two-sided table that is rounded to 16 bits, as large ones are, has the rounded values of the exact table, and
+    passes its checks."""
     kind = sized_kinds()["bearoff_two_sided"]
     exact = bgdata.open_warehouse(memory_path / "exact").build(kind.name, kind.smallest)
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)

@@ -52,7 +52,8 @@ def computed_kinds() -> dict[str, Dataset[Any]]:
 def test_table_made_from_damaged_cells_is_found(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int | None
 ) -> None:
-    """A damaged checkpoint may leave some cells wrong, while all others follow correctly from them."""
+    """A table in which some cells are wrong, and all others follow correctly from them, as after a damaged checkpoint,
+    fails when rows are recomputed."""
     warehouse = bgdata.open_warehouse(memory_path)
     solve = two_sided.solve_batch
 
@@ -78,7 +79,7 @@ def test_table_made_from_damaged_cells_is_found(
 @pytest.mark.slow
 @each_kind
 def test_verify_names_the_recomputed_rows_or_a_reason(small_root: Path, kind: Dataset[Any]) -> None:
-    """No check passes silently."""
+    """`verify` says for every kind which rows it has recomputed, or why it has recomputed none."""
     warehouse = bgdata.open_warehouse(small_root)
     table = smallest_version(small_root, kind)
     for rows in (None, 2, 0):
@@ -94,7 +95,7 @@ def test_verify_names_the_recomputed_rows_or_a_reason(small_root: Path, kind: Da
     ["bearoff_error", "bearoff_gammon", "bearoff_one_sided", "bearoff_two_sided", "cube_life", "contact_endgame"],
 )
 def test_sampled_rows_are_not_reported_as_all(small_root: Path, name: str) -> None:
-    """Samples may repeat rows and miss others; if the sample is as large as the table, endgames take each row once."""
+    """A sample that may repeat rows is never reported as all rows, even if it is as large as the table."""
     warehouse = bgdata.open_warehouse(small_root)
     table = smallest_version(small_root, warehouse.kind(name))
     for rows in (3, table.manifest.rows):
@@ -106,7 +107,7 @@ def test_sampled_rows_are_not_reported_as_all(small_root: Path, name: str) -> No
 
 @each_kind
 def test_good_version_passes(small_root: Path, kind: Dataset[Any]) -> None:
-    """All rows are recomputed."""
+    """The smallest version of every kind passes all checks, with all rows recomputed."""
     warehouse = bgdata.open_warehouse(small_root)
     table = smallest_version(small_root, kind)
     findings = list(verify(warehouse, [table], sample_rows=8 * table.manifest.rows, seed=0, progress=Silence()))
@@ -117,7 +118,7 @@ def test_good_version_passes(small_root: Path, kind: Dataset[Any]) -> None:
 
 @each_kind
 def test_changed_byte_of_any_file_is_found(small_root: Path, memory_path: Path, kind: Dataset[Any]) -> None:
-    """The hash of the file shows it, and the error names the file."""
+    """A changed byte in any file of any kind gives an error that names the file."""
     place = memory_path / smallest_version(small_root, kind).folder.relative_to(small_root)
     shutil.copytree(smallest_version(small_root, kind).folder, place)
     table = Table(place)
@@ -137,7 +138,8 @@ def test_changed_byte_of_any_file_is_found(small_root: Path, memory_path: Path, 
 
 @each_kind
 def test_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path, kind: Dataset[Any]) -> None:
-    """The digest shows it even if the hash of the file was corrected."""
+    """A changed value in any array of any kind changes the digest, so it is found even if the hash of the file was made
+    to fit."""
     table = smallest_version(small_root, kind)
     for array in kind.arrays:
         values = table.array(array.name)
@@ -150,8 +152,8 @@ def test_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path, k
 @pytest.mark.slow
 @each("kind", computed_kinds)
 def test_corrupted_value_of_any_computed_array_is_found(small_root: Path, tmp_path: Path, kind: Dataset[Any]) -> None:
-    """All hashes are corrected here, but computed values follow from others or from inputs. One of the values is NaN,
-    which passes comparisons with bounds."""
+    """A changed value in any computed array of any kind is found by recomputing rows or by SQL checks, even if all
+    hashes were made to fit. One of the values is NaN, which comparisons with bounds would let pass."""
     table = smallest_version(small_root, kind)
     with Subtests() as subtests:
         for array in kind.arrays:

@@ -136,8 +136,9 @@ def serve_training(server: Server, data: bytes = TRAINING) -> str:
     return "race-train-data.bz2"
 
 
-def test_sources_are_whole() -> None:
-    """Addresses and hashes are of the right form, names are different, and kinds and licences are those of bgdata."""
+def test_known_sources_are_complete() -> None:
+    """The published files that bgdata knows have different names and addresses, valid hashes, and the kinds and
+    licences that bgdata declares."""
     files = [file for source in load_sources().values() for file in source.files]
     assert len({file.name for file in files}) == len({file.address for file in files}) == len(files)
     kinds = {"wildbg": wildbg_training, "bgsage": bgsage_rollouts, "gnubg": gnubg_training}
@@ -156,6 +157,7 @@ def test_sources_are_whole() -> None:
 
 
 def test_fetch_lists_all_sources(root: Path) -> None:
+    """`bgdata fetch` without a name lists every source, its files, their sizes and licences, and downloads nothing."""
     shown = output_of(root, "fetch").splitlines()
     assert shown[0].split() == ["source", "file", "MB", "hash"]
     assert [line.split()[0] for line in shown if line.endswith(" known")] == ["gnubg"] * 3
@@ -203,7 +205,8 @@ files = [
 
 @pytest.mark.usefixtures("source_with_login")
 def test_fetch_downloads_and_prints_the_import_command(server: Server, root: Path, tmp_path: Path) -> None:
-    """`sha256sum -c` accepts the file of hashes."""
+    """`bgdata fetch` downloads files, records their hashes, and prints the command that imports them, with licence and
+    citation."""
     folder = tmp_path / "a b"
     result = run(root, "fetch", "club", "-o", folder)
     assert result.stdout.splitlines() == [
@@ -228,7 +231,8 @@ def test_fetch_downloads_and_prints_the_import_command(server: Server, root: Pat
 def test_full_disk_is_found_before_anything_is_downloaded(
     server: Server, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the sizes of the list, without files that are there and bytes that are kept; else by what the server says."""
+    """A download that would not fit on the disk is refused before it begins. Sizes are taken from the list of sources,
+    less what is there already, or else from the server."""
     folder = tmp_path / "downloads"
     free = 12_000
     folder.mkdir()
@@ -262,6 +266,7 @@ def club_of_size(server: Server, *sizes: int) -> sources.Source:
 def test_token_goes_to_the_publisher_alone(
     server: Server, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The token from the environment is sent to the publisher, but not to another address that it redirects to."""
     server.wants_token = True
     message = error_of(run(root, "fetch", "club", "plain.csv", "-o", tmp_path / "x"), 1)
     assert message == (
@@ -301,7 +306,8 @@ def test_wrong_content_is_never_saved_under_the_name(
 
 
 def test_fetch_downloads_all_files(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hashes are kept or compared with published ones; the import command is printed."""
+    """`bgdata fetch NAME` downloads all files of a publisher, compares them with published hashes or records their own,
+    and requests nothing twice."""
     server.files = {f"/{file.name}": TRAINING for file in load_sources()["gnubg"].files}
     server.files |= {f"/{name}.bz2": BENCHMARK for name in sources.published_contents("gnubg_benchmark")}
     digest = hashlib.sha256(SAMPLE.encode()).hexdigest()
@@ -333,6 +339,7 @@ def test_fetch_downloads_all_files(server: Server, root: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("knows_ranges", [True, False])
 def test_cut_download_is_resumed(server: Server, root: Path, knows_ranges: bool) -> None:
+    """After a cut connection the next fetch asks for the rest, or begins again where the server cannot resume."""
     name = serve_training(server)
     server.knows_ranges = knows_ranges
     server.cuts = [1000, 2000]
@@ -360,7 +367,8 @@ def test_cut_download_is_resumed(server: Server, root: Path, knows_ranges: bool)
 def test_file_that_changes_meanwhile_is_downloaded_whole(
     server: Server, root: Path, header: str, knows_if_range: bool, longer: bool
 ) -> None:
-    """Some servers compare the tag themselves (If-Range), others only send it."""
+    """A partial download begins again if the file on the server has changed, whether the server compares tags itself or
+    not."""
     name = serve_training(server)
     server.tags[f"/{name}"] = (header, '"1"' if header == "ETag" else "Sun, 01 Nov 2026 10:00:00 GMT")
     server.knows_if_range = knows_if_range
@@ -387,7 +395,7 @@ def test_unchanged_file_resumes_by_its_tag(server: Server, root: Path) -> None:
 
 @pytest.mark.parametrize("more", [b"", b"more"])
 def test_complete_partial_file_is_used_and_a_longer_one_replaced(server: Server, root: Path, more: bytes) -> None:
-    """A partial file that is too long is stale, so the download begins again."""
+    """A partial file that is complete is used; one that is longer than the file on the server is replaced."""
     name = serve_training(server)
     partial = root / "raw" / f"{name}.partial"
     partial.parent.mkdir(parents=True)
@@ -415,6 +423,7 @@ def test_benchmark_with_another_hash_is_refused(server: Server, root: Path) -> N
 
 
 def test_first_hash_is_kept_and_compared_later(server: Server, root: Path) -> None:
+    """The hash of a first download is written down, and a later download with another hash is refused."""
     name = serve_training(server)
     fetch(root, server, name)
     sums = root / "raw" / SUMS
@@ -437,6 +446,7 @@ def test_first_hash_is_kept_and_compared_later(server: Server, root: Path) -> No
 
 
 def test_hashes_are_kept_in_one_file(tmp_path: Path) -> None:
+    """Hashes are kept sorted in one file in the form of `sha256sum`, and a malformed file is refused."""
     path = tmp_path / SUMS
     assert read_checksums(path) == {}
     for name in ("b b", "a"):
@@ -453,7 +463,7 @@ def test_hashes_are_kept_in_one_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"<html>pay for your network first</html>", b"", TRAINING[:-1], TRAINING + b"x"])
 def test_invalid_archive_is_not_kept(server: Server, root: Path, data: bytes) -> None:
-    """The server sends a web page, and an archive that was truncated unnoticed."""
+    """If the server sends a web page or a truncated archive, nothing is kept, and the next download succeeds."""
     server.says_length = False
     name = serve_training(server, data)
     whole = "packed file" if not data.startswith(b"BZh") else "whole packed file"
@@ -467,6 +477,7 @@ def test_invalid_archive_is_not_kept(server: Server, root: Path, data: bytes) ->
 
 
 def test_unreachable_sources_and_unwritable_targets_are_reported(server: Server, root: Path) -> None:
+    """A missing file, an unreachable or malformed address, and an unwritable folder are each reported in one line."""
     name = "contact.bm.bz2"
     assert fetch_error(root, server, name) == f"cannot download {server.address}/{name}: the server says 404 Not Found"
     assert list((root / "raw").iterdir()) == []
@@ -491,6 +502,7 @@ def test_unreachable_sources_and_unwritable_targets_are_reported(server: Server,
 
 
 def test_download_resumes_after_a_full_disk(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A download that filled the disk is reported, and the next one goes on from the part that is kept."""
     name = serve_training(server)
     real_open = Path.open
 

@@ -42,7 +42,8 @@ WITHOUT_ROWS = {  # by content: what the error says was found
 
 @each_kind
 def test_files_without_rows_are_refused(memory_path: Path, kind: str) -> None:
-    """Nothing is published, earlier versions stay, the error has the counts, and the exit code is 1."""
+    """A file without a single valid row is refused with an error that counts its lines, and the warehouse does not
+    change."""
     imports = Imports(memory_path)
     before = imports.sample(kind, name="contact")
     files = sorted(imports.warehouse.root.rglob("*"))
@@ -85,7 +86,7 @@ def test_error_quotes_first_reasons(imports: Imports) -> None:
 
 
 def test_file_without_rows_among_others_is_named(imports: Imports) -> None:
-    """The other files are imported."""
+    """If one of several files has no valid row, the user is told which, and the others are imported."""
     files = [imports.file(name, text) for name, text in (("a", "# x\n"), ("b", POSITION_TEXT))]
     notes = Notes()
     table = imports.build("positions", files, progress=notes)
@@ -101,6 +102,7 @@ def verify_problems(warehouse: Warehouse) -> list[str]:
 
 @each_kind
 def test_verify_finds_damaged_files(memory_path: Path, kind: str) -> None:
+    """`verify` finds one changed bit in each of the files of an imported table."""
     imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"nonsense\n")
@@ -120,7 +122,8 @@ def test_verify_finds_damaged_files(memory_path: Path, kind: str) -> None:
 
 
 def test_verify_accepts_repeated_comments(imports: Imports) -> None:
-    """Parquet numbers dictionary texts differently from the arrays."""
+    """A version whose rows repeat a comment passes `verify`, although Parquet numbers strings in another order than the
+    arrays."""
     row = samples.TRAINING_ROW.decode()
     table = imports.text("gnubg_training", f"# a\n# b\n# b\n{row}# a\n{row}# c\n{row}")
     assert [row["comment"] for row in rows(table)] == ["# b", "# a", "# c"]
@@ -140,6 +143,7 @@ def test_verify_checks_all_row_groups(imports: Imports, kind: str, monkeypatch: 
 
 
 def test_missing_files_are_refused(imports: Imports) -> None:
+    """An import without files, or with a path that is not a file, is refused and builds nothing."""
     for path, reason in ((imports.folder / "no", "no such file"), (imports.folder, "is a directory")):
         with pytest.raises(StorageError, match=f"expected a file at {path}, found: {reason}.*; check the path"):
             imports.build("positions", [path], name="x")

@@ -61,7 +61,7 @@ def test_every_flow_is_deployed_with_its_schedule(server: PrefectServer) -> None
     assert server.deployment("train-network")["schedules"] == []
 
 
-def test_schedules_make_runs(server: PrefectServer) -> None:
+def test_schedules_start_runs(server: PrefectServer) -> None:
     if int(version("sqlalchemy").split(".")[1]) > 0:
         pytest.skip("this environment is older than the lock: the scheduler of Prefect 3.8 needs SQLAlchemy 2.0")
 
@@ -142,7 +142,8 @@ def resumed(server: PrefectServer, small_root: Path, tmp_path_factory: pytest.Te
 
 @pytest.mark.kills
 def test_every_flow_resumes_after_kills(resumed: Resumed) -> None:
-    """A flow whose tasks are processes is tried again by itself. Finished steps are found, and not built again."""
+    """After the server, the worker and the tasks were killed, every flow completes, and no finished step is done
+    again."""
     found = {name: (run["state_type"], run["run_count"]) for name, run in resumed.runs.items()}
     assert found == dict.fromkeys(cases(resumed.folder), ("COMPLETED", 2)), resumed.log
     assert resumed.retried == {"rebuild-from-nothing", "train-network"}
@@ -153,7 +154,7 @@ def test_every_flow_resumes_after_kills(resumed: Resumed) -> None:
 
 @pytest.mark.kills
 def test_resumed_flows_build_what_the_library_builds(resumed: Resumed, small_root: Path) -> None:
-    """They copy what is part of the package."""
+    """What flows build after they were killed has the same digests as when the library builds it."""
     warehouse = bgdata.open_warehouse(resumed.folder / "warehouse")
     old = {table.name for table in bgdata.open_warehouse(small_root).current()}
     made = [table for table in warehouse.current() if table.name not in old]
@@ -171,6 +172,7 @@ def test_resumed_flows_build_what_the_library_builds(resumed: Resumed, small_roo
 
 
 def test_reports_and_pictures_are_published(server: PrefectServer, resumed: Resumed) -> None:
+    """The pipelines publish their tables, scores and pictures as artifacts on the Prefect server."""
     found = {name: server.artifacts(run["id"]) for name, run in resumed.runs.items()}
     built, trained, mets = (found[name] for name in ("build-warehouse", "train-network", "match-equity"))
     kinds = map(bgdata.all_kinds().__getitem__, ("network", "supervised_network"))
@@ -195,8 +197,8 @@ def parts_of_games(root: Path) -> dict[Path, int]:
 
 @pytest.mark.kills
 def test_corpora_go_on_from_parts(server: PrefectServer, root: Path) -> None:
-    """The flow is tried again when its tasks are killed. When all of its processes are killed, another run, which is
-    requested before another worker starts, goes on with another executor."""
+    """When its tasks are killed, the flow of corpora is tried again, and when all processes are killed, another run
+    with another executor goes on. Finished parts of the games are kept each time."""
     plan = PLAN | {"games": GAMES}
     lost = server.begin("make-corpora", root=str(root), plan=plan)
     server.wait_for(lambda: parts_of_games(root), "the first part of the games")
@@ -286,7 +288,8 @@ def written_files(folder: Path) -> list[str]:
 
 
 def test_killed_import_resumes_its_download(imported: Imported) -> None:
-    """All files are imported, checked and searched for leaks."""
+    """A flow that was killed during a download resumes it, and then imports and checks all files, and reports leaked
+    positions."""
     assert imported.killed == "CRASHED"
     whole, rest = imported.asked
     assert whole == ""

@@ -31,6 +31,7 @@ def split_config(folder: Path) -> str:
 
 
 def test_card_names_every_table_and_split(published: Path) -> None:
+    """The YAML of README.md lists every configuration and split, with patterns that match its files."""
     yaml = pytest.importorskip("yaml")
     front = yaml.safe_load((published / "README.md").read_text().split("---\n")[1])
     assert front["license"] == "cc0-1.0"
@@ -49,7 +50,7 @@ def test_card_names_every_table_and_split(published: Path) -> None:
 
 @pytest.mark.slow
 def test_datasets_loads_every_config(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is loaded, and streamed, without a network."""
+    """The package `datasets` loads and streams every configuration of a published folder without a network."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
     datasets = pytest.importorskip("datasets")
@@ -64,6 +65,7 @@ def test_datasets_loads_every_config(published: Path, tmp_path: Path, monkeypatc
 
 
 def test_pandas_and_polars_read_splits(published: Path) -> None:
+    """pandas and Polars read every split with all its rows, and boards as arrays of 26."""
     import pandas as pd
     import polars as pl
 
@@ -105,7 +107,7 @@ def web_files() -> Any:
 
 
 def test_web_server_gives_parts_of_files(address: str) -> None:
-    """Readers of Parquet first read the footer alone."""
+    """The web server of these tests answers range requests, which readers of Parquet need for the end of a file."""
     whole = fetch(f"{address}/datapackage.json")
     package = json.loads(whole)
     resource = package["resources"][0]

@@ -50,8 +50,8 @@ def write_listing(folder: Path, listing: Any) -> None:
     (folder / "SHA256SUMS").write_text("".join(lines))
 
 
-def test_whole_folder_is_proven(published: Path, tmp_path: Path) -> None:
-    """No warehouse is needed for the digests of all arrays and for all rows."""
+def test_published_folder_is_verified_without_a_warehouse(published: Path, tmp_path: Path) -> None:
+    """`bgdata verify DIR` proves the rows and digests of every published version without a warehouse."""
     shown = output_of(tmp_path / "none", "verify", published)
     versions = read_contents(published).versions
     assert shown.count("all rows equal the arrays") == len(versions)
@@ -62,6 +62,7 @@ def test_whole_folder_is_proven(published: Path, tmp_path: Path) -> None:
 
 
 def test_damaged_missing_and_foreign_files_are_found(copied: Path) -> None:
+    """A published file that is damaged or missing, and a file that is not listed, are found."""
     shard = next(copied.glob("data/selfplay_labels-*/*.parquet"))
     whole = shard.read_bytes()
     shard.write_bytes(whole[:-1] + b"X")
@@ -78,7 +79,7 @@ def test_damaged_missing_and_foreign_files_are_found(copied: Path) -> None:
 
 
 def test_changed_value_with_right_hashes_is_found(copied: Path) -> None:
-    """The hashes of files are made again, so that the digest alone shows the change."""
+    """A changed value is found by the digest of the version, even if the hashes of the files were made to fit."""
     shard = next(copied.glob("data/selfplay_labels-*/train-*.parquet"))
     rows = pq.read_table(shard)
     place = rows.schema.get_field_index("win")
@@ -90,7 +91,7 @@ def test_changed_value_with_right_hashes_is_found(copied: Path) -> None:
 
 
 def test_swapped_splits_are_found(copied: Path) -> None:
-    """A row of training is in the test split too."""
+    """A game that has rows in both train and test is found, even if the hashes of the files were made to fit."""
     config = next((copied / "data").glob("selfplay_turns-*"))
     train, test = (next(config.glob(f"{name}-*.parquet")) for name in ("train", "test"))
     rows = pq.read_table(test)
@@ -127,6 +128,7 @@ def test_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_pull_makes_a_warehouse_with_the_same_digests(published: Path, small_root: Path, tmp_path: Path) -> None:
+    """Pulling a published folder makes a warehouse whose versions have the same digests and arrays as the original."""
     output_of(tmp_path / "mine", "pull", published)
     mine = bgdata.open_warehouse(tmp_path / "mine")
     theirs = bgdata.open_warehouse(small_root)

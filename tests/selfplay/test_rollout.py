@@ -192,6 +192,7 @@ def evaluator_of(tables: BearoffArrays, number: int) -> Evaluator:
     [("end", 0, 0, 5), ("exact", 1, 0, 5), ("tables", 2, 0, 0), ("end", 0, 2, 3), ("end", 0, 2, 0), ("exact", 1, 1, 5)],
 )
 def test_trials_match_the_reference(tables: dict[str, Table], stop: str, level: int, turns: int, likely: int) -> None:
+    """The means of blocks of trials equal those of a reference in plain Python, for each place where trials may end."""
     arrays = map_tables(tables["two_sided"], tables["one_sided"], tables["gammon"])
     chooser = chooser_of(1, arrays)
     boards = bearoff_boards(3, 3 if level == 0 else 5, 5)
@@ -306,6 +307,7 @@ def test_truncated_trials_end_with_the_static_evaluation() -> None:
 
 
 def test_results_depend_on_items_alone() -> None:
+    """The result of a board depends on its item and the seed, not on other boards or on threads."""
     boards = random_game_positions(3, 5).boards[::20][:5]
     chooser = chooser_of(0)
     settings = RolloutSettings("end", 4)
@@ -322,6 +324,7 @@ def test_results_depend_on_items_alone() -> None:
 
 
 def test_rounds_stop_at_the_standard_error() -> None:
+    """Boards get rounds until their standard error is small enough or they have the maximum number of trials."""
     boards = random_game_positions(3, 5).boards[::20][:6]
     chooser = chooser_of(0)
     settings = RolloutSettings("end", 6)

@@ -380,6 +380,7 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
     assert "match_equity_differences" in found
     assert found.pop("bearoff_error_positions") == str(rows["bearoff_error"])
     assert found.pop("benchmark_differences") == "0"  # no other player to compare with
+    assert found.pop("benchmark_judges") == "0"  # no player scored by two judges
     assert found.pop("ladder_by_play") == str(rows["ladder"])
     assert found.pop("benchmark_choices") == found.pop("benchmark_losses") == str(rows["benchmark_scores"])
     assert found.pop("reference_errors") == str(

@@ -9,14 +9,7 @@ import pytest
 
 from bgdata.errors import InvalidParameterError, ManifestFormatError
 from bgdata.store.manifest import canonical_json
-from bgdata.store.parameters import (
-    NONE_GIVEN,
-    Given,
-    Parameters,
-    VersionRef,
-    number_text,
-    value_text,
-)
+from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef, number_text, value_text
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,7 @@ from numpy.typing import NDArray
 from bgdata.kernel import threads
 from bgdata.training.kinds import turn_input as declared
 from bgdata.training.temporal_difference import MAX_TURNS
-from bgdata.training.turn_networks import (
-    Arm,
-    TurnNetworks,
-    chances_at_start,
-    new_turn_networks,
-    train_arms,
-)
+from bgdata.training.turn_networks import Arm, TurnNetworks, chances_at_start, new_turn_networks, train_arms
 from tests.reference.turn_input import ARMS, Network
 
 UNITS, SEED, RATE = 4, 1, 0.25

@@ -56,7 +56,8 @@ def test_plan_makes_every_network_without_a_gpu(tmp_path: Path) -> None:
 
 
 def test_parts_run_once_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only failed parts and those with deleted versions are run again."""
+    """A plan runs its parts in order. A part that has finished is not run again, unless its version was deleted; after
+    a failed part the others wait."""
     warehouse = bgdata.open_warehouse(tmp_path / "made")
     parts = from_nothing.read_plan(write_plan(tmp_path))[:2]
     warehouse.root.mkdir()
@@ -135,6 +136,8 @@ def test_damaged_record_is_refused(tmp_path: Path) -> None:
 
 
 def test_command_runs_and_prints_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`bgdata rebuild --from-nothing` prints and runs plans, or only some of their parts; options that do not fit
+    together are refused."""
     result = run(tmp_path, "rebuild", "--from-nothing", "--dry-run")
     assert result.exit_code == 1
     assert result.stdout.splitlines()[1].split()[:3] == ["contact-160", "76", "network/contact-160"]
@@ -164,6 +167,7 @@ def test_command_runs_and_prints_the_plan(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_published_figures_are_numbers(tmp_path: Path) -> None:
+    """The query of a part gives published figures beside ours, as numbers that JSON can express."""
     query = (
         "select 'rows' as figure, count(*) as ours, null as standard_error, 0.079 as published "
         "from bearoff_gammon where variant = $variant"
@@ -196,8 +200,9 @@ TINY_PLAYER = (
 
 
 @pytest.mark.slow
-def test_player_of_2012_from_end_to_end(tmp_path: Path) -> None:
-    """The plan has small sizes; every part runs, and every published figure finds ours."""
+def test_plan_of_the_player_of_2012_runs_in_small(tmp_path: Path) -> None:
+    """With small sizes, every part of the plan for the player of 2012 runs and makes its version, and every published
+    figure has ours beside it."""
     text = from_nothing.plan_path("player-33").read_text(encoding="utf-8")
     for size, tiny in TINY_PLAYER:
         assert size in text
@@ -216,7 +221,7 @@ def test_player_of_2012_from_end_to_end(tmp_path: Path) -> None:
 
 
 def test_different_digests_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The exit code is 1."""
+    """`bgdata rebuild --from-nothing` exits with 1 if a part has made another digest than that in the package."""
     monkeypatch.setattr(plans, "PLAN", write_plan(tmp_path))
     monkeypatch.setattr(plans, "compare", lambda *_: "DIFFERS in boards")
     assert run(tmp_path / "made", "rebuild", "--from-nothing", "--part", "table").exit_code == 1
@@ -232,7 +237,7 @@ def test_size_of_a_difference_is_given_for_floats_of_one_shape() -> None:
 
 @pytest.mark.prefect
 def test_flow_continues_what_the_command_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command has finished the part `games`, so the flow runs only `table`."""
+    """The Prefect flow does not run a part again that the command has finished."""
     path = write_plan(tmp_path)
     made = tmp_path / "made"
     monkeypatch.setattr(plans, "PLAN", path)

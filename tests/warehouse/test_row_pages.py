@@ -93,7 +93,7 @@ def test_rows_are_sorted_by_a_column(client: TestClient, sort: str) -> None:
     assert page_address(PAIRS, sort=other) in page.links
 
 
-def test_filters_hold_together(client: TestClient) -> None:
+def test_several_filters_are_combined(client: TestClient) -> None:
     everything = all_rows(client, PAIRS)
     found = all_rows(client, PAIRS, filter=["cubeless > 0.5", "on_roll_index <= 7", "opponent_index != 3"])
     expected = [
@@ -106,7 +106,7 @@ def test_filters_hold_together(client: TestClient) -> None:
     assert read(client, page_address(PAIRS, filter="cubeless is missing")).text.count("No rows.") == 1
 
 
-def test_filters_of_texts_booleans_and_lists(client: TestClient) -> None:
+def test_texts_booleans_and_lists_can_be_filtered(client: TestClient) -> None:
     turns = all_rows(client, TURNS)
     for text, chosen in {
         "class = contact": [row for row in turns if row["class"] == "contact"],
@@ -117,8 +117,8 @@ def test_filters_of_texts_booleans_and_lists(client: TestClient) -> None:
         assert all_rows(client, TURNS, filter=text) == chosen != [], text
 
 
-def test_form_leads_to_a_short_address(client: TestClient) -> None:
-    """The form adds one filter to those of the address; empty fields leave no trace."""
+def test_form_redirects_to_a_short_address(client: TestClient) -> None:
+    """Sending the form redirects to an address with one filter more; empty fields are left out of it."""
     given = {"filter": "die1 = 6", "sort": "-die2", "by": "class", "is": "=", "value": "contact", "column": ""}
     answer = client.get(page_address(TURNS, **given), follow_redirects=False)
     assert answer.status_code == 303
@@ -177,7 +177,7 @@ def test_query_of_the_page_gives_its_rows(client: TestClient) -> None:
     assert client.get(link.replace("/sql?", "/sql.json?")).json() == rows_at(client, TURNS, **given)
 
 
-def test_values_are_counted_and_lead_to_their_rows(client: TestClient) -> None:
+def test_values_of_a_column_are_counted_and_linked(client: TestClient) -> None:
     turns = all_rows(client, TURNS)
     page = read(client, page_address(TURNS, column="class"))
     for name in {row["class"] for row in turns}:
@@ -223,7 +223,8 @@ def test_no_declared_name_needs_quotes() -> None:
     value=st.text(max_size=12),
 )
 def test_any_filter_is_refused_or_a_valid_condition(column: Column, operator: str, value: str) -> None:
-    """A value never ends the condition: the query has the rows of the table, or fewer, or is refused."""
+    """Whatever the value of a filter contains, the filter is refused, or its query runs and returns no other rows than
+    those of the table."""
     try:
         found = parse_filter(SHAPE, f"{column.name} {operator} {value}")
     except UsageError:

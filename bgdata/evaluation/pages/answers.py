@@ -15,9 +15,7 @@ from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff, MoneyEndgame
 from bgdata.evaluation.lookahead_player import Evaluation
 from bgdata.evaluation.probe import Tables, checker_rows, current_tables, exact_rows, one_sided_rows
-from bgdata.evaluation.rows import (
-    source_words,
-)
+from bgdata.evaluation.rows import source_words
 from bgdata.game.match import MatchScore
 from bgdata.game.position import Position
 from bgdata.web.position_request import PositionRequest

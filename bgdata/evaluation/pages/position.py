@@ -221,7 +221,7 @@ def play_rows(asked: PositionRequest, ranked: list[RankedPlay]) -> Iterator[Row]
         yield {
             "rank": rank,
             "play": str(row.play),
-            "address": asked.after(row.play),
+            "address": asked.address_after(row.play),
             "picture": address(f"/board{position_path(asked.position)[9:]}",
                                {"roll": asked.roll, "play": str(row.play), **stakes_query(asked.stakes)}),
             "equity": ranking_equity(row),

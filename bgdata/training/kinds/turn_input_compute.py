@@ -16,12 +16,7 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Column, Computation, Computed, Recheck
 from bgdata.store.shards import ranges
 from bgdata.training.kinds.turn_input import ARMS, FIGURES, TurnInputParameters, games_of
-from bgdata.training.turn_networks import (
-    TurnNetworks,
-    chances_at_start,
-    new_turn_networks,
-    train_arms,
-)
+from bgdata.training.turn_networks import TurnNetworks, chances_at_start, new_turn_networks, train_arms
 
 LAST_FIGURES = ("win", "side_difference")  # they show whether an arm knows whose turn it is
 P = TypeVar("P", bound=TurnInputParameters)

@@ -99,6 +99,7 @@ def test_parameters_give_slug_and_arms() -> None:
         ({"parts": ()}, "expected 1 to 10 different numbers of parts, got none"),
         ({"parts": (3, 3)}, "expected 1 to 10 different numbers of parts, got 3 3"),
         ({"parts": (0,)}, "expected 1 to 100 parts, got 0"),
+        ({"parts": (101,)}, "expected 1 to 100 parts, got 101"),
         ({"units": 2049}, "expected 1 to 2048 hidden units, got 2049"),
         ({"epochs": 0}, "expected epochs from 1 to 2,147,483,647, got 0"),
         ({"learning_rate": 1.0}, "expected a learning_rate above 0, up to 0.1 for adam, got 1.0"),

@@ -72,8 +72,7 @@ def test_statistics_are_of_the_last_half(small_root: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
-        ({"games": 0}, "expected 1 to 2^31 - 1 games, got 0"),
-        ({"units": 0}, "expected 1 to 2048 hidden units, got 0"),
+        ({"games": 0}, "expected 1 to 2^31 - 1 games, got 0"),  # others are as in `turn_input`
         ({"test_games": 5}, "expected an even number of test_games from 4 to 2^31 - 2, got 5"),
         ({"test_games": 2}, "expected an even number of test_games from 4 to 2^31 - 2, got 2"),
     ],
