@@ -141,9 +141,9 @@ def test_names_of_players_are_data(imports: Imports, tmp_path: Path, form: str) 
         page = tmp_path / "page.html"
         found = figures(run(root, "matches", player, "--format", "json", "--page", page))
         assert found[0]["decisions"] == 4
-        told += [page.read_text(), run(root, "matches", player).stdout, run(root, "quiz", player, "--ply", "0").stdout]
-        assert "<b>ann" not in told[-3]
-    told += [run(root, command, f"{imports.folder}/m-2.mat").output for command in ("analyze", "luck")]
+        told += [page.read_text(), run(root, "matches", player).stdout]
+        assert "<b>ann" not in told[-2]
+    told += [run(root, *command).output for command in (("luck", f"{imports.folder}/m-2.mat"), ("quiz", players[2]))]
     assert not {"\x1b", "\u202e"} & set("".join(told))
     reasons = {row["reason"] for row in imports.warehouse.rows("select reason from quarantine where line = 4")}
     assert reasons == ({"expected at most 500 bytes in a line"} if form == "mat" else set())
