@@ -55,7 +55,7 @@ def test_corrupted_rows_are_found(tables: duckdb.DuckDBPyConnection, check: str)
     assert tables.sql(query).fetchall() == []
     with Subtests() as subtests:
         for corruption in corruptions()[check]:
-            with subtests.test(corruption.damage), undone(tables):
+            with subtests.test(corruption.damage), undo_changes(tables):
                 tables.execute(corruption.damage)
                 found = tables.sql(query)
                 rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
@@ -64,7 +64,7 @@ def test_corrupted_rows_are_found(tables: duckdb.DuckDBPyConnection, check: str)
 
 
 @contextmanager
-def undone(tables: duckdb.DuckDBPyConnection) -> Iterator[None]:
+def undo_changes(tables: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Undo changes at the end of the block."""
     tables.begin()
     try:
