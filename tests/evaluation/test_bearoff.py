@@ -295,7 +295,8 @@ def board_of(counts: dict[int, int]) -> Boards:
 
 @each("name", list(UNCOVERED))
 def test_uncovered_positions_stay_unanswered(evaluator: BearoffEvaluator, name: str) -> None:
-    board, chances = board_of(UNCOVERED[name]), np.full(5, 7, np.float32)
+    board = board_of(UNCOVERED[name])
+    chances = np.full(5, 7, np.float32)
     assert fill_bearoff_chances(evaluator.arrays, board, chances) == NONE
     assert chances.tolist() == [7] * 5
     found = evaluator.evaluate_many(board[None])

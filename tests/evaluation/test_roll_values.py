@@ -74,7 +74,8 @@ def roll_values_of_played_roll(board: Boards, roll: int, likely: LikelyPlays) ->
 def test_played_roll_has_the_best_of_all_plays(most: int) -> None:
     """The played roll gets the best of all its plays, likely or not, and the values of rolls remain those of the likely
     plays."""
-    likely, unlikely_best = likely_plays(most), 0
+    likely = likely_plays(most)
+    unlikely_best = 0
     for number, board in enumerate(np.concatenate([sample_boards(), ENDING])):
         roll = number % len(ROLLS)
         scratch = roll_values_of_played_roll(board, roll, likely)
@@ -202,7 +203,8 @@ def test_one_ply_is_the_mean_after_likely_plays(most: int) -> None:
 
 @pytest.mark.parametrize("most", [0, 4])
 def test_two_ply_is_one_ply_after_the_best_replies(most: int) -> None:
-    boards, likely = game_boards()[[300, 40]], likely_plays(most)
+    boards = game_boards()[[300, 40]]
+    likely = likely_plays(most)
     found = evaluations_ahead(random_player(0).networks, NO_TABLES, boards, 2, likely).chances
     for board, chances in zip(boards, found, strict=True):
         replies = np.concatenate([best_reply(board, roll.high, roll.low, most) for roll in ROLLS])

@@ -175,7 +175,8 @@ def test_decimal_commas_are_read() -> None:
 
 @pytest.mark.parametrize("name", ["session.txt", "session_002.html.gz"])
 def test_damaged_files_give_errors_or_games_that_keep_the_rules(name: str) -> None:
-    content, chance = read_bytes(FOLDER / name), random.Random(name)
+    content = read_bytes(FOLDER / name)
+    chance = random.Random(name)
     for _ in range(60):
         damaged = corrupt_line(content, chance)
         if match_form(damaged) not in ("gnubg text", "gnubg html"):

@@ -26,7 +26,9 @@ def moved_by_counting(first: list[int], second: list[int]) -> int:
 
 def random_boards(count: int) -> np.ndarray:
     """Positions from random games, flipped so that their players are on roll."""
-    generator, position, found = np.random.default_rng(5), START, list[list[int]]()
+    generator = np.random.default_rng(5)
+    position = START
+    found = list[list[int]]()
     while len(found) < count:
         roll = tuple(generator.integers(1, 7, 2).tolist())
         plays = legal_plays(position, f"{roll[0]}{roll[1]}")

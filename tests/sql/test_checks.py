@@ -31,7 +31,8 @@ def tables(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         for kind in warehouse.kinds.values():
             folder = warehouse.open(kind.name, kind.slug(kind.smallest)).folder
             for shape in kind.tables:
-                columns, path = select_columns(kind, kind.smallest, shape), folder / shape.file
+                columns = select_columns(kind, kind.smallest, shape)
+                path = folder / shape.file
                 query = f"select {columns} from read_parquet('{path}')"
                 connection.execute(f"create table if not exists {shape.name} as {query} limit 0")
                 connection.execute(f"insert into {shape.name} {query}")

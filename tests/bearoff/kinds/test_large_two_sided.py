@@ -107,7 +107,8 @@ def flip(path: Path, place: int) -> None:
 @contextmanager
 def parts_that_fail(monkeypatch: pytest.MonkeyPatch, name: str, after: int, error: BaseException) -> Iterator[None]:
     """Inside, a method of Parts fails after `after` calls."""
-    calls, method = [0], getattr(two_sided_parts.Parts, name)
+    calls = [0]
+    method = getattr(two_sided_parts.Parts, name)
 
     def fail(self: two_sided_parts.Parts, *arguments: Any) -> Any:
         calls[0] += 1
@@ -273,7 +274,8 @@ class RangeHandler(SimpleHTTPRequestHandler):
         if not path.is_file():
             self.send_error(404)
             return
-        data, asked = path.read_bytes(), self.headers.get("Range", "")
+        data = path.read_bytes()
+        asked = self.headers.get("Range", "")
         size = len(data)
         if asked and self.supports_ranges:
             begin, end = (int(text) for text in asked.removeprefix("bytes=").split("-"))

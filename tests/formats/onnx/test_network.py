@@ -87,7 +87,8 @@ def test_classes_equal_those_of_the_kernels(boards: Boards) -> None:
 
 def test_finished_games_have_certain_chances(boards: Boards) -> None:
     found = compute_values(lambda value: outcome_chances(side_on_roll(value)), boards)
-    expected, outcomes = np.zeros((len(boards), 5), np.float32), game_outcomes(boards)
+    expected = np.zeros((len(boards), 5), np.float32)
+    outcomes = game_outcomes(boards)
     for row in np.flatnonzero(outcomes):
         fill_outcome_chances(int(outcomes[row]), expected[row])
     np.testing.assert_array_equal(found, expected)
