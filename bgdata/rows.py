@@ -86,16 +86,16 @@ def table_lines(columns: Sequence[Column], rows: Iterable[Row]) -> list[str]:
     return lines if lines[0] else lines[1:]
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Convert a value to one that JSON can express."""
     if isinstance(value, Enum):
         return value.name.lower()
     if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): json_value(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [json_value(each) for each in value]
     if hasattr(value, "tolist"):  # NumPy
-        return plain(value.tolist())
+        return json_value(value.tolist())
     if isinstance(value, Decimal):
         value = float(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -106,11 +106,11 @@ def plain(value: Any) -> Any:
 def whole_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Convert rows to values that JSON can express, and give all of them the same columns. Missing values and NaN
     become None."""
-    found = [{name: plain(value) for name, value in row.items()} for row in rows]
+    found = [{name: json_value(value) for name, value in row.items()} for row in rows]
     columns = list(dict.fromkeys(name for row in found for name in row))
     return [{name: row.get(name) for name in columns} for row in found]
 
 
-def as_cell(value: Any) -> Any:
-    """Convert a value from `plain` to a string for CSV: a list as in JSON, and a boolean as in SQL."""
+def csv_value(value: Any) -> Any:
+    """Convert a value from `json_value` to a string for CSV: a list as in JSON, and a boolean as in SQL."""
     return json.dumps(value) if isinstance(value, list | dict | bool) else value

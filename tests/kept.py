@@ -106,6 +106,7 @@ def refuse_shared(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def is_shared(path: str | Path) -> bool:
+    """Whether the file at `path` has several hard links."""
     try:
         return Path(path).is_file() and Path(path).stat().st_nlink > 1  # folders count their subfolders
     except OSError:

@@ -274,6 +274,7 @@ text = "from bgdata import eighth"
 
 
 def test_import_closure_follows_top_level_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel's cache depends on the files that its module imports at its top level, directly or indirectly."""
     package = tmp_path / "bgdata"
     (package / "inside").mkdir(parents=True)
     monkeypatch.setattr(kernel_cache, "_PACKAGE", package)
@@ -350,6 +351,7 @@ def test_kernels_load_no_scipy_unless_they_multiply_matrices() -> None:
 
 
 def test_threads_are_limited_and_restored() -> None:
+    """`threads` limits the number of Numba's threads, and restores it at the end, also after an error."""
     most = numba.get_num_threads()
     with threads(1):
         assert numba.get_num_threads() == 1
@@ -572,7 +574,7 @@ def added(items: NDArray[np.int32], first: int, more: np.int32) -> None:
 
 
 @each("first", [0, 1, 5, 12])
-def test_vector_may_begin_anywhere(first: int) -> None:
+def test_vectors_may_begin_at_any_item(first: int) -> None:
     items = np.arange(20, dtype=np.int32)
     expected = items + 7 * ((items >= first) & (items < first + LANES))
     added(items, first, np.int32(7))

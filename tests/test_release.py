@@ -107,7 +107,7 @@ def test_two_builds_of_the_commit_have_the_same_bytes(tmp_path: Path) -> None:
     assert {name.split("/")[1] for name in packed} == TOPS
 
 
-def test_version_is_written_wherever_it_stands(project: Path) -> None:
+def test_version_is_written_into_all_files(project: Path) -> None:
     release.write_version("9.1.0", project, "2031-05-06")
     assert release.release_version(project) == "9.1.0"
     citation = yaml.safe_load((project / release.CITATION).read_text())
@@ -144,7 +144,7 @@ def test_found_pythons_are_those_of_their_version() -> None:
         assert found.stdout.startswith(f"Python 3.{minor}.")
 
 
-def test_steps_of_the_tour_are_found() -> None:
+def test_commands_of_the_readme_are_found() -> None:
     steps = release.console_steps((ROOT / "README.md").read_text())
     assert {words[0] for words, _ in steps} == {"bgdata"}
     assert {words[1] for words, _ in steps} >= {"probe", "hint", "query", "verify"}
@@ -203,6 +203,7 @@ def test_hooks_run_programs_of_the_environment() -> None:
 
 
 def test_diagnosis_names_no_personal_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The output of `diagnose` has no personal folder in it, only the names of the warehouse and the cache."""
     home = tmp_path / "people" / "ann"
     root = home / "secret plans" / "tables"
     root.mkdir(parents=True)

@@ -42,6 +42,7 @@ def lock(tmp_path: Path) -> Path:
 
 
 def test_shipped_version_replaces_the_earlier_one(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
+    """Shipping a network removes the earlier one from the package, and changes only its own line of the lock."""
     before = load_lock(lock)
     package = tmp_path / "networks"
     (package / "older" / "r1-00000000").mkdir(parents=True)
@@ -58,6 +59,8 @@ def test_shipped_version_replaces_the_earlier_one(warehouse: Warehouse, tmp_path
 def test_unsuitable_versions_are_refused(
     warehouse: Warehouse, tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A version that is too large, of another recipe, damaged or missing is not shipped, and the lock is unchanged."""
+
     def refused(message: str) -> None:
         before = lock.read_bytes()
         with pytest.raises(CheckFailedError, match=message):
@@ -181,6 +184,7 @@ def test_shipped_scores_stay_until_they_are_measured_again(
 def test_scores_on_removed_benchmarks_are_removed(
     warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Recorded scores on a benchmark that is no longer published are removed."""
     table = warehouse.open("network", "tiny")
     monkeypatch.setattr(rollout_decisions, "published_decisions", lambda: {DECISIONS.smallest: tmp_path})
     old, there, imported = (
@@ -197,6 +201,7 @@ def test_scores_on_removed_benchmarks_are_removed(
 
 
 def test_pages_and_code_name_the_default_network(tmp_path: Path) -> None:
+    """A new default network replaces the old name in code and pages, but not in the history or in kept names."""
     texts = {
         "README.md": "old-1 plays",
         "docs/how_to/page.md": "old-1-1ply-25, old-1",
@@ -266,6 +271,7 @@ class Package(NamedTuple):
 
 @pytest.fixture
 def package(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
+    """A clone and a package in `tmp_path`, with two small cube studies shipped and a page that names them."""
     root = tmp_path / "clone"
     folder = tmp_path / "package"
     for module in (rollout_decisions, cube_studies, openings, reference_positions):

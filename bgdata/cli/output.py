@@ -14,7 +14,7 @@ import click
 
 from bgdata.evaluation.rows import left_out
 from bgdata.game.match_state import MatchState
-from bgdata.rows import Row, as_cell, whole_rows
+from bgdata.rows import Row, csv_value, whole_rows
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import progress_bars
@@ -68,7 +68,7 @@ def write_rows(rows: Iterable[Row], form: str) -> None:
         return
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(whole[0] if whole else [])
-    writer.writerows([as_cell(value) for value in row.values()] for row in whole)
+    writer.writerows([csv_value(value) for value in row.values()] for row in whole)
 
 
 def print_built(table: Table, lines: Iterable[str], form: str) -> None:

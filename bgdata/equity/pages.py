@@ -11,7 +11,7 @@ from bgdata.evaluation.rows import parse_away
 from bgdata.game.match import MatchScore
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page, percent, shade, signed_text
-from bgdata.web.position_request import flag, whole
+from bgdata.web.position_request import boolean_parameter, integer_parameter
 from bgdata.web.site import Row, Site
 
 SHOWN = 15  # default points to go
@@ -27,9 +27,9 @@ def page(site: Site, request: Request) -> Page:
     names = names_of(site)
     met = met_of(site, given.get("met", ""))
     other = met_of(site, given["minus"]) if given.get("minus") else None
-    length = whole(given, "length", 0, least=1, most=64) or None
+    length = integer_parameter(given, "length", 0, least=1, most=64) or None
     shown = min(length or SHOWN, met.length, other.length if other else met.length)
-    is_crawford = bool(flag(given, "crawford"))
+    is_crawford = bool(boolean_parameter(given, "crawford"))
     show = given.get("show", "").strip() or "mwc"
     if show not in SHOWS:
         raise UsageError(f"expected {' or '.join(SHOWS)} to show, got {cite(show)}")
@@ -38,7 +38,7 @@ def page(site: Site, request: Request) -> Page:
 
     def cells() -> list[list[Row]]:
         scores = range(1, shown + 1)
-        return [[cell_of(met, other, away, opponent_away, show) for opponent_away in scores] for away in scores]
+        return [[heat_map_cell(met, other, away, opponent_away, show) for opponent_away in scores] for away in scores]
 
     shown_ = {
         "met": met,
@@ -59,7 +59,7 @@ def page(site: Site, request: Request) -> Page:
     return Page("match_equity.html", shown_, whole_rows(cell_rows(met, most, other)))
 
 
-def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int, show: str) -> Row:
+def heat_map_cell(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int, show: str) -> Row:
     """A cell of the heat map with its color and tooltip. If exactly one player is 1-away, it is the Crawford game.
     `show` is what the cells show: one of SHOWS."""
     is_crawford = (away == 1) != (opponent_away == 1)

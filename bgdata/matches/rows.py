@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
-from bgdata.game.board_svg import WIDTH, format_board_svg
+from bgdata.game.board_svg import WIDTH, format_board_svg, short_name
 from bgdata.matches.questions import RowsOf
 from bgdata.matches.quiz import ANSWER, Question
 from bgdata.rows import COUNT, LOSS, Column, Quantity, Row
@@ -74,13 +74,13 @@ def answer_board(row: Row, prefix: str, width: int = WIDTH) -> str:
     if row["subject"] != ANSWER:
         return ""
     position, stakes, _ = Question(str(row["xgid"]), ANSWER, 0.0, "").view
-    names = str(row["player_name"]), f"{row['other_name']}, doubles"
+    names = short_name(str(row["player_name"])), f"{short_name(str(row['other_name']))}, doubles"
     return format_board_svg(position, stakes=stakes, names=names, prefix=prefix, width=width)
 
 
 def part_rows(rows_of: RowsOf, decisions: str, part: str) -> Sequence[Row]:
-    """The rows of one part of the report, the greatest losses first; matches are in order. `margin` is half of the 95 %
-    interval of the rating. `decisions` is the SQL of `decisions_of`."""
+    """The rows of one part of the report, such as `theme`, with the greatest losses first; the rows of matches are
+    ordered by name. `margin` is half of the 95 % interval of the rating. `decisions` is the SQL of `decisions_of`."""
     order = "name" if part == "match" else "loss desc, name"
     return rows_of(
         f"""with summed as (
@@ -122,8 +122,8 @@ def field_rows(rows_of: RowsOf, decisions: str) -> Sequence[Row]:
 
 
 def trend_charts(matches: Sequence[Row]) -> list[Chart]:
-    """Charts over a player's matches in order: ratings with their intervals and a moving average, and the sum of
-    luck."""
+    """Charts over a player's matches in the given order: the ratings with their intervals and a moving average, and the
+    sum of the player's luck so far."""
     if len(matches) < 2:
         return []
     places = list(range(1, len(matches) + 1))

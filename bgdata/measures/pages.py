@@ -1,4 +1,4 @@
-"""The page of the scores of players and of the ledger of networks."""
+"""The page with the scores of players and the ledger of networks."""
 
 from __future__ import annotations
 

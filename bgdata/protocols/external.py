@@ -223,7 +223,12 @@ class _MatchRecord:
             if score != (0, 0) or not self.is_open:
                 return self.is_open
             wanted = _state_of(question)  # the board of a new game or of the current one
-            if self._state is None or wanted == self._state or self._ways_to(wanted) or self._record.has(wanted):
+            if (
+                self._state is None
+                or wanted == self._state
+                or self._ways_to(wanted)
+                or self._record.has_been_in(wanted)
+            ):
                 return True
             return wanted != _FIRST and not _beginnings(wanted)
         return all(now >= before for now, before in zip(question.scores, score, strict=True))
@@ -274,7 +279,7 @@ class _MatchRecord:
         if plays:
             self._add_play(plays)
         elif wanted != self._state and (self._state is not None or wanted != _FIRST):
-            self._go_elsewhere(wanted, question)
+            self._follow_set_board(wanted, question)
         elif self._record.last_act == (0, TurnKind.DOUBLE) and question.kind is not QuestionKind.ANSWER:
             self._record.add_cube(1, TurnKind.TAKE)
         self._state = wanted
@@ -293,7 +298,7 @@ class _MatchRecord:
         self._record.add_play(1, (roll.high, roll.low), play)
         self._rolls[len(self._record.games)].append(len(plays) > 1)
 
-    def _go_elsewhere(self, wanted: State, question: Question) -> None:
+    def _follow_set_board(self, wanted: State, question: Question) -> None:
         """Continue the record from a board that gnubg's user has set up or has gone back to."""
         if not self._record.go_back(wanted):
             if self._record.last_act:
@@ -301,7 +306,7 @@ class _MatchRecord:
             if plays := _beginnings(wanted):
                 self._add_play(plays)
             elif wanted != _FIRST:
-                self._record.note_elsewhere()
+                self._record.note_missing_start()
 
     # our replies
 

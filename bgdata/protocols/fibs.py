@@ -282,7 +282,7 @@ class FibsPlayer:
             self.record = None
         self.tell(f"the match with {message.words['who']} goes on")
         self._say("toggle double")
-        self._look()
+        self._request_board()
 
     # the game
 
@@ -319,7 +319,7 @@ class FibsPlayer:
             )
         elif self._is_resumed or not self.record.is_open:
             self._is_resumed = False
-            self.record.go_on(State(player, position), board.scores, is_doubled=board.is_doubled)
+            self.record.resume(State(player, position), board.scores, is_doubled=board.is_doubled)
         expected = self._expected
         if expected and expected.player in (player, -1):
             self._expected = None
@@ -347,9 +347,9 @@ class FibsPlayer:
         if board and board.turn == board.color and not any(board.own_dice) and self._expected is None:
             self._begin_turn(board.position, board)
         else:
-            self._look()
+            self._request_board()
 
-    def _look(self) -> None:
+    def _request_board(self) -> None:
         """Ask the server for the board, to begin a turn with it."""
         self._is_asked = True
         self._say("board")
@@ -413,7 +413,7 @@ class FibsPlayer:
         self._record.add_cube(player, TurnKind.TAKE)
         self.tell(f"  {self._record.players[player]} takes")
         if player == 1:
-            self._look()
+            self._request_board()
 
     def _on_passes(self, message: Message) -> None:
         self._record.add_cube(1 - self._player(message), TurnKind.PASS)
@@ -435,7 +435,7 @@ class FibsPlayer:
 
     def _on_resignation_refused(self, message: Message) -> None:
         if self._player(message) == 1:
-            self._look()
+            self._request_board()
 
     def _on_won(self, message: Message) -> None:
         winner, points = self._player(message), int(message.words["points"])

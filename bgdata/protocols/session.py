@@ -80,7 +80,7 @@ class Record:
             self.games[-1] = replace(self.games[-1], winner=winner, points=points)
             self.is_open = False
 
-    def go_on(self, state: State, score: tuple[int, int], *, is_doubled: bool) -> None:
+    def resume(self, state: State, score: tuple[int, int], *, is_doubled: bool) -> None:
         """Continue a game from `state`. Turns that the other side did not receive are dropped; a game that began
         elsewhere is recorded without its beginning."""
         begun = [State(0, START), State(1, START)]
@@ -97,15 +97,15 @@ class Record:
                 return
         self.begin_game(score)
         if state not in begun:
-            self.note_elsewhere()
+            self.note_missing_start()
 
-    def has(self, state: State) -> bool:
+    def has_been_in(self, state: State) -> bool:
         """Whether the last game has been in `state`."""
         return state in self._states
 
     def go_back(self, state: State) -> bool:
         """Drop the turns since the last game was in `state`. Returns False if it never was."""
-        if not self.has(state):
+        if not self.has_been_in(state):
             return False
         self.take_back(len(self._states) - self._states[::-1].index(state))
         return True
@@ -115,7 +115,7 @@ class Record:
         self.games[-1] = replace(self.games[-1], turns=self.games[-1].turns[:count], winner=None, points=None)
         self._states, self.is_open = self._states[:count], True
 
-    def note_elsewhere(self) -> None:
+    def note_missing_start(self) -> None:
         """Note that the first turns of the last game are missing."""
         self.info.append((ELSEWHERE[0], ELSEWHERE[1].format(number=len(self.games))))
 

@@ -23,7 +23,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
           (10_000_000, "1M<n<10M"), (100_000_000, "10M<n<100M"), (1_000_000_000, "100M<n<1B"))  # fmt: skip
 
 
-def card(published: PublishedFolder) -> str:
+def card_text(published: PublishedFolder) -> str:
     """The text of README.md, the card of a published folder."""
     sections = (
         _front_matter, _heading, _list_of_tables, _use, _splits, _proof, _licences, _left_out, _kinds, _citation

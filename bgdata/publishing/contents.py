@@ -79,7 +79,7 @@ class PublishedVersion:
 
     name: str  # kind/variant/version
     licence: str
-    writer: str  # what the bytes of its files depend on: see `folder.writer`
+    writer: str  # what the bytes of its files depend on: see `folder.writing_software`
     tables: tuple[PublishedTable, ...]
     files: tuple[File, ...]  # of its folder: the manifest, and packed arrays
     recipes: Mapping[str, Mapping[str, Any]]  # by file of the array, such as `boards.npy`: see `recovery`

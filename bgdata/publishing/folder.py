@@ -189,7 +189,7 @@ def _write_record(folder: Path, version: PublishedVersion) -> None:
     write_file(_record(folder, version.name), canonical_json(asdict(version)))
 
 
-def writer() -> str:
+def writing_software() -> str:
     """The formats and the versions of software on which the bytes of published files depend. A version that was
     published with others is written again."""
     return f"format {FORMAT}, layout {LAYOUT}, pyarrow {pa.__version__}"
@@ -200,7 +200,7 @@ def _find_finished(warehouse: Warehouse, folder: Path, table: Table, progress: P
     unchanged; else None."""
     try:
         found = parse_version(parse_json(read_whole(_record(folder, table.name))))
-        if found.writer != writer() or found.licence != licence_of(warehouse, table):
+        if found.writer != writing_software() or found.licence != licence_of(warehouse, table):
             return None
         manifest = hashlib.sha256(read_whole(table.folder / MANIFEST)).hexdigest()
         if manifest != next(file.sha256 for file in found.files if file.name.endswith(MANIFEST)):
@@ -243,7 +243,7 @@ def _publish(warehouse: Warehouse, folder: Path, table: Table, progress: Progres
     paths = sorted(working.iterdir())
     files = tuple(File(f"{home}/{path.name}", path.stat().st_size, sha256_file(path)) for path in paths)
     _move(working, folder / home)
-    found = PublishedVersion(table.name, licence_of(warehouse, table), writer(), tables, files, recipes)
+    found = PublishedVersion(table.name, licence_of(warehouse, table), writing_software(), tables, files, recipes)
     _write_record(folder, found)
     return found
 

@@ -17,7 +17,7 @@ NAMESPACE = "bgdata"
 _RUNS = uuid.uuid5(uuid.NAMESPACE_URL, "https://openlineage.io/bgdata")  # of run identifiers
 
 
-def lineage(published: PublishedFolder) -> bytes:
+def lineage_events(published: PublishedFolder) -> bytes:
     """The content of openlineage.jsonl: for each version an event that says how it was made, from which inputs, and
     which tables it has."""
     return b"".join(

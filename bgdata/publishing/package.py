@@ -16,7 +16,7 @@ PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 _PATHS = {"CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/"}
 
 
-def package(published: PublishedFolder) -> bytes:
+def data_package(published: PublishedFolder) -> bytes:
     """The content of datapackage.json, which describes a published folder."""
     found = {
         "$schema": PROFILE,

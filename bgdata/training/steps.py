@@ -1,5 +1,5 @@
-"""Finds the recipes that names of networks and labels mean, and builds the steps from games to a scored network. Each
-step builds one version, or finds it if it exists."""
+"""Parameters from the names of networks and labels, and the steps from games to a scored network. Each step builds one
+version, or opens it if it exists."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
     return {"network": name, "network_version": "" if (SHIPPED / name / version).is_dir() else version}
 
 
-def chosen_parameters(
+def supervised_parameters(
     warehouse: Warehouse,
     name: str,
     labels: tuple[str, ...],
@@ -141,7 +141,7 @@ def build_lookahead(warehouse: Warehouse, plan: TrainingPlan, plays: str) -> Tab
 def build_network(warehouse: Warehouse, plan: TrainingPlan, labels: str) -> Table:
     """Train the plan's network on the version `labels`."""
     recipe = {"epochs": plan.epochs, "learning_rate": plan.learning_rate, "hidden": plan.hidden}
-    parameters = chosen_parameters(warehouse, plan.name, (labels,), plan.start, True, recipe)
+    parameters = supervised_parameters(warehouse, plan.name, (labels,), plan.start, True, recipe)
     return build_with_progress(warehouse, NETWORKS.name, parameters)
 
 

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from bgdata import errors
 from bgdata.game.identifiers import parse_identifier
-from bgdata.rows import plain
+from bgdata.rows import json_value
 from bgdata.store.table_html import cell_text, rows_html
 from bgdata.web.site import Site
 
@@ -103,7 +103,7 @@ def rows_table(
     column, one for each row; `is_drawn` adds a picture of each position; `heads` are headings in HTML, by column."""
 
     def cell(name: str, value: Any) -> str:
-        text, link = escape(cell_text(plain(value))), _cell_address(name, value)
+        text, link = escape(cell_text(json_value(value))), _cell_address(name, value)
         shown = f'<a href="{escape(link, quote=True)}">{text}</a>' if link else text
         if not (is_drawn and link.startswith("/position/")):
             return shown
@@ -144,7 +144,7 @@ TEMPLATES.filters |= {
     "signed": signed_text,
     "percent": percent,
     "size": _size_text,
-    "cell": lambda value: cell_text(plain(value)),
+    "cell": lambda value: cell_text(json_value(value)),
     "position_path": position_path,
 }
 TEMPLATES.globals |= {
@@ -170,7 +170,7 @@ def wants_json(request: Request) -> bool:
 
 def as_json(data: Any, status: int = 200) -> Response:
     """A response with these data as JSON."""
-    text = json.dumps(plain(data), allow_nan=False).replace("<", "\\u003c")  # no tags, even if read as HTML
+    text = json.dumps(json_value(data), allow_nan=False).replace("<", "\\u003c")  # no tags, even if read as HTML
     return Response(text, status, media_type="application/json")
 
 

@@ -74,7 +74,7 @@ def create_app(
     are none, it answers to every name, and limits how much each client may compute. `is_warm` loads the kernels of
     pages in advance. With a `token`, the site takes match files at /import/TOKEN; without one it only reads."""
     site = Site(warehouse, limits, is_limited=not hosts)
-    queries, rest = QueryProcess(site), Rest(lambda: other_addresses(site, is_warm=is_warm, importer=importer))
+    queries, rest = QueryProcess(site), LazyRoutes(lambda: load_routes(site, is_warm=is_warm, importer=importer))
     importer = open_importer(site, token) if token else None
 
     @asynccontextmanager
@@ -107,7 +107,7 @@ def open_importer(site: Site, token: str) -> Importer:
     return Importer(site, token)
 
 
-def other_addresses(site: Site, *, is_warm: bool, importer: Importer | None = None) -> Router:
+def load_routes(site: Site, *, is_warm: bool, importer: Importer | None = None) -> Router:
     """The routes of all addresses except the home page. This takes a second, because it imports the modules that
     compute."""
     from bgdata.evaluation.pages.position import warm_up
@@ -138,7 +138,7 @@ def warm_up_queries(site: Site) -> None:
         site.rows("select theme(board($id))", {"id": START.id})
 
 
-class Rest:
+class LazyRoutes:
     """An ASGI application for everything except the home page and static files. Its routes are loaded in a thread after
     the site has started, or by the first request, which waits for them."""
 

@@ -54,7 +54,9 @@ def chart_svg(chart: Chart) -> str:
     if chart.is_logarithmic:
         marks = [10.0**power for power in range(12) if first <= 10.0**power <= last]
         marks = marks if len(marks) > 1 else [first, last]
-    svg += [f'<text class="below" x="{across(place):.1f}" y="{BOTTOM + 15}">{short(place)}</text>' for place in marks]
+    svg += [
+        f'<text class="below" x="{across(place):.1f}" y="{BOTTOM + 15}">{short_count(place)}</text>' for place in marks
+    ]
     svg.append(f'<text class="below" x="{(LEFT + RIGHT) / 2:g}" y="{HEIGHT - 4}">{escape(chart.places_label)}</text>')
     names = ["other"] * (len(chart.lines) - 1) + ["main"]  # the last line is the main one
     for name, line in zip(names, chart.lines, strict=True):
@@ -119,7 +121,9 @@ def bar_chart_svg(title: str, bars: Sequence[Bar], label: str) -> str:
     def down(value: float) -> float:
         return BOTTOM - (BOTTOM - TOP) * (value - lowest) / (highest - lowest)
 
-    svg = opening_svg(title, f"{title}: {len(bars)} bars, {short(min(values, default=0))} to {short(highest)}")
+    svg = opening_svg(
+        title, f"{title}: {len(bars)} bars, {short_count(min(values, default=0))} to {short_count(highest)}"
+    )
     svg += left_axis(lowest, highest, down)
     step = (RIGHT - LEFT) / max(1, len(bars))
     shown = max(1, -(-len(bars) * LABEL // (RIGHT - LEFT)))  # every how many bars there is room for a label
@@ -134,7 +138,9 @@ def bar_chart_svg(title: str, bars: Sequence[Bar], label: str) -> str:
                 f'<a href="{escape(bar.link, quote=True)}" aria-label="{hint}">{drawn}</a>' if bar.link else drawn
             )
         if place % shown == 0:
-            svg.append(f'<text class="below" x="{x + step / 2:.1f}" y="{BOTTOM + 15}">{escape(cut(bar.label))}</text>')
+            svg.append(
+                f'<text class="below" x="{x + step / 2:.1f}" y="{BOTTOM + 15}">{escape(cut_label(bar.label))}</text>'
+            )
     svg.append(f'<text class="below" x="{(LEFT + RIGHT) / 2:g}" y="{HEIGHT - 4}">{escape(label)}</text>')
     return "\n".join([*svg, "</svg>"])
 
@@ -152,12 +158,11 @@ def heat_map_svg(title: str, cells: Mapping[tuple[str, str], float], labels: tup
         size = f'x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}"'
         svg.append(f'<rect class="shade{round(5 * value / most)}" {size}><title>{hint}</title></rect>')
     for place, name in list(enumerate(columns))[:: ceil(LABEL / wide)]:
-        svg.append(
-            f'<text class="below" x="{LEFT + (place + 0.5) * wide:.1f}" y="{BOTTOM + 15}">{escape(cut(name))}</text>'
-        )
+        x = LEFT + (place + 0.5) * wide
+        svg.append(f'<text class="below" x="{x:.1f}" y="{BOTTOM + 15}">{escape(cut_label(name))}</text>')
     for place, name in list(enumerate(rows))[:: ceil(12 / high)]:
         y = TOP + (place + 0.5) * high + 4
-        svg.append(f'<text class="left" x="{LEFT - 5}" y="{y:.1f}">{escape(cut(name, 8))}</text>')
+        svg.append(f'<text class="left" x="{LEFT - 5}" y="{y:.1f}">{escape(cut_label(name, 8))}</text>')
     svg.append(f'<text class="left" x="{RIGHT}" y="{HEIGHT - 4}">{escape(labels[0])}</text>')
     svg += scale_svg(most, has_negative=any(value < 0 for value in cells.values()))
     return "\n".join([*svg, "</svg>"])
@@ -198,15 +203,15 @@ def left_axis(lowest: float, highest: float, down: Callable[[float], float]) -> 
 
 def short_value(value: float) -> str:
     """A value on an axis as a short string."""
-    return short(value) if abs(value) >= 1000 else f"{value:.4g}"
+    return short_count(value) if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def cut(label: str, most: int = MAX_LABEL) -> str:
+def cut_label(label: str, most: int = MAX_LABEL) -> str:
     """A label cut to at most `most` letters."""
     return label if len(label) <= most else f"{label[: most - 1]}…"
 
 
-def short(count: float) -> str:
+def short_count(count: float) -> str:
     """A count as a short string, such as 40k or 2M."""
     for size, unit in ((1e6, "M"), (1e3, "k")):
         if abs(count) >= size:

@@ -38,9 +38,9 @@ class PositionRequest:
         self.roll: Roll | None = parse_roll(roll) if roll else self.match.roll if self.match else None
         play = given.get("play", "").strip()
         self.verdict: Verdict | None = judge_play(play, self.position, self.roll) if play else None
-        self.ply = whole(given, "ply", 0)
-        self.plays = whole(given, "plays", PLAYS)
-        self.is_setup = flag(given, "setup") or False  # whether the editor is open
+        self.ply = integer_parameter(given, "ply", 0)
+        self.plays = integer_parameter(given, "plays", PLAYS)
+        self.is_setup = boolean_parameter(given, "setup") or False  # whether the editor is open
         self.stakes: Stakes | None = None
         if self.match or is_cubeful(self.options):
             self.stakes = chosen_stakes(self.match, self.options)
@@ -83,47 +83,47 @@ class PositionRequest:
         return {"met": self.options["met"], "beavers": int(self.has_beavers), "ply": self.ply}
 
     @property
-    def played_for(self) -> dict[str, object]:
+    def stakes_parameters(self) -> dict[str, object]:
         """The roll, score and cube as parameters of an address."""
         return {"roll": self.roll, **stakes_query(self.stakes)}
 
     @property
     def fields(self) -> dict[str, str]:
         """The parameters of the address as strings for the fields of a form; empty for those that are missing."""
-        values = {**dict.fromkeys(("roll", *SHORT, "ply"), ""), **self.played_for, **self.rules}
+        values = {**dict.fromkeys(("roll", *SHORT, "ply"), ""), **self.stakes_parameters, **self.rules}
         return {name: str(value) if value else "" for name, value in values.items()}
 
-    def here(self, **changes: object) -> str:
+    def own_address(self, **changes: object) -> str:
         """The address of the page about this position with some of its parameters changed."""
         rest = {"plays": self.given.get("plays"), "setup": int(self.is_setup)}
-        return address(position_path(self.position), self.played_for | self.rules | rest | changes)
+        return address(position_path(self.position), self.stakes_parameters | self.rules | rest | changes)
 
-    def around(self, path: str, **more: object) -> str:
+    def address_with_rules(self, path: str, **more: object) -> str:
         """The address of another page about this position, below `path`, with the same rules, but without roll, score
         and cube."""
         return address(f"{path}{position_path(self.position)[9:]}", self.rules | {"beavers": None} | more)
 
-    def aside(self, path: str, **more: object) -> str:
+    def address_with_stakes(self, path: str, **more: object) -> str:
         """The address of another page about this position, below `path`, with the same roll, score, cube and rules."""
-        return address(f"{path}{position_path(self.position)[9:]}", self.played_for | self.rules | more)
+        return address(f"{path}{position_path(self.position)[9:]}", self.stakes_parameters | self.rules | more)
 
-    def after(self, play: Play) -> str:
+    def address_after(self, play: Play) -> str:
         """The address of the page about the position after a play, in which the opponent is on roll."""
-        return self._opponents(play.next_position)
+        return self._opponent_address(play.next_position)
 
     @property
     def flip_address(self) -> str:
         """The address of the page about the same checkers with the other player on roll."""
-        return self._opponents(self.position.flip())
+        return self._opponent_address(self.position.flip())
 
-    def _opponents(self, position: Position) -> str:
+    def _opponent_address(self, position: Position) -> str:
         """The address of the page about a position in which the opponent is on roll, with score and cube seen from
         there."""
         stakes = self.stakes.flip() if self.stakes else None
         return address(position_path(position), stakes_query(stakes) | self.rules | {"setup": int(self.is_setup)})
 
 
-def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = 9999) -> int:
+def integer_parameter(given: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = 9999) -> int:
     """The integer that the query parameter `name` gives, or the default if it is missing. Raises UsageError if it is
     not an integer from `least` to `most`."""
     text = given.get(name, "").strip()
@@ -135,7 +135,7 @@ def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, 
     return int(text)
 
 
-def flag(given: Mapping[str, str], name: str) -> bool | None:
+def boolean_parameter(given: Mapping[str, str], name: str) -> bool | None:
     """The boolean that the query parameter `name` gives, as 1, 0, yes or no; None if it is missing. Raises UsageError
     for any other word."""
     text = given.get(name, "").strip().lower()
@@ -153,12 +153,12 @@ def options_of(given: Mapping[str, str]) -> dict[str, Any]:
         raise UsageError(f"expected an owner of the cube: {', '.join(CubeOwner)}, got {cite(owner)}")
     return {
         "away": given.get("away", "").strip() or None,
-        "crawford": flag(given, "crawford") or False,
-        "cube_value": whole(given, "cube", 0, least=1, most=MAX_CUBE) or None,
+        "crawford": boolean_parameter(given, "crawford") or False,
+        "cube_value": integer_parameter(given, "cube", 0, least=1, most=MAX_CUBE) or None,
         "owner": owner,
         "met": given.get("met", "").strip(),
-        "jacoby": flag(given, "jacoby"),
-        "beavers": flag(given, "beavers"),
+        "jacoby": boolean_parameter(given, "jacoby"),
+        "beavers": boolean_parameter(given, "beavers"),
         "as_money": False,
         **dict.fromkeys(("model", "index", "volatility")),
     }

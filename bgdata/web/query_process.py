@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bgdata.errors import BgdataError, QueryError, TooBusyError, cite
 from bgdata.process import data_segment_bytes
-from bgdata.rows import as_cell, plain
+from bgdata.rows import csv_value, json_value
 from bgdata.store.locked_sql import QueryLimits, first_lines, read_only_query
 from bgdata.web.site import Limits, Site
 
@@ -187,13 +187,13 @@ def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, lim
         raise
     except duckdb.Error as error:
         raise QueryError(first_lines(error)) from error
-    plain_rows = [[plain(value) for value in row] for row in rows[:most]]
+    plain_rows = [[json_value(value) for value in row] for row in rows[:most]]
     if form != "csv":
         return Result(names, plain_rows, len(rows) > most)
     text_file = io.StringIO()
     writer = csv.writer(text_file, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows([as_cell(value) for value in row] for row in plain_rows)
+    writer.writerows([csv_value(value) for value in row] for row in plain_rows)
     return text_file.getvalue().encode()
 
 

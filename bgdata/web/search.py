@@ -70,7 +70,7 @@ def search(site: Site, request: Request) -> Page | Response:
     this site, or the name of a table, view, claim or player, or a part of such a name. If only one page matches, it is
     shown at once."""
     text = request.query_params.get("q", "").strip()[:MAX_CHARACTERS]
-    found = places(site, text) if text else [Place("page", "home", "/")]
+    found = find_places(site, text) if text else [Place("page", "home", "/")]
     if found and wants_json(request):
         return as_json([place._asdict() for place in found])
     if len(found) == 1:
@@ -83,13 +83,13 @@ def search(site: Site, request: Request) -> Page | Response:
     return Page("search.html", shown, {"error": message}, 200 if found else 400)
 
 
-def places(site: Site, text: str) -> list[Place]:
+def find_places(site: Site, text: str) -> list[Place]:
     """The pages that match a text: the page that has this name; else the positions in the text; else the pages whose
     names contain it."""
     if exact := named_address(site, text):
         return [Place("position" if exact.startswith("/position") else "page", text, exact)]
     found = list(dict.fromkeys(positions_in(text)))
-    return found or list(dict.fromkeys(offers(site, text)))
+    return found or list(dict.fromkeys(partial_matches(site, text)))
 
 
 def named_address(site: Site, text: str) -> str:
@@ -159,7 +159,7 @@ def ogid_places(text: str) -> Iterator[Place]:
         yield Place("position", f"{board.id}, {name}", link)
 
 
-def offers(site: Site, text: str) -> Iterator[Place]:
+def partial_matches(site: Site, text: str) -> Iterator[Place]:
     """Yield the pages whose names contain a text: rolls, tables, views, players, claims and pages of the menu."""
     if roll := ROLL.fullmatch(OPENING.sub("", text)):
         dice = "".join(sorted(roll.groups(), reverse=True))

@@ -117,7 +117,7 @@ def _page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
     tables_of_races: list[dict[str, str]] = [{}]
     for name, query in (("rules", races.RULE_TABLES), ("errors", races.ERROR_TABLES)):
         with suppress(BgdataError):
-            tables_of_races += [{name: variant} for variant in races.variants(site, query)]
+            tables_of_races += [{name: variant} for variant in races.query_variants(site, query)]
     for by, table_of_races in product(("", *races.WEIGHTINGS), tables_of_races):
         yield address("/race", {"by": by, **table_of_races}), races.page, {}
     with suppress(BgdataError):

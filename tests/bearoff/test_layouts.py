@@ -52,7 +52,8 @@ def test_roll_results_match_all_plays() -> None:
 
 
 def test_plays_that_waste_pips_are_legal() -> None:
-    """A published generator kept only the plays that use the most pips, and lacked 14,176 results of 6x9."""
+    """Plays that waste pips are listed: 14,176 results of 6x9 that a published generator lacked, because it kept only
+    the plays that use the most pips."""
     plays, pips = all_plays(6, 9), pip_counts(all_layouts(6, 9))
     fewest = np.minimum.reduceat(pips[plays.results], plays.start[:-1])
     wasteful = pips[plays.results] > np.repeat(fewest, np.diff(plays.start))
@@ -60,7 +61,8 @@ def test_plays_that_waste_pips_are_legal() -> None:
 
 
 def test_one_play_that_wastes_pips() -> None:
-    """With checkers on the ace and deuce point and 21 to play, 2/1 and then 1/off with the 2 is legal, if unwise."""
+    """With checkers on the ace and deuce points and 21 to play, 2/1 and then 1/off with the 2 is listed, although it is
+    unwise."""
     assert after_roll((1, 1), (2, 1)) == {(0, 0), (1, 0)}
     assert roll_results(position_index([1, 1]), all_layouts(2, 2))[0].tolist() == [0, position_index([1, 0])]
 

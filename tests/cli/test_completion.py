@@ -79,6 +79,7 @@ def test_names_of_explain_are_completed(small_root: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["none", "file", "manifest"])
 def test_unreadable_warehouse_has_no_completions(tmp_path: Path, damage: str) -> None:
+    """Completion gives nothing, and no error, if the warehouse is missing or damaged."""
     root = tmp_path / "w"
     if damage == "file":
         root.touch()
@@ -104,6 +105,7 @@ def test_completion_scripts_are_printed(tmp_path: Path, shell: str) -> None:
 
 
 def test_completion_imports_no_slow_modules() -> None:
+    """Completing names imports neither DuckDB, PyArrow, Numba nor other slow packages."""
     code = (
         "import sys\n"
         "from click.shell_completion import ShellComplete\n"

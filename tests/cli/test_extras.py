@@ -51,6 +51,7 @@ for words in json.loads(sys.argv[1]):
 
 
 def test_missing_extras_are_named(small_root: Path, tmp_path: Path) -> None:
+    """Every command that needs an optional package says in one line which extra to install, before it does anything."""
     (tmp_path / "empty.onnx").touch()
     commands = json.dumps([["--warehouse", str(small_root), *words] for words, *_ in LACKING])
     done = subprocess.run([sys.executable, "-c", PROGRAM, commands], cwd=tmp_path, capture_output=True, text=True)

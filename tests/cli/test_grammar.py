@@ -268,6 +268,8 @@ def test_long_warehouse_names_are_shortened() -> None:
 
 @each("names", lambda: [(), *commands()])
 def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """The help of every command begins with a short sentence in the imperative, explains every argument, and has an
+    example."""
     command = command_at(names)
     text = command.help or ""
     first, *rest = text.splitlines()
@@ -289,6 +291,7 @@ def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
 
 @each("names", lambda: list(commands()))
 def test_options_have_help_and_defaults(names: tuple[str, ...]) -> None:
+    """Every option has a help text of one sentence and states its default; --warehouse is the last."""
     options = options_of(names)
     assert options[-1] is WAREHOUSE, "--warehouse is the last of all"
     for option in options:

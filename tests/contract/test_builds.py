@@ -104,6 +104,8 @@ def test_every_kind_is_rebuilt_with_the_same_values(small_root: Path, rebuilding
 
 
 def build_again(kind: Dataset[Any], folder: Path, digest: str, processes: Executor) -> None:
+    """Builds the smallest variant of `kind` again with one thread, two threads and several processes. Its digest is
+    always `digest`, and it takes no more memory than was estimated."""
     warehouse = bgdata.open_warehouse(folder / "warehouse")
     counted = Counted()
     files = sample_files(kind, folder)
@@ -135,6 +137,7 @@ def most_memory() -> int:
 
 @each_kind
 def test_manifest_is_complete(small_root: Path, kind: Dataset[Any]) -> None:
+    """The manifest of every kind has all its fields, and they agree with the kind's declaration and with the values."""
     table = smallest_version(small_root, kind)
     manifest = table.manifest
     inputs = kind.inputs(kind.smallest)

@@ -33,7 +33,7 @@ UNITLESS = {"INTEGER", "BIGINT", "SMALLINT", "TINYINT", "BOOLEAN", "VARCHAR"}
 UNIT_ENDINGS = {"rolls": ("_rolls",), "pips": ("pips", "pip_count"), "seconds": ("_seconds",), "bytes": ("_bytes",)}
 
 
-def test_kinds_are_discovered() -> None:
+def test_all_kinds_are_discovered() -> None:
     assert len(sized_kinds()) >= 5
     assert len(all_kinds()) >= 32
     assert list(all_kinds()) == sorted(all_kinds())
@@ -44,6 +44,7 @@ def test_kinds_are_discovered() -> None:
 
 @each_kind
 def test_declaration_is_complete(kind: Dataset[Any]) -> None:
+    """Every kind has a name, revision, summary, source and licence, and tables whose columns have different names."""
     assert re.fullmatch(r"[a-z]+(_[a-z]+)*", kind.name)
     assert kind.revision >= 1
     assert kind.summary.endswith(".")
@@ -73,7 +74,9 @@ def test_every_column_and_array_is_explained(kind: Dataset[Any]) -> None:
 
 
 @each_kind
-def test_names_are_plain(kind: Dataset[Any]) -> None:
+def test_declared_names_follow_the_rules(kind: Dataset[Any]) -> None:
+    """The names of tables, columns, arrays and parameters are of lower-case words, and a column's name ends with its
+    unit."""
     columns = [column for shape in kind.tables for column in shape.columns]
     names = [kind.name, *(shape.name for shape in kind.tables), *(column.name for column in columns)]
     for name in (*names, *(array.name for array in kind.arrays), *kind.parameters.names()):
@@ -118,6 +121,7 @@ def test_slugs_are_unique(kind: Dataset[Any]) -> None:
 
 @each_kind
 def test_variants_have_safe_names_and_inputs_of_known_kinds(kind: Dataset[Any]) -> None:
+    """The default variants of every kind have valid parameters, safe folder names, and inputs of known kinds."""
     for parameters in (*kind.defaults, kind.smallest):
         assert isinstance(parameters, kind.parameters)
         kind.check_parameters(parameters)

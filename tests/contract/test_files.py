@@ -113,6 +113,7 @@ def test_parquet_equals_the_arrays(small_root: Path, kind: Dataset[Any]) -> None
 
 
 def check_rows(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
+    """Every row of the table's Parquet file agrees with its arrays, as a second decoder (`ROWS`) reads them."""
     with duckdb.connect() as connection:
         found = connection.sql(
             f"select {select_columns(kind, parameters, kind.tables[0])} from '{table.parquet}'"

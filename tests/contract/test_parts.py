@@ -24,6 +24,7 @@ def test_corpora_and_labels_are_split_into_parts() -> None:
 def test_many_parts_have_the_rows_of_one(
     small_root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
+    """A kind that is built in several parts has the arrays and rows of one that is built in a single part."""
     root = memory_path / "warehouse"
     shutil.copytree(small_root, root)
     kind = all_kinds()[name]

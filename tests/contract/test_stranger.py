@@ -55,6 +55,7 @@ def run(*arguments: object, code: int = 0) -> str:
 
 @pytest.mark.usefixtures("install_stranger")
 def test_kind_of_another_package_is_like_ours(tmp_path: Path) -> None:
+    """The commands list, build, explain, query and verify a kind of another package like one of bgdata's own."""
     place = ("--warehouse", tmp_path)
     assert "dice_sums" in run("list", *place)
     run("build", "dice_sums", "--set", "sides=3", *place)
@@ -71,6 +72,7 @@ def test_kind_of_another_package_is_like_ours(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("install_stranger")
 def test_explorer_shows_a_kind_of_another_package(tmp_path: Path) -> None:
+    """The web pages show a kind of another package, its checks and its version."""
     pytest.importorskip("starlette")
     from bgdata.web.app import create_app
     from bgdata.web.site import Limits
@@ -105,7 +107,7 @@ def test_warehouse_of_one_foreign_kind_works(tmp_path: Path, monkeypatch: pytest
         assert not found & {"bearoff_positions", "leakage", "match_equity_differences", "cube_decisions"}
 
 
-def test_catalog_has_all_our_sql() -> None:
+def test_catalog_has_all_sql_of_bgdata() -> None:
     """The catalog has everything that the SQL scripts of bgdata create: no script is taken for one that needs a missing
     kind."""
     from bgdata.store.catalog import declared_index
@@ -123,6 +125,7 @@ def test_catalog_has_all_our_sql() -> None:
 
 
 def test_broken_kinds_of_others_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kind of another package whose module is missing or has no dataset is refused with a message that names it."""
     (tmp_path / "dice_broken-1.0.dist-info").mkdir()
     entries = "[bgdata.kinds]\ndice_missing = dice_broken.missing\ndice_empty = dice_empty\nwrong name = dice_empty\n"
     (tmp_path / "dice_broken-1.0.dist-info" / "entry_points.txt").write_text(entries)
@@ -142,6 +145,7 @@ def test_broken_kinds_of_others_are_refused(tmp_path: Path, monkeypatch: pytest.
 @each("name", ["dice_kinds.players:by_pips", "runner"])
 @pytest.mark.usefixtures("install_stranger")
 def test_callable_opens_as_a_player(name: str) -> None:
+    """A function or player of another package opens by its name, and evaluates positions and chooses plays."""
     player = open_named_player(name)
     evaluate = player.evaluate_many  # type: ignore[attr-defined]
     chances, sources = evaluate(np.array([START_BOARD], np.int8))
@@ -193,7 +197,7 @@ def test_answers_of_another_shape_are_refused() -> None:
         player.evaluate_many(np.array([START_BOARD], np.int8))  # type: ignore[attr-defined]
 
 
-def test_opponent_may_have_a_ply() -> None:
+def test_opponents_are_parsed_with_their_ply() -> None:
     assert opponent_of("gnubg:2") == ("gnubg", 2)
     assert opponent_of("my.module:name") == ("my.module:name", 0)
     assert opponent_of("my.module:name:1") == ("my.module:name", 1)

@@ -132,6 +132,7 @@ FAILURES: list[tuple[list[str], int, str]] = [
 def test_invalid_arguments_are_refused(
     root: Path, tmp_path: Path, arguments: list[str], code: int, message: str
 ) -> None:
+    """Unknown names, damaged files, formulas and impossible scores give one line with what was expected."""
     folder = tmp_path / "files"
     folder.mkdir()
     parameters = '<parameters><parameter name="gammon-rate">0.26</parameter></parameters>'

@@ -26,8 +26,8 @@ class PipEvaluator(PubEval):
 
 
 def test_first_doubles_follow_the_chosen_plays() -> None:
-    """Each position follows from the chosen play of one roll, or of two, with the trailer on roll, and has the weight
-    of these rolls."""
+    """Each of the 330 positions follows from the chosen play of one roll, or of two, with the trailer on roll, and has
+    the weight of these rolls."""
     player: Any = PipEvaluator()
     boards, weights, chances = (first_doubles(player)[name] for name in STATES)
     assert len(boards) == 330

@@ -58,7 +58,8 @@ def match_formulas(game: MatchGame, cube_value: int, points: int) -> Sides:
 
 
 def test_formulas_are_exact_without_gammons() -> None:
-    """The take and cash points, 1/5 and 4/5, lie on the grid."""
+    """Without gammons the grid solution equals the formulas, because the take and cash points, 1/5 and 4/5, lie on the
+    grid."""
     assert numeric.drifting_money(points=100) == pytest.approx(money_formulas(1, 1, 100), abs=1e-10)
 
 
@@ -105,7 +106,7 @@ def test_drifting_match_agrees_with_keiths_algorithm() -> None:
 
 
 def test_player_too_good_to_double_does_not_cash() -> None:
-    """At 2-away 8-away a gammon wins the match, so that playing on is always worth more than cashing."""
+    """At 2-away 8-away, where a gammon wins the match, playing on is always worth more than cashing."""
     cells, game = published_met().cells, MatchGame(2, 8)
     found = numeric.drifting_match(cells, game, CHANCES, points=400)[OWNED]
     dead = dead_curve(cells, game, 1, shares_of(CHANCES))
@@ -170,7 +171,8 @@ def test_published_numeric_points(
 
 
 def test_formulas_differ_from_the_limit_of_small_jumps() -> None:
-    """Small double-exponential jumps reduce the slope of an owned cube by half as much again as the formula states."""
+    """For small double-exponential jumps, the slope of an owned cube falls by half as much again as the formula
+    states."""
     formula = 3**2 / (4 * 0.75 * 2.25)
     solved = numeric.solve_jumps(1.25, 1.25, 0.04)
     slope = (solved.owned[25] + 1.25) / 0.25
@@ -178,7 +180,7 @@ def test_formulas_differ_from_the_limit_of_small_jumps() -> None:
 
 
 def test_solution_is_the_mean_over_jumps() -> None:
-    """The solution is compared with a simple sum over a fine grid of jumps, except near the ends."""
+    """The solution equals a simple sum over a fine grid of jumps, except near the ends."""
     volatility = 0.06
     solved = numeric.solve_jumps(1.2, 1.3, volatility, points=400)
     sizes = np.linspace(-0.6, 0.6, 24_001)

@@ -84,6 +84,7 @@ def decisions(every: int) -> tuple[Boards, np.ndarray]:
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_incremental_evaluation_equals_a_fresh_one(number: int, tables: BearoffArrays) -> None:
+    """Evaluations that are updated from earlier boards equal those with new scratch memory, to the last bit."""
     after_play, networks = batch_plays(*decisions(20))[1], random_networks(number)
     expected = answers.evaluations(networks, tables, flip_boards(after_play))
     scratch, chances, seen = answers.new_scratch(networks), np.empty(5, np.float32), Counter[int]()
@@ -98,7 +99,7 @@ def test_incremental_evaluation_equals_a_fresh_one(number: int, tables: BearoffA
 
 
 def test_plays_of_several_networks_in_turn(tables: BearoffArrays) -> None:
-    """One position can have plays of different classes; each network keeps its own first layers."""
+    """Each network keeps its own first layers while one decision has plays of different classes."""
     boards, rolls = decisions(10)
     offsets, after_play = batch_plays(boards, rolls)
     classes = position_classes(flip_boards(after_play))
@@ -117,8 +118,8 @@ def test_plays_of_several_networks_in_turn(tables: BearoffArrays) -> None:
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_networks_equal_the_reference_within_the_rules(number: int) -> None:
-    """The answer is that of the network of the class, limited by the rules; boards with hidden units near a half are
-    skipped."""
+    """An answer is that of the reference for the board's class, limited by the rules. Boards with hidden units near a
+    half are skipped."""
     networks = random_networks(number)
     boards = np.concatenate([decisions(60)[0], random_game_positions(3, seed=9).boards])
     found = answers.evaluations(networks, NO_TABLES, boards)
@@ -160,6 +161,7 @@ def test_tables_answer_before_networks(bearoff: list[Table], tables: BearoffArra
 
 @pytest.mark.parametrize("number", [0, 2])
 def test_choices_are_the_first_of_the_best(number: int, tables: BearoffArrays) -> None:
+    """A choice is the first play after which the opponent's equity is lowest, with its source and chances."""
     networks, (boards, rolls) = random_networks(number), decisions(30)
     offsets, after_play = batch_plays(boards, rolls)
     expected = answers.evaluations(networks, tables, flip_boards(after_play))
@@ -177,7 +179,7 @@ def test_choices_are_the_first_of_the_best(number: int, tables: BearoffArrays) -
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_opponent_is_on_roll_after_a_play(sign: int) -> None:
-    """A network that values its own lead (or deficit) chooses plays that make it largest."""
+    """Chances after a play are the opponent's: a network that values its own lead, or deficit, makes it largest."""
     networks, (boards, rolls) = pips_networks(sign), decisions(30)
     offsets, after_play = batch_plays(boards, rolls)
     scratch = answers.new_scratch(networks)
@@ -199,6 +201,7 @@ def pips(board: Boards) -> int:
 
 
 def test_answers_do_not_depend_on_threads_or_rows(tables: BearoffArrays) -> None:
+    """Evaluations are equal on any number of threads, and for any part of the boards."""
     boards = np.concatenate([sample_games().boards[:1000], home_boards(100, seed=3)])
     networks = random_networks(1)
     expected = answers.evaluations(networks, tables, boards)
@@ -235,6 +238,7 @@ def stakes_for(
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("chances", CHANCES.tolist())
 def test_values_equal_equities_of_best_decisions(chances: list[float], owner: CubeOwner) -> None:
+    """The value of a board is the equity of the best decision in money play and in a match."""
     row, money = np.array(chances, np.float32), CubeRules(STRATEGY)
     cube = 1 if owner == CubeOwner.CENTERED else 2
 
@@ -265,7 +269,8 @@ def six_checkers(tmp_path_factory: pytest.TempPathFactory) -> BearoffEvaluator:
 
 @pytest.mark.parametrize("owner", OWNERS)
 def test_exact_tables_choose_plays(six_checkers: BearoffEvaluator, owner: CubeOwner) -> None:
-    """If the two-sided table covers a position, its column for the cube owner chooses, not always the cubeless play."""
+    """If the two-sided table covers a position, its column for the cube owner chooses the play, which is not always the
+    cubeless one."""
     assert six_checkers.two_sided is not None
     table, random = MoneyBearoff(six_checkers.two_sided), np.random.default_rng(5)
     theirs = Stakes(Money(is_jacoby=False), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))

@@ -76,7 +76,7 @@ def test_possible_outcomes_match_the_reference() -> None:
 
 
 def test_outcomes_of_games_were_possible() -> None:
-    """Every gammon and backgammon of the games was possible in all its earlier positions."""
+    """Every gammon and backgammon in random games was a possible outcome in all earlier positions of the game."""
     outcomes = random_games(GAMES, SEED).outcomes
     happened = np.zeros(4, int)
     for game, outcome in enumerate(outcomes.tolist()):
@@ -110,6 +110,7 @@ def test_possible_outcomes_match_values_by_hand(board: list[int], expected: list
 
 
 def test_chances_are_limited_by_those_that_contain_them() -> None:
+    """Impossible chances become 0, and no chance exceeds one that includes it."""
     boards = sample_games().boards[:: len(sample_games().boards) // len(random_rows())][: len(random_rows())]
     found = random_rows().copy()
     for row, board in zip(found, boards, strict=True):

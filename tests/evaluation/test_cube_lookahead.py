@@ -19,7 +19,7 @@ from bgdata.evaluation.cube_lookahead import (
     fill_play_values,
     keep_best,
     kernel_stakes,
-    lowest_of,
+    lowest_in_group,
     new_cube_tree,
     turned_stakes,
     worth_ahead,
@@ -128,7 +128,8 @@ SHORT = [position_id([theirs], [ours]) for ours in range(1, 5) for theirs in ran
 
 
 def test_games_that_end_on_the_way_have_exact_values(four_checkers: Table) -> None:
-    """The values are those of the solved cubeful table, for any evaluations of earlier positions and any model."""
+    """If all games end within the plies, values are those of the solved cubeful table, for any evaluations of earlier
+    positions and any model."""
     money = MoneyBearoff(four_checkers)
     for owner in OWNERS:
         stakes = Stakes(Money(is_jacoby=False), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
@@ -154,7 +155,7 @@ def test_two_sided_tables_answer_in_money_play(four_checkers: Table) -> None:
 
 def test_lowest_of_prefers_the_lower_equity() -> None:
     values, equities = np.array([1.0, 1.0, 0.5, 2.0, 2.0]), np.array([0.2, 0.1, 9.0, 3.0, 3.0], np.float32)
-    assert lowest_of(values, equities, np.array([0, 2, 3, 5])).tolist() == [1, 2, 3]
+    assert lowest_in_group(values, equities, np.array([0, 2, 3, 5])).tolist() == [1, 2, 3]
 
 
 def test_turned_stakes_exchange_the_sides() -> None:
@@ -169,8 +170,8 @@ def test_turned_stakes_exchange_the_sides() -> None:
 
 
 @pytest.mark.parametrize("ply", [0, 1])
-def test_ranked_plays(ply: int) -> None:
-    """The best play leaves the opponent the least; in a match its mwc and equity agree."""
+def test_best_play_leaves_the_opponent_the_least(ply: int) -> None:
+    """The best play leaves the opponent the least, and in a match its mwc and equity agree."""
     player, rules = LookaheadPlayer(Pips(), ply), CubeRules(janowski(0.5), published_met())
     position = Position(ENDINGS[0])
     for stakes in (Stakes(Money(is_jacoby=False)), Stakes(MatchScore(3, 5), Cube(2, CubeOwner.OPPONENT))):
@@ -256,12 +257,12 @@ def check_kernel(
         "crawford": (stakes_of(None, MatchScore(1, 3, is_crawford=True)), CubeRules(met=published_met())),
     },
 )
-def test_plays_at_1_ply(stakes: Stakes, rules: CubeRules) -> None:
+def test_kernel_chooses_plays_of_python_at_1_ply(stakes: Stakes, rules: CubeRules) -> None:
     for text, roll in ((CONTACT, "21"), (CONTACT, "64"), (RACE, "41"), (ENDING, "21")):
         check_kernel(Position(text), roll, stakes, rules, 1, NO_TABLES)
 
 
-def test_plays_at_2_ply() -> None:
+def test_kernel_chooses_plays_of_python_at_2_ply() -> None:
     check_kernel(Position(ENDING), "21", stakes_of(False), CubeRules(), 2, NO_TABLES)
     check_kernel(Position(RACE), "11", stakes_of(None, MatchScore(4, 2)), CubeRules(met=published_met()), 2, NO_TABLES)
 

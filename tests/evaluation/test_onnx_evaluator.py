@@ -152,6 +152,7 @@ def test_no_positions_give_no_chances(ours: Path) -> None:
 
 
 def test_file_is_opened_as_a_player_by_name(ours: Path) -> None:
+    """The path of an ONNX file names a player, which chooses the plays of its networks at 0-ply and 1-ply."""
     network = NetworkPlayer(random_networks(1), BearoffEvaluator().arrays)
     boards = sample_boards()[game_outcomes(sample_boards()) == 0][:40]
     rolls = np.tile(np.array([6, 3], np.int8), (len(boards), 1))
@@ -160,7 +161,7 @@ def test_file_is_opened_as_a_player_by_name(ours: Path) -> None:
         assert isinstance(player, LookaheadPlayer)
         assert player.label == f"Ours-of-8-{ply}ply"
         few = slice(0, 40 if ply == 0 else 2)
-        expected = LookaheadPlayer(network.seeing_all(), ply).choose_plays(boards[few], rolls[few])
+        expected = LookaheadPlayer(network.with_all_plays(), ply).choose_plays(boards[few], rolls[few])
         np.testing.assert_array_equal(player.choose_plays(boards[few], rolls[few]), expected)
     assert open_named_player(str(ours)).version == OnnxEvaluator(ours).version
     with pytest.raises(UsageError, match="expected a network to play without tables, got "):
@@ -173,7 +174,7 @@ def test_file_is_opened_as_a_player_by_name(ours: Path) -> None:
 
 @pytest.mark.parametrize("input_set", list(InputSet), ids=lambda each: each.label)
 def test_file_may_name_an_input_set(tmp_path: Path, input_set: InputSet) -> None:
-    """The chances of the file are not in order, so the evaluator puts them in order."""
+    """A file may take one of our input sets instead of boards. Its chances are put in order by the evaluator."""
     count = encode(input_set, sample_boards()[:1]).shape[1]
     weights = np.random.default_rng(3).normal(0, 0.3, (count, 5)).astype(np.float32)
     node = onnx().helper.make_node
@@ -248,7 +249,7 @@ def test_inputs_and_outputs_of_wrong_shapes_or_types_are_refused(
 
 
 def test_models_that_return_no_chances_are_refused(tmp_path: Path) -> None:
-    """The models are valid ONNX that returns the board: as floats, as integers, twice, and without declared sizes."""
+    """Valid ONNX that returns the board as floats, as integers, twice, or without declared sizes is refused."""
     node, path = onnx().helper.make_node, tmp_path / "x.onnx"
     as_floats = node("Cast", ["x"], ["y"], to=getattr(onnx().TensorProto, FLOAT))
     as_integers = node("Identity", ["x"], ["y"])
@@ -278,7 +279,7 @@ def test_model_with_more_answers_than_positions_is_refused(tmp_path: Path) -> No
 
 
 def test_model_that_fails_at_run_time_is_refused(tmp_path: Path) -> None:
-    """26 numbers cannot be reshaped into rows of 5."""
+    """A model that cannot reshape 26 numbers into rows of 5 raises our error."""
     node, path = onnx().helper.make_node, tmp_path / "x.onnx"
     nodes = [
         node("Cast", ["x"], ["numbers"], to=getattr(onnx().TensorProto, FLOAT)),
@@ -311,8 +312,8 @@ def test_invalid_file_is_refused(tmp_path: Path, ours: Path) -> None:
 
 @pytest.mark.parametrize("field", ["opset", "ir", "domain"])
 def test_unsupported_versions_are_refused(tmp_path: Path, field: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """The versions are of operations and of the file; operations of an unknown library are refused too. The error is
-    one line, without output of onnxruntime itself."""
+    """Unsupported versions of operations and of the file, and operations of an unknown library, give one line without
+    output of onnxruntime."""
     path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0])
     model = onnx().load(path)
     if field == "opset":

@@ -60,6 +60,8 @@ class SampleProgram(ProgramEvaluator):
 
 
 def test_rules_answer_for_finished_games_and_the_program_for_others() -> None:
+    """Only unfinished games are passed to the program, in one batch; finished ones have the chances of their
+    outcome."""
     boards = np.array([*ENDS, START.board, ended(0, 15), START.flip().board], np.int8)
     program = SampleProgram()
     found = program.evaluate_many(boards)

@@ -84,7 +84,7 @@ def test_corrupted_benchmarks_are_read_or_quarantined() -> None:
         check_benchmark(corrupt_lines(BENCHMARK, chance.randrange(8), chance))
 
 
-def test_corrupted_matches() -> None:
+def test_corrupted_matches_are_read_or_quarantined() -> None:
     chance = random.Random("mat")
     check_accounts(parse_mat(text := corrupt_lines(MAT, 10_000, chance)), text)
     for _ in range(300):

@@ -38,7 +38,7 @@ def said(more: str, length: int = 3) -> dict[str, tuple[object, ...]]:
     }
 
 
-def test_plays_with_a_rollout() -> None:
+def test_plays_with_a_rollout_are_read() -> None:
     (match,) = parse_sgf(f"{ROOT.format(3)}\n;B[31qtst]{PLAYS})".encode()).matches
     (plays,) = match.games[0].turns[0].analyses
     first, second = plays.choices
@@ -59,7 +59,7 @@ def test_plays_with_a_rollout() -> None:
     [(CUBE, "2-ply", (0.475798, 0.42063)), (ROLLED_OUT, "rollout of 36 trials", (0.4997358918, 0.4464276135))],
 )
 def test_cube_actions_are_read(text: str, level: str, values: tuple[float, float]) -> None:
-    """Worths are mwc in a match, points in money play."""
+    """Cube actions have their values: mwc in a match, points in money play."""
     choices = tuple(zip(("no double", "double, take"), values, strict=True))
     assert said(text) == {"cube": (level, True, *choices)}
     assert said(text, 0) == {"cube": (level, False, *choices)}

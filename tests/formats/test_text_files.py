@@ -100,7 +100,7 @@ def test_hashes_cover_the_file_and_its_content(tmp_path: Path) -> None:
 
 
 def test_blocks_do_not_grow_with_the_file(tmp_path: Path) -> None:
-    """Only a line that is longer than a block makes a larger one."""
+    """Blocks have the same size in a longer file; only a line that is longer than a block makes a larger one."""
     file = opened(tmp_path, b"0123456\n" * 1000 + b"9" * 100 + b"\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_files, "BLOCK_BYTES", 64)
@@ -109,7 +109,7 @@ def test_blocks_do_not_grow_with_the_file(tmp_path: Path) -> None:
     assert sizes[-1] <= 64 + 101
 
 
-def test_spool_of_much_is_on_disk_without_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_spool_is_on_disk_without_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_files, "HELD_BYTES", 1000)
     spool = Spool(tmp_path)
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"a\n" * 400))

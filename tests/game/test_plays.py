@@ -93,6 +93,7 @@ def test_plays_match_the_reference(before: Position, roll: Roll) -> None:
 
 @given(positions, rolls)
 def test_plays_change_pips_and_checkers_as_their_moves(before: Position, roll: Roll) -> None:
+    """Each play uses the same number of dice, lowers the pips as its moves say, and puts hit checkers on the bar."""
     plays = legal_plays(before, roll)
     dice_played = {len(play.moves) for play in plays}
     assert len(dice_played) == 1
@@ -281,7 +282,8 @@ def test_random_text_has_a_verdict(before: Position, roll: Roll, text: str) -> N
 
 @given(positions, rolls, rolls, st.integers(0))
 def test_only_illegal_plays_break_a_rule(before: Position, roll: Roll, other: Roll, number: int) -> None:
-    """The texts are plays of another roll."""
+    """The text of a play breaks a rule exactly if it is not among the legal plays of the roll; the texts are plays of
+    another roll."""
     plays = legal_plays(before, other)
     play = plays[number % len(plays)]
     is_legal = any(each.after_play == play.after_play for each in legal_plays(before, roll))

@@ -136,7 +136,7 @@ def serve_training(server: Server, data: bytes = TRAINING) -> str:
     return "race-train-data.bz2"
 
 
-def test_sources_are_whole() -> None:
+def test_known_sources_are_complete() -> None:
     """The published files that bgdata knows have different names and addresses, valid hashes, and the kinds and
     licences that bgdata declares."""
     files = [file for source in load_sources().values() for file in source.files]
@@ -157,6 +157,7 @@ def test_sources_are_whole() -> None:
 
 
 def test_fetch_lists_all_sources(root: Path) -> None:
+    """`bgdata fetch` without a name lists every source, its files, their sizes and licences, and downloads nothing."""
     shown = output_of(root, "fetch").splitlines()
     assert shown[0].split() == ["source", "file", "MB", "hash"]
     assert [line.split()[0] for line in shown if line.endswith(" known")] == ["gnubg"] * 3
@@ -265,6 +266,7 @@ def club_of_size(server: Server, *sizes: int) -> sources.Source:
 def test_token_goes_to_the_publisher_alone(
     server: Server, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The token from the environment is sent to the publisher, but not to another address that it redirects to."""
     server.wants_token = True
     message = error_of(run(root, "fetch", "club", "plain.csv", "-o", tmp_path / "x"), 1)
     assert message == (
@@ -337,6 +339,7 @@ def test_fetch_downloads_all_files(server: Server, root: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("knows_ranges", [True, False])
 def test_cut_download_is_resumed(server: Server, root: Path, knows_ranges: bool) -> None:
+    """After a cut connection the next fetch asks for the rest, or begins again where the server cannot resume."""
     name = serve_training(server)
     server.knows_ranges = knows_ranges
     server.cuts = [1000, 2000]
@@ -420,6 +423,7 @@ def test_benchmark_with_another_hash_is_refused(server: Server, root: Path) -> N
 
 
 def test_first_hash_is_kept_and_compared_later(server: Server, root: Path) -> None:
+    """The hash of a first download is written down, and a later download with another hash is refused."""
     name = serve_training(server)
     fetch(root, server, name)
     sums = root / "raw" / SUMS
@@ -442,6 +446,7 @@ def test_first_hash_is_kept_and_compared_later(server: Server, root: Path) -> No
 
 
 def test_hashes_are_kept_in_one_file(tmp_path: Path) -> None:
+    """Hashes are kept sorted in one file in the form of `sha256sum`, and a malformed file is refused."""
     path = tmp_path / SUMS
     assert read_checksums(path) == {}
     for name in ("b b", "a"):
@@ -472,6 +477,7 @@ def test_invalid_archive_is_not_kept(server: Server, root: Path, data: bytes) ->
 
 
 def test_unreachable_sources_and_unwritable_targets_are_reported(server: Server, root: Path) -> None:
+    """A missing file, an unreachable or malformed address, and an unwritable folder are each reported in one line."""
     name = "contact.bm.bz2"
     assert fetch_error(root, server, name) == f"cannot download {server.address}/{name}: the server says 404 Not Found"
     assert list((root / "raw").iterdir()) == []
@@ -496,6 +502,7 @@ def test_unreachable_sources_and_unwritable_targets_are_reported(server: Server,
 
 
 def test_download_resumes_after_a_full_disk(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A download that filled the disk is reported, and the next one goes on from the part that is kept."""
     name = serve_training(server)
     real_open = Path.open
 

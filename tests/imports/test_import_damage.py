@@ -102,6 +102,7 @@ def verify_problems(warehouse: Warehouse) -> list[str]:
 
 @each_kind
 def test_verify_finds_damaged_files(memory_path: Path, kind: str) -> None:
+    """`verify` finds one changed bit in each of the files of an imported table."""
     imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"nonsense\n")
@@ -142,6 +143,7 @@ def test_verify_checks_all_row_groups(imports: Imports, kind: str, monkeypatch: 
 
 
 def test_missing_files_are_refused(imports: Imports) -> None:
+    """An import without files, or with a path that is not a file, is refused and builds nothing."""
     for path, reason in ((imports.folder / "no", "no such file"), (imports.folder, "is a directory")):
         with pytest.raises(StorageError, match=f"expected a file at {path}, found: {reason}.*; check the path"):
             imports.build("positions", [path], name="x")

@@ -140,6 +140,7 @@ def test_rows_do_not_depend_on_where_parts_end(memory_path: Path, kind: str, mon
 
 @each_kind
 def test_rows_of_parts_equal_those_of_one_part(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import in several parts has the rows and statistics of one in a single part, also from compressed files."""
     imports = Imports(memory_path)
     whole = imports.build(kind, sources(imports, kind), name="one")
     expected = all_rows(imports, whole)
@@ -200,6 +201,7 @@ class Stopping(Notes):
 def test_stopped_import_goes_on_from_finished_parts(
     memory_path: Path, pack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """After a stop, the same import does not read the finished parts again and ends with the same digest."""
     imports = Imports(memory_path)
     in_parts(monkeypatch, 6)
     expected = imports.build("gnubg_training", sources(imports, "gnubg_training", pack))
@@ -215,6 +217,7 @@ def test_stopped_import_goes_on_from_finished_parts(
 
 
 def test_strict_import_in_parts_names_line_and_file(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A strict import in parts names the file's first bad line, also where that part was finished before."""
     imports = Imports(memory_path)
     in_parts(monkeypatch, 3)
     path = imports.file("x.csv", f"{START.id}\n" * 4 + "bad\n" + f"{START.id}\n" * 7)
@@ -233,6 +236,7 @@ def test_strict_import_in_parts_names_line_and_file(memory_path: Path, monkeypat
 
 
 def test_files_without_rows_are_refused_after_all_parts(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file without any row is refused with its first bad lines. Beside a file that has rows it is only mentioned."""
     imports = Imports(memory_path)
     in_parts(monkeypatch, 2)
     path = imports.file("x.csv", "bad\n" * 3 + "# c\n" + "worse\n" * 3)
@@ -336,6 +340,7 @@ def test_memory_does_not_grow_with_the_file(memory_path: Path, monkeypatch: pyte
 
 
 def test_file_that_changes_meanwhile_is_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import whose file changes before the end is refused, and publishes nothing."""
     imports = Imports(memory_path)
     in_parts(monkeypatch, 3)
     path = imports.file("x.csv", f"{START.id}\n" * 9)

@@ -25,6 +25,7 @@ POSITION_TEXT = f"{START_ID}\n{START_ID[:13]}\n# x\n\nnonsense\n"
 
 
 def test_quarantine_has_file_line_and_reason(imports: Imports) -> None:
+    """Each bad line is set aside with its file, its number, its text (short and printable) and the reason."""
     files = [imports.file("b.csv", POSITION_TEXT), imports.file("a.csv", "\n4HPwATDgc/ABMB\x07" + "," * 600 + "\n")]
     table = imports.build("positions", files)
     assert counts(table) == (7, 1, 3, 3)
@@ -138,7 +139,7 @@ def test_lines_of_gnubg_benchmarks_that_break_a_rule_are_quarantined(imports: Im
         assert rows(imports.warehouse.open("gnubg_benchmark", "contact"), name) == []
 
 
-def test_match_rules(imports: Imports) -> None:
+def test_lines_that_break_a_rule_quarantine_their_game(imports: Imports) -> None:
     """In a match, a line that cannot be read, or a play that is illegal, quarantines its whole game; other games are
     imported."""
     text = """\
@@ -189,6 +190,7 @@ def test_error_names_the_cause_first(imports: Imports) -> None:
 
 @each_kind
 def test_strict_import_publishes_nothing(imports: Imports, kind: str) -> None:
+    """A strict import of a file with a bad line is refused, also after an import of it without `--strict`."""
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"nonsense\n")
     message = (
@@ -207,6 +209,8 @@ def test_strict_import_publishes_nothing(imports: Imports, kind: str) -> None:
 
 
 def test_strict_import_ignores_unfinished_lenient_one(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A strict import does not go on from the finished arrays of one that was not strict."""
+
     def full(*_: Any) -> int:
         raise StorageError("cannot write: the disk is full")
 

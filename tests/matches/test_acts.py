@@ -48,6 +48,7 @@ ACTS = [
 
 
 def test_score_sums_the_acts_of_a_player() -> None:
+    """The counts, luck, losses and ratings of each player are sums over that player's acts."""
     first, second = score_of(ACTS, 0), score_of(ACTS, 1)
     assert first.rolls == 2
     assert first.unforced_plays == 2

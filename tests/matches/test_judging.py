@@ -264,6 +264,7 @@ def test_luck_averages_to_zero(ply: int, stakes: Stakes) -> None:
 
 @pytest.mark.parametrize("ply", [0, 1])
 def test_best_play_loses_nothing(ply: int) -> None:
+    """The best candidate loses nothing, and luck does not depend on the play."""
     by = analyst(ply)
     acts = [act for act in play_games(5)[0].acts if act.kind is ActKind.ROLL][4:9]
     lost = 0
@@ -303,6 +304,7 @@ def test_plays_before_a_cash_are_ordered_by_cubeless_equity() -> None:
 
 
 def test_wrong_answers_lose_the_difference_to_the_right_one() -> None:
+    """A wrong take or pass loses the difference to the right answer."""
     board = bearoff_board([1, 1], [0, 0, 0, 0, 2, 3])  # the doubler bears off at once
     by = analyst()
     double = Act(ActKind.DOUBLE, 0, 0, board, MATCH)
@@ -322,6 +324,7 @@ def test_wrong_answers_lose_the_difference_to_the_right_one() -> None:
 
 
 def test_beavers_and_raccoons_double_the_values() -> None:
+    """Each beaver doubles the value of the game, and a passed one costs twice the cube."""
     board = play_games(0)[0].acts[10].board
     by = analyst(rules=CubeRules(has_beavers=True))
     acts = [Act(ActKind.DOUBLE, 0, 0, board, MONEY), Act(ActKind.BEAVER, 1, 0, board, MONEY)]

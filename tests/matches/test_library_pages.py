@@ -28,6 +28,7 @@ TAKE = {
 
 
 def test_answers_to_doubles_are_drawn_from_the_side_that_answers() -> None:
+    """Boards of answers to doubles show the player who answers below, in reports, errors and quizzes."""
     found = parse_xgid(XGID)
     drawn = answer_board(TAKE, "first-")
     assert "ben, 3-away, 133 pips" in drawn

@@ -74,6 +74,7 @@ def test_due_questions_come_first() -> None:
 
 
 def test_questions_are_filtered() -> None:
+    """Questions are filtered by theme, phase, subject and loss."""
     play, double, end = question("31", 0.1), question("00", 0.2, subject="double"), question("21", 0.3, text=BEAR_OFF)
     every = [play, double, end]
 

@@ -36,6 +36,8 @@ def roll_out(wanted: RolloutTarget, objective: Objective = Objective.MONEY, item
 
 @pytest.mark.parametrize("objective", Objective)
 def test_candidates_are_near_the_best_one_roll_ahead(objective: Objective) -> None:
+    """Candidates are the plays near the best by 1-ply equity for the objective, between the least and the most
+    allowed."""
     chooser = objective.chooser(random_player(4).chooser)
     after = flip_boards(batch_plays(BOARD[None], np.array([(6, 2)], np.int8))[1])
     ahead = NetworkPlayer(random_player(4).networks, NO_TABLES)
@@ -73,6 +75,8 @@ def test_game_equity_counts_wins_only() -> None:
 
 
 def test_candidates_are_rolled_out_until_known() -> None:
+    """Candidates get rounds until they are precise enough; those that are known after the first round stay
+    unchanged."""
     first = roll_out(RolloutTarget(ROUND, 9.0))
     until = float(np.median(first.result.equity_standard_errors))
     found = roll_out(RolloutTarget(Limits(72, until, 288), 9.0))

@@ -27,6 +27,7 @@ def network_of(table: Table) -> str:
 
 
 def test_book_lists_first_rolls(warehouse: Warehouse, tmp_path: Path) -> None:
+    """The command lists the best plays of the first rolls, as the view `opening_book` has them, and draws them."""
     picture = tmp_path / "openings.svg"
     title, heads, *rows = output_of(warehouse.root, *TWO_ROLLS, "--plot", picture).splitlines()
     tables = [warehouse.open("openings", f"money-by-tiny-seed-0-{roll}") for roll in ("31", "21")]
@@ -75,6 +76,7 @@ def test_shown_book_becomes_current(warehouse: Warehouse) -> None:
 
 @pytest.mark.slow
 def test_roll_shows_candidates(warehouse: Warehouse) -> None:
+    """With a roll, in either order of dice, all its candidates are listed, and how many were not rolled out."""
     rows = json.loads(output_of(warehouse.root, *REPLIES, "13", "--format", "json"))
     assert {row["first_roll"] for row in rows} == {"31"}
     assert {row["reply_roll"] for row in rows} == {None}
@@ -90,6 +92,7 @@ def test_roll_shows_candidates(warehouse: Warehouse) -> None:
 
 @pytest.mark.slow
 def test_reply_is_to_the_best_or_the_named_play(warehouse: Warehouse, tmp_path: Path) -> None:
+    """A reply is to the best play of the first roll, or to the play after `--after` in any order of moves."""
     first = json.loads(output_of(warehouse.root, *REPLIES, "13", "--format", "json"))[0]
     best = first["play"]
     replies = json.loads(output_of(warehouse.root, *REPLIES, "31", "4-6", "--format", "json"))
@@ -114,6 +117,7 @@ def test_double_match_point_counts_wins_only(warehouse: Warehouse) -> None:
 
 
 def test_differences_of_players_and_published_tables(warehouse: Warehouse) -> None:
+    """`--beside` lists where players and published tables differ from the book."""
     others = ("--beside", "published", "--beside", "pubeval-like")
     assert error_of(run(warehouse.root, *TWO_ROLLS, *others), 2).startswith("expected a player among ")
     given = (*TWO_ROLLS, "--beside", "published", "--beside", "network/tiny:1")

@@ -101,6 +101,7 @@ def test_evaluators_are_compared_by_the_objective(objective: str, play: str) -> 
 
 
 def test_decisions_are_found_by_roll_and_reply() -> None:
+    """First rolls and replies are found in a book; those that it lacks are errors that name what it has."""
     book = [*BOOK, REPLY]
     assert steps.first_rolls(book) == BOOK
     assert steps.find_first_roll(book, "31") == BOOK[1]

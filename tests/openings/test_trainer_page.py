@@ -59,6 +59,7 @@ def test_answers_show_the_values_of_the_book(client: TestClient, ask: str) -> No
 
 
 def test_page_compares_the_player_with_the_book(client: TestClient) -> None:
+    """After any answer the page says once whether the site's player agrees with the book, and shows its best play."""
     question = page_json(client, BOOK)
     for choice in question["choices"]:
         where = f"/openings/train?{BOOK}&answer={quote(choice)}"

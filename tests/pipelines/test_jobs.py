@@ -13,6 +13,7 @@ from tests.subtests import each
 
 @each("is_all", [False, True])
 def test_every_variant_is_built_once_after_its_inputs(tmp_path: Path, is_all: bool) -> None:
+    """Every wanted variant is in exactly one job, and the jobs that it needs come before that one."""
     from pipelines.build import Variant, default_jobs  # imports Prefect
 
     warehouse = bgdata.open_warehouse(tmp_path)
@@ -31,6 +32,7 @@ def test_every_variant_is_built_once_after_its_inputs(tmp_path: Path, is_all: bo
 
 
 def test_shipped_kinds_are_one_task_and_slow_jobs_begin_first(tmp_path: Path) -> None:
+    """A kind's shipped variants are one job, nothing waits for them, and the longest jobs begin first."""
     from pipelines.build import LONGEST, default_jobs, is_shipped
 
     warehouse = bgdata.open_warehouse(tmp_path)

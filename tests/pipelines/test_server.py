@@ -61,7 +61,7 @@ def test_every_flow_is_deployed_with_its_schedule(server: PrefectServer) -> None
     assert server.deployment("train-network")["schedules"] == []
 
 
-def test_schedules_make_runs(server: PrefectServer) -> None:
+def test_schedules_start_runs(server: PrefectServer) -> None:
     if int(version("sqlalchemy").split(".")[1]) > 0:
         pytest.skip("this environment is older than the lock: the scheduler of Prefect 3.8 needs SQLAlchemy 2.0")
 
@@ -172,6 +172,7 @@ def test_resumed_flows_build_what_the_library_builds(resumed: Resumed, small_roo
 
 
 def test_reports_and_pictures_are_published(server: PrefectServer, resumed: Resumed) -> None:
+    """The pipelines publish their tables, scores and pictures as artifacts on the Prefect server."""
     found = {name: server.artifacts(run["id"]) for name, run in resumed.runs.items()}
     built, trained, mets = (found[name] for name in ("build-warehouse", "train-network", "match-equity"))
     kinds = map(bgdata.all_kinds().__getitem__, ("network", "supervised_network"))

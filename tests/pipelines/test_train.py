@@ -17,6 +17,7 @@ NOTES = (
 
 @pytest.mark.prefect
 def test_each_step_builds_a_version(flows: Run) -> None:
+    """Each step of the training pipeline builds a version from that of the step before. The scores are printed."""
     case = flows.cases["train"]
     assert case.result == 0, case.errors
     learned, first, *rows = case.output.splitlines()

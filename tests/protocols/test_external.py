@@ -410,6 +410,7 @@ AFTER_TWO_PLAYS = position_after(START, FIRST, SECOND)
 
 
 def test_gnubg_passes_a_double() -> None:
+    """If a new game begins after our double with a point for us, gnubg has passed."""
     record = make_record(
         OPENING_EXCHANGE, (make_question(AFTER_TWO_PLAYS), "double"), (make_question(START, "31", (1, 0)), FIRST[1])
     )

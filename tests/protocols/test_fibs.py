@@ -127,6 +127,7 @@ def test_games_have_acts_of_every_kind(decisions: Decisions) -> None:
 
 
 def test_invitation_is_accepted(decisions: Decisions) -> None:
+    """An invitation to a match or an unlimited match is accepted, and the match is played to its end."""
     with FibsServer(5, invites="3") as server:
         player, told = play_match(server, decisions, MatchRequest())
     assert player.record
@@ -306,6 +307,8 @@ def test_lost_connection_is_resumed(decisions: Decisions, fault: str, words: str
 
 
 def test_opponent_leaves_and_match_is_resumed_elsewhere(decisions: Decisions) -> None:
+    """If the opponent leaves, the server saves the match; another session resumes it and notes the missing
+    beginning."""
     with FibsServer(12, faults={20: "saved"}) as server:
         with session(server, decisions) as (player, told):
             player.log_in(PASSWORD)

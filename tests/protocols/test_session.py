@@ -133,6 +133,7 @@ def play_first_roll(session: Session) -> Session:
 
 
 def test_why_no_double_gives_the_reason() -> None:
+    """The reason why a side may not double is given at each moment of a money game."""
     session = Session(3, NAMES, MONEY)
     assert session.why_no_double == "the first roll of a game decides who begins"
     assert play_first_roll(session).now.kind is DecisionKind.TURN
@@ -150,6 +151,7 @@ def test_why_no_double_gives_the_reason() -> None:
 
 
 def test_no_double_in_the_crawford_game_or_with_a_dead_cube() -> None:
+    """No side may double in the Crawford game, or at a score where the cube already wins the match."""
     session = Session(3, NAMES, MatchScore(3, 3))
     session.now = Moment(START, 0, session.now.stakes)
     session._end(0, 2)
@@ -178,6 +180,7 @@ def test_score_is_from_the_view_of_the_player_on_roll() -> None:
 
 
 def test_passed_beaver_costs_twice_the_cube_and_taken_one_four_times() -> None:
+    """A passed beaver ends the game for two points; a taken one leaves the cube at four."""
     for is_taken in (False, True):
         session = play_first_roll(Session(3, NAMES, MONEY, has_beavers=True))
         doubler = session.now.on_roll

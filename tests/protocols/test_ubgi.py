@@ -53,6 +53,7 @@ def simple_engine() -> UbgiEngine:
 
 
 def test_conversation_for_money_has_known_answers(engine: UbgiEngine) -> None:
+    """A conversation from `ubgi` to `quit` in money play has the known answers."""
     hello = engine.answers("ubgi")
     assert hello[0] == "id name bgdata diverse-19"
     assert hello[-2:] == ["proto 0.2", "ubgiok"]
@@ -74,6 +75,7 @@ def test_conversation_for_money_has_known_answers(engine: UbgiEngine) -> None:
 
 
 def test_plies_trials_and_seeds_can_be_set(engine: UbgiEngine) -> None:
+    """Plies, trials and seeds change answers, whether they are set for the engine or for one question."""
     for line in (f"position gnubgid {START.id}", "dice 6 2", "set engine.ply 2"):
         assert engine.answers(line) == []
     assert engine.answers("get engine.ply") == ["value engine.ply 2"]

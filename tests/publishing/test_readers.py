@@ -31,6 +31,7 @@ def split_config(folder: Path) -> str:
 
 
 def test_card_names_every_table_and_split(published: Path) -> None:
+    """The YAML of README.md lists every configuration and split, with patterns that match its files."""
     yaml = pytest.importorskip("yaml")
     front = yaml.safe_load((published / "README.md").read_text().split("---\n")[1])
     assert front["license"] == "cc0-1.0"
@@ -64,6 +65,7 @@ def test_datasets_loads_every_config(published: Path, tmp_path: Path, monkeypatc
 
 
 def test_pandas_and_polars_read_splits(published: Path) -> None:
+    """pandas and Polars read every split with all its rows, and boards as arrays of 26."""
     import pandas as pd
     import polars as pl
 

@@ -164,6 +164,7 @@ def test_games_match_the_reference(
     values: tuple[Value | None, Value | None],
     numbers: range,
 ) -> None:
+    """Games with the cube equal those of a reference in plain Python, turn by turn."""
     found = cubeful_self_play(network(), sides, rules, len(numbers), SEED, numbers.start)
     expected = [
         play_match(evaluate, models, rules.length, SEED, number, is_jacoby=rules.is_jacoby, values=values)
@@ -343,6 +344,7 @@ def assert_same(one: CubefulCorpus, other: CubefulCorpus) -> None:
 
 
 def test_games_do_not_depend_on_threads_and_batches(matches: CubefulCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Games are the same on one thread, in later batches, and with so little room that most are played twice."""
     sides = (CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True))
     rules = match_rules(5)
     with threads(1):

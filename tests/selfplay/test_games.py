@@ -221,6 +221,7 @@ def test_corpus_matches_the_reference(chooser: Chooser, choose: PlayChooser) -> 
 
 
 def test_luck_and_equities_match_the_reference(corpus_with_luck: Corpus) -> None:
+    """The equity of every position, and the luck of some rolls, equal those of a reference in plain Python."""
     assert corpus_with_luck.equities.tolist() == equities(corpus_with_luck.boards.tolist())
     assert np.isnan(self_play(PubEval().chooser, 2, SEED).equities).all()
     firsts = corpus_with_luck.offsets[:-1]

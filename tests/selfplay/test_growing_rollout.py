@@ -46,6 +46,7 @@ def grow_evenly(rollout: GrowingRollout, rounds: int) -> None:
 
 @each("stakes", STAKES)
 def test_growing_plays_equal_a_rollout_of_all_games(player: NetworkPlayer, stakes: Stakes) -> None:
+    """Plays that get their games in rounds have the values, losses and errors of a rollout of all games at once."""
     rules = rules_for(stakes)
     ranked = LookaheadPlayer(player).rank_plays(POSITION, ROLL, stakes, rules)
     rollout = rollout_of_plays(ranked, stakes, rules, player.chooser, 0.16, 3)

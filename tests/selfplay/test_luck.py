@@ -23,7 +23,7 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.selfplay.games import Corpus, self_play
-from bgdata.selfplay.luck import RecordedGame, game_luck, totals, turn_values
+from bgdata.selfplay.luck import RecordedGame, game_luck, luck_totals, turn_values
 from bgdata.studies.kinds.published_luck import published_rows
 from tests.evaluation.sample_networks import pips_networks, pips_player, random_player
 from tests.formats.samples import shared_file
@@ -54,7 +54,7 @@ def test_luck_skill_and_drift_add_up(corpus: Corpus, evaluator: NetworkPlayer) -
     for number in range(8):
         game = game_of(corpus, number)
         found = game_luck(evaluator, game)
-        sums = totals(game, found)
+        sums = luck_totals(game, found)
         assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill + sums.net_drift, abs=1e-12)
         assert sums.initial == found.values.before[0] == 0  # the dice decide who begins
         assert sums.luck_adjusted == pytest.approx(sums.result - sums.net_luck)
@@ -76,7 +76,7 @@ def test_exact_values_have_no_drift(tmp_path_factory: pytest.TempPathFactory) ->
     for _ in range(40):
         game = random_bearoff(generator)
         found = game_luck(referee, game)
-        sums = totals(game, found)
+        sums = luck_totals(game, found)
         assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill, abs=3e-5)
         assert np.abs(found.drift).max() < 3e-6
         lost += min(sums.skill) < -0.01
@@ -116,7 +116,7 @@ def test_luck_averages_to_zero_over_rolls(corpus: Corpus) -> None:
             roll = np.array([[die, other]], np.int8)
             side = np.array([die < other], np.int8)
             game = RecordedGame(side, start, roll, batch_plays(start, roll)[1][:1], 1.0)
-            net += totals(game, game_luck(pips_player(), game)).net_luck
+            net += luck_totals(game, game_luck(pips_player(), game)).net_luck
     assert net == pytest.approx(0, abs=1e-7)
 
 
@@ -126,17 +126,18 @@ def first_turns(game: RecordedGame, count: int, result: float) -> RecordedGame:
 
 
 def test_unfinished_games_have_no_result(corpus: Corpus) -> None:
+    """A game without an end has luck but no result; one that was passed before any roll has a result but no luck."""
     whole = game_of(corpus, 0)
     part = first_turns(whole, 5, float("nan"))
     found, expected = game_luck(pips_player(), part), game_luck(pips_player(), whole)
     assert np.array_equal(found.luck, expected.luck[:5])
-    sums = totals(part, found)
+    sums = luck_totals(part, found)
     assert isnan(sums.result)
     assert isnan(sums.luck_adjusted)
     assert isnan(sums.net_drift)
     assert not isnan(sums.net_luck)
     nothing = first_turns(whole, 0, 1.0)  # passed before any roll
-    sums = totals(nothing, game_luck(pips_player(), nothing))
+    sums = luck_totals(nothing, game_luck(pips_player(), nothing))
     assert sums.initial == 0
     assert sums.net_luck == 0
     assert sums.net_drift == 1
@@ -146,7 +147,7 @@ def test_unfinished_games_have_no_result(corpus: Corpus) -> None:
 def test_game_from_another_position_begins_with_its_value(corpus: Corpus) -> None:
     game = game_of(corpus, 1, first=9)
     found = game_luck(pips_player(), game)
-    sums = totals(game, found)
+    sums = luck_totals(game, found)
     assert sums.initial == (1 - 2 * game.players[0]) * found.values.before[0] != 0
     assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill + sums.net_drift, abs=1e-12)
 

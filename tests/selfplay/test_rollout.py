@@ -192,6 +192,7 @@ def evaluator_of(tables: BearoffArrays, number: int) -> Evaluator:
     [("end", 0, 0, 5), ("exact", 1, 0, 5), ("tables", 2, 0, 0), ("end", 0, 2, 3), ("end", 0, 2, 0), ("exact", 1, 1, 5)],
 )
 def test_trials_match_the_reference(tables: dict[str, Table], stop: str, level: int, turns: int, likely: int) -> None:
+    """The means of blocks of trials equal those of a reference in plain Python, for each place where trials may end."""
     arrays = map_tables(tables["two_sided"], tables["one_sided"], tables["gammon"])
     chooser = chooser_of(1, arrays)
     boards = bearoff_boards(3, 3 if level == 0 else 5, 5)
@@ -306,6 +307,7 @@ def test_truncated_trials_end_with_the_static_evaluation() -> None:
 
 
 def test_results_depend_on_items_alone() -> None:
+    """The result of a board depends on its item and the seed, not on other boards or on threads."""
     boards = random_game_positions(3, 5).boards[::20][:5]
     chooser = chooser_of(0)
     settings = RolloutSettings("end", 4)
@@ -322,6 +324,7 @@ def test_results_depend_on_items_alone() -> None:
 
 
 def test_rounds_stop_at_the_standard_error() -> None:
+    """Boards get rounds until their standard error is small enough or they have the maximum number of trials."""
     boards = random_game_positions(3, 5).boards[::20][:6]
     chooser = chooser_of(0)
     settings = RolloutSettings("end", 6)
@@ -405,7 +408,7 @@ def test_invalid_boards_and_players_are_refused() -> None:
 def test_plays_at_1_ply_equal_the_player(number: int, exact_tables: BearoffArrays) -> None:
     """A block truncated after one roll is the mean over all 36 first rolls of the static evaluation after the player's
     1-ply plays."""
-    player = NetworkPlayer(random_networks(number, 10.0), exact_tables).seeing_all()
+    player = NetworkPlayer(random_networks(number, 10.0), exact_tables).with_all_plays()
     boards = np.concatenate([random_game_positions(1, seed=4).boards[::9], bearoff_boards(4, 4, 3)])
     found = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0, play_ply=1))
     plain = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0))
@@ -531,7 +534,7 @@ def test_lookahead_player_rollout_equals_the_kernel() -> None:
     """A player that looks ahead outside kernels gives the rollout of the kernel: both consider all plays and filter the
     same ones."""
     settings = RolloutSettings("end", 3, likely=0, play_ply=1)
-    found = rollout_by(2, settings, OtherPlayer(LookaheadPlayer(random_player(0).seeing_all(), 1)))
+    found = rollout_by(2, settings, OtherPlayer(LookaheadPlayer(random_player(0).with_all_plays(), 1)))
     assert np.array_equal(found.equities, rollout_by(2, settings).equities)
 
 

@@ -26,6 +26,7 @@ START_BOARD = np.array(START.board, np.int8)
 
 
 def test_plays_in_the_window_are_rolled_out() -> None:
+    """The plays that are rolled out are those near the best by static equity, at least two and at most four."""
     positions = random_game_positions(2, 4)
     chooser = NetworkPlayer(random_networks(0, 30.0), NO_TABLES).chooser
     for board, roll in zip(positions.boards[::30], positions.rolls[::30].tolist(), strict=True):
@@ -42,6 +43,7 @@ def test_plays_in_the_window_are_rolled_out() -> None:
 
 
 def test_plays_are_ranked_by_rollouts() -> None:
+    """Plays are in order of their rolled-out equities, which equal those of a rollout of the same boards."""
     decision = roll_out_decision(
         START_BOARD, (3, 1), pips_player().chooser, 5, FOUR_TURNS, Window(9.0, 2, 6), FEW_TRIALS
     )

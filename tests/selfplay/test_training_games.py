@@ -97,6 +97,7 @@ def test_returns_stop_at_overlooked_plays() -> None:
 
 
 def test_games_begin_at_given_positions() -> None:
+    """Games whose start is GIVEN begin at the given positions; a wrong number of positions is refused."""
     networks = pips_networks()
     boards = play_training_games(pips_networks(), STARTS[2:5]).boards[:3]
     starts = np.array([GIVEN, Start.OPENING, GIVEN], np.int8)

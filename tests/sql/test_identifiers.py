@@ -116,7 +116,7 @@ sensible = st.fixed_dictionaries({
 @example(row=0, given_=MONEY | {"match_length": 5})
 @example(row=0, given_=MONEY | {"is_crawford": True})
 def test_identifiers_of_any_match_equal_python(connection: Connection, row: int, given_: dict[str, Any]) -> None:
-    """SQL gives null where Python raises an error."""
+    """SQL writes the identifiers of Python, and null where Python raises an error."""
     position = Position(games().boards[row].tolist())
     (found,) = connection.execute(
         f"select xgid($board::tinyint[], {ARGUMENTS}, {SCORE}), gnubg_id($board::tinyint[], {ARGUMENTS}, {SCORE}), "
@@ -143,7 +143,7 @@ def test_opengammon_ids_hold_any_cube(connection: Connection, row: int, given_: 
 
 
 def test_identifiers_of_the_start(connection: Connection) -> None:
-    """The identifiers are as other programs write them."""
+    """Identifiers of the start are those that other programs write."""
     found = connection.execute(
         "select xgid($1), gnubg_id($1), ogid($1), ogid($1, 3, 1)", [list(START.board)]
     ).fetchone()
@@ -184,7 +184,8 @@ counts = st.lists(st.integers(-4, 5), min_size=24, max_size=24)
 def test_themes_of_any_board_equal_python(
     connection: Connection, points: list[int], bars: tuple[int, int], kept: int
 ) -> None:
-    """The boards have rarer themes than games of random plays. Checkers beyond `kept` of a side are taken away."""
+    """Themes of random boards, which are rarer than in random games, equal those of Python. Checkers beyond `kept` on a
+    side are taken away."""
     board, left = [bars[0], *points, bars[1]], [kept - bars[1], kept - bars[0]]
     for point in range(1, 25):
         side = 0 if board[point] > 0 else 1

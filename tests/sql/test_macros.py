@@ -71,7 +71,7 @@ def test_index_and_pip_count_of_any_layout(connection: Connection, data: st.Data
 
 
 def test_lists_between_nulls_are_independent(connection: Connection) -> None:
-    """Lists are independent also in one batch with different lengths."""
+    """A list gives the same result in a batch with nulls and lists of other lengths."""
     found = connection.sql(
         "select bearoff_index(points), pip_count(points) from "
         "(values (1, [0, 1]), (2, null), (3, [0, 0, 15]), (4, null), (5, [2])) t(n, points) order by n"
@@ -103,7 +103,7 @@ def pips_or_none(points: list[int | None] | None) -> int | None:
 @some
 @given(st.lists(st.none() | st.lists(st.none() | st.integers(-2, 4) | st.sampled_from([15, 16, 300]), max_size=20)))
 def test_plain_and_vectorised_functions_agree(connection: Connection, lists: list[list[int | None] | None]) -> None:
-    """The lists are random, and a row does not depend on its neighbours."""
+    """Macros and vectorised functions give the same results for random lists, whatever the neighbouring rows."""
     rows = connection.execute(
         "select bearoff_index(points), pip_count(points) "
         "from (select unnest(?::integer[][]) as points, unnest(range(?)) as n) order by n",
@@ -113,7 +113,7 @@ def test_plain_and_vectorised_functions_agree(connection: Connection, lists: lis
 
 
 def test_many_rows_keep_their_order(connection: Connection) -> None:
-    """There are more rows than in a DuckDB vector, alternately short and long."""
+    """More rows than in a DuckDB vector, alternately short and long, keep their order."""
     enumerated = [list(layout_at(n % 816, 3 + n % 16)) for n in range(6000)]
     assert column(connection, "bearoff_index(points)", enumerated) == [n % 816 for n in range(6000)]
 
@@ -142,7 +142,7 @@ def test_win_chance_equals_python(connection: Connection) -> None:
 
 
 def test_win_chance_is_near_the_exact_table(connection: Connection) -> None:
-    """The chance is within half a step of the 16-bit exact equity of the table."""
+    """The chance is that of the exact table within half a step of its 16-bit equities."""
     wrong = connection.sql(
         "select count(*), count(*) filter (abs(2 * win_chance(a.chances, b.chances) - 1 - one_sided_equity) > 1.6e-5) "
         "from bearoff_error join bearoff_one_sided a on a.position_index = on_roll_index "
@@ -215,7 +215,7 @@ def test_cube_actions_match_the_reference_in_every_combination(connection: Conne
 
 
 def test_cube_actions_match_the_reference_in_exact_positions(connection: Connection) -> None:
-    """Ties of exact equities are ties in floating point too."""
+    """Actions of exact positions equal the reference, also where equities are tied."""
     small = layouts(3, 3)[1:]
     positions = [exact_equities(on_roll, opponent) for on_roll in small for opponent in small]
     assert check_cube_actions(connection, positions) == ACTIONS - {"too good to double"}
@@ -267,7 +267,7 @@ def test_cube_actions_equal_python_in_every_position(connection: Connection, sma
 
 
 def test_macros_run_in_older_clients() -> None:
-    """DuckDB 2 stores `if(...)` as a function, which older clients lack."""
+    """No SQL script calls `if(...)`, which DuckDB 2 stores as a function that older clients lack."""
     folders = ("macros", "lookups", "views")
     texts = [path.read_text() for folder in folders for path in sorted(SQL.glob(f"*/{folder}/*.sql"))]
     code = re.sub(r"--.*|'[^']*'", "", "\n".join(texts))

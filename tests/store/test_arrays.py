@@ -89,6 +89,7 @@ def test_headers_of_numpy_are_read(tmp_path: Path, dtype: str, shape: tuple[int,
 
 @pytest.mark.parametrize("what", ["folder", "link", "pipe", "socket"])
 def test_special_file_is_refused_at_once(tmp_path: Path, saved_path: Path, what: str) -> None:
+    """A folder, link, pipe, socket or device in place of an array is refused without waiting for it."""
     path = tmp_path / "other.npy"
     if what == "folder":
         path.mkdir()
@@ -177,6 +178,9 @@ def test_pickles_are_not_loaded(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
 def test_maps_keep_no_file_open_and_end_with_the_last_view(saved_path: Path) -> None:
+    """Mapped arrays keep no file open. A map ends when the last view of it is gone, and views cannot be made
+    writable."""
+
     def maps() -> int:
         return Path("/proc/self/maps").read_text().count(str(saved_path))
 
@@ -213,6 +217,7 @@ def test_only_large_files_are_read_page_by_page(
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells what is resident")
 def test_released_pages_are_read_again(tmp_path: Path) -> None:
+    """After its pages were released, a mapped array takes no memory, and its values can still be read."""
     path = tmp_path / "values.npy"
     values = np.arange(1 << 20)
     save_array(path, values)

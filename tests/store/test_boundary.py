@@ -225,6 +225,7 @@ def test_order_is_kept_under_lock(toys: Warehouse) -> None:
 
 
 def test_queries_are_limited(toys: Warehouse) -> None:
+    """A query that takes too long or too much memory is stopped."""
     toys.build("squares", TEN)
     with (
         connect(toys, limits=QueryLimits(0.2)) as connection,

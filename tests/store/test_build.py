@@ -35,6 +35,8 @@ TEN = Count(10)
 
 @pytest.mark.catalog
 def test_build_makes_a_version_and_its_inputs(toys: Warehouse) -> None:
+    """Building a version builds its missing input first, records the input's digest, and leaves nothing in the staging
+    folder."""
     notes = Notes()
     table = toys.build("square_sums", TEN, progress=notes)
     squares = toys.open("squares", "10")
@@ -290,6 +292,8 @@ def test_concurrent_builders_publish_one_version(toys: Warehouse, tmp_path: Path
 
 
 def test_manifest_records_the_build(toys: Warehouse) -> None:
+    """The manifest of a version has its parameters, rows, statistics, licence and files, and facts about the
+    machine."""
     manifest = toys.build("squares", TEN).manifest
     assert manifest == Manifest(
         **vars(manifest)

@@ -146,6 +146,7 @@ def test_two_names_of_one_folder_are_not_a_move(toys: Warehouse, tmp_path: Path)
 
 @pytest.mark.parametrize("damage", ["missing", "another folder", "a link", "no text", "no path"])
 def test_catalog_of_an_unknown_folder_is_rewritten(toys: Warehouse, tmp_path: Path, damage: str) -> None:
+    """If the record of the folder for which the catalog was written is missing or damaged, the catalog is rewritten."""
     toys.build("squares", TEN)
     toys.catalog_place.unlink()
     if damage == "another folder":
@@ -164,6 +165,7 @@ def test_catalog_of_an_unknown_folder_is_rewritten(toys: Warehouse, tmp_path: Pa
 
 
 def test_moved_read_only_warehouse_can_be_queried(toys: Warehouse, tmp_path: Path) -> None:
+    """A warehouse that was moved and cannot be written can be queried; its catalog is not rewritten."""
     toys.build("squares", TEN)
     place = tmp_path / "moved"
     shutil.move(toys.root, place)
@@ -430,6 +432,7 @@ def build_with_others(root: Path, together: Any, count: int) -> None:
 
 @pytest.mark.slow
 def test_readers_see_a_whole_catalog_while_it_is_written(toys: Warehouse) -> None:
+    """While another process rewrites the catalog again and again, every reader sees a complete one."""
     toys.build("squares", TEN)
     writer = processes.start(keep_rewriting_catalog, toys.root)
     read = 0
@@ -449,6 +452,7 @@ def keep_rewriting_catalog(root: Path) -> None:
 
 
 def test_everything_has_a_comment(small_root: Path) -> None:
+    """Every table, view, column and macro of the catalog has a comment."""
     with duckdb.connect(str(small_root / "catalog.duckdb"), read_only=True) as connection:
         for kind, source in {
             "table": "duckdb_tables()",

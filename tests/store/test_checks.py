@@ -99,6 +99,8 @@ def test_equal_tables_have_no_changes(connection: duckdb.DuckDBPyConnection) -> 
 
 
 def test_largest_changes_and_their_rows(connection: duckdb.DuckDBPyConnection) -> None:
+    """Two tables are compared column by column: how many rows changed, the largest and the mean change, and the row of
+    the largest. The changes of lists are those of their entries."""
     found = compare_rows(
         connection,
         "(1, 0.5, [0, 1], 'a'), (2, 1.5, [1], 'b'), (3, 1, [], 'c'), (4, 1, [], '')",

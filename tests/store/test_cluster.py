@@ -108,6 +108,7 @@ def doubled_squares(table: Table, log: Path) -> Work:
 
 
 def compute_on_cluster(folder: Path, wanted: Work, executor: Any, notes: Notes | None = None) -> list[int]:
+    """Doubles the numbers of `wanted` in shards with `executor`, and returns them."""
     folder.mkdir(exist_ok=True)
     job = Job(folder, notes or Notes(), title="doubles", recipe="recipe", executor=executor)
     found: list[int] = np.concatenate(

@@ -192,6 +192,8 @@ def test_nothing_is_removed_during_a_build(toys: Warehouse) -> None:
 
 
 def test_rubbish_is_neither_current_nor_needed(powers: Warehouse) -> None:
+    """Versions that are neither current nor an input, and staging folders that no process holds, are listed and
+    deleted; all others stay."""
     first, second, third = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2, 3))
     sums = powers.build("power_sums", Seeded(10, 1))
     staged = powers.staging / f"powers-10-{'0' * 12}-{'1' * 12}"
@@ -209,7 +211,7 @@ def test_rubbish_is_neither_current_nor_needed(powers: Warehouse) -> None:
     assert seed_in_view(powers) == 3
 
 
-def test_sweep_checks_again(powers: Warehouse) -> None:
+def test_sweep_keeps_versions_that_became_needed(powers: Warehouse) -> None:
     """`sweep` deletes nothing that has become current or needed since `rubbish` listed it."""
     first, _, third = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2, 3))
     found = rubbish(powers)

@@ -101,6 +101,7 @@ if __name__ == "__main__":
 
 
 def test_processes_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    """A worker process ends when its parent is killed."""
     script = tmp_path / "orphans.py"
     script.write_text(ORPHANS)
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}

@@ -137,6 +137,7 @@ def delete_variant(warehouse: Warehouse) -> None:
 
 
 def use_copied_version(warehouse: Warehouse) -> None:
+    """Makes a copy of the first version, under another name, current."""
     first = warehouse.open("squares", "11")
     other = first.folder.with_name("r1-00000000")
     shutil.copytree(first.folder, other)
@@ -214,6 +215,7 @@ def forged_index(warehouse: Warehouse) -> bytes:
 
 
 def index_of_another_user(warehouse: Warehouse) -> bytes:
+    """An index that is signed with another user's key."""
     key = cache_folder() / "key"
     mine = key.read_bytes()
     key.write_bytes(os.urandom(survey.KEY_BYTES))

@@ -102,6 +102,7 @@ DAMAGES = ["no state", "bad state", "other state", "no array", "short array", "n
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_checkpoints_are_reported_and_deleted(tmp_path: Path, damage: str) -> None:
+    """A damaged checkpoint is reported with the damaged file and deleted, and the work begins from the start."""
     count_up(tmp_path, 3)
     folder = tmp_path / "checkpoint-000000003"
     state = folder / "state.json"
@@ -243,7 +244,7 @@ def test_ranges_cover_all_items() -> None:
     assert ranges(2, 5) == [range(2)]
 
 
-def test_runs_are_the_same_whatever_else_is_left() -> None:
+def test_runs_begin_at_multiples_of_the_size() -> None:
     """Items that are left to compute are divided at the same multiples of the size, whichever items are left, so that a
     resumed build can use finished ranges."""
     assert runs(range(10), 4) == [range(4), range(4, 8), range(8, 10)]
@@ -252,6 +253,7 @@ def test_runs_are_the_same_whatever_else_is_left() -> None:
 
 
 def test_shards_are_named_by_range_and_hash(tmp_path: Path) -> None:
+    """The file name of a shard has its range and a hash of its content: the same values give the same file."""
     notes = Notes()
     assert compute_squares(tmp_path, work(), notes) == SQUARES
     assert (notes.done, notes.total, notes.texts) == (10, 10, [])
@@ -268,6 +270,7 @@ def test_shards_are_named_by_range_and_hash(tmp_path: Path) -> None:
 
 
 def test_finished_shards_are_kept(tmp_path: Path) -> None:
+    """After an error, the next run computes only the shards that were not finished."""
     settings = work(log=str(tmp_path / "log"), refuse=6)
     with pytest.raises(InvalidParameterError, match="expected another range, got 6"):
         compute_squares(tmp_path, settings)
@@ -283,6 +286,7 @@ def test_finished_shards_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["byte", "cut", "empty"])
 def test_damaged_shards_are_reported_and_computed_again(tmp_path: Path, damage: str) -> None:
+    """A damaged shard is reported, and it alone is computed again."""
     settings = work(log=str(tmp_path / "log"))
     compute_squares(tmp_path, settings)
     computed_ranges(tmp_path)

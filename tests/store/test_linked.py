@@ -164,6 +164,8 @@ def damage_array(table: Table) -> Table:
 def test_repair_works_on_the_other_disk(
     toys: Warehouse, disk: Path, table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """A version on another disk is repaired there, also a second time, and the damaged files are kept on that disk
+    until they are swept."""
     damage_array(table)
     assert problems(toys) != []
     repair_version(toys, Table(table.folder))
@@ -185,6 +187,7 @@ def test_repair_works_on_the_other_disk(
 
 
 def test_invalid_directory_is_refused(toys: Warehouse, disk: Path) -> None:
+    """A missing folder, a file, or a folder inside the warehouse is refused as the folder for versions."""
     (disk / "file").write_text("")
     missing = "expected a folder that is there, to put squares/10 into, found"
     with pytest.raises(UsageError, match=f"{missing} no such folder: {disk}/none"):
@@ -201,6 +204,7 @@ def test_invalid_directory_is_refused(toys: Warehouse, disk: Path) -> None:
 
 
 def test_version_inside_the_warehouse_is_refused_elsewhere(toys: Warehouse, disk: Path, memory_path: Path) -> None:
+    """A variant whose versions are in one folder cannot be built in another."""
     table = toys.build("squares", TEN)
     message = f"expected squares/10 nowhere but in {disk}, found {table.folder.name} in {table.folder.parent}; "
     for force in (False, True):
@@ -239,6 +243,7 @@ def test_versions_of_another_warehouse_are_refused(
 
 
 def test_free_space_is_that_of_the_other_disk(toys: Warehouse, disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build on another disk is limited by the free space of that disk, not of the warehouse's."""
     is_there = {"root": 5000, "disk": 10**9}
     monkeypatch.setattr(
         shutil,
@@ -283,6 +288,7 @@ def stopping_warehouse(toys: Warehouse) -> tuple[Warehouse, StoppedSquares]:
 def test_stopped_build_resumes_on_the_other_disk(
     stopping_warehouse: tuple[Warehouse, StoppedSquares], disk: Path, with_option: bool
 ) -> None:
+    """A build on another disk that was stopped resumes there, whether the folder is given again or not."""
     warehouse, kind = stopping_warehouse
     with pytest.raises(StorageError):
         warehouse.build("squares", TEN, directory=disk)
@@ -337,6 +343,8 @@ def build(root: Path, disk: Path, force: bool, kill_at: int | None) -> None:
 @pytest.mark.kills
 @pytest.mark.parametrize("force", [False, True])
 def test_build_survives_a_kill_at_every_change(memory_path: Path, force: bool) -> None:
+    """Whenever a build on another disk is killed, either no version or a complete one exists, and the next build
+    finishes it and leaves no other files."""
     expected = toy_warehouse(memory_path / "whole").build("squares", Count(3)).name
     exitcode: int | None = KILLED
     kill_at = 0
@@ -378,7 +386,7 @@ def test_missing_disk_is_reported(toys: Warehouse, disk: Path, table: Table) -> 
     assert table.folder.resolve().is_relative_to(moved)
 
 
-def test_moved_warehouse_owns_its_disk_again(toys: Warehouse, disk: Path, table: Table) -> None:
+def test_moved_warehouse_may_delete_after_a_build(toys: Warehouse, disk: Path, table: Table) -> None:
     """A warehouse that was moved can read its versions on another disk, but may delete them only after a build, which
     makes it the owner again."""
     toys.root.rename(toys.root.with_name("moved"))

@@ -36,6 +36,8 @@ def warehouse_with_parts(root: Path, **changes: str) -> Warehouse:
 
 
 def test_parts_read_like_one_version(memory_path: Path) -> None:
+    """A version in three parts reads like one version: its arrays are joined, and offsets are counted on from part to
+    part."""
     table = warehouse_with_parts(memory_path).build("squares", TEN)
     expected = np.arange(10) ** 2
     assert [(part.begin, part.end, part.rows) for part in table.manifest.parts] == [(0, 4, 4), (4, 8, 4), (8, 10, 2)]
@@ -141,6 +143,8 @@ def test_finished_parts_are_kept(memory_path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damaged", ["part_00000_square.npy", "part/part_00000.json", "part_00000_table.parquet"])
 def test_damaged_parts_are_computed_again(memory_path: Path, tmp_path: Path, damaged: str) -> None:
+    """A part of a stopped build whose file was changed is computed again, and the digest is that of an undisturbed
+    build."""
     expected = (
         warehouse_with_parts(memory_path / "whole", log=str(tmp_path / "other")).build("squares", TEN).manifest.digest
     )
@@ -181,6 +185,8 @@ def test_verify_finds_a_changed_byte_in_any_part(memory_path: Path, file: str, p
 
 
 def test_verify_recomputes_rows_of_every_part(memory_path: Path) -> None:
+    """A wrong value in the last part is found when rows are recomputed, and the error names the part."""
+
     class Wrong(PartedSquares):
         def compute(self, build: Build[Count]) -> None:
             super().compute(build)
@@ -227,6 +233,7 @@ def test_manifest_of_parts_round_trips(memory_path: Path) -> None:
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=5), st.data())
 def test_parted_arrays_index_like_joined_ones(sizes: list[int], data: st.DataObject) -> None:
+    """Indexing a `PartedArray` by a number, a slice, a list or a mask gives what the joined array gives."""
     ends = np.cumsum(sizes)
     parts = [np.arange(3 * (end - size), 3 * end).reshape(size, 3) for end, size in zip(ends, sizes, strict=True)]
     joined = np.concatenate(parts)
@@ -258,6 +265,8 @@ def build_in_parts(root: Path, kill_at: int | None) -> None:
 
 @pytest.mark.kills
 def test_build_survives_a_kill_at_every_change(memory_path: Path) -> None:
+    """Whenever a build in parts is killed, either no version or a complete one exists, and the next build finishes
+    it."""
     expected = warehouse_with_parts(memory_path / "whole").build("squares", TEN).name
     exitcode: int | None = KILLED
     kill_at = 0

@@ -73,6 +73,8 @@ def test_build_survives_a_kill_at_every_change(memory_path: Path, force: bool) -
     [("bearoff_two_sided", TwoSidedParameters(5, 6)), ("bearoff_one_sided", RaceParameters(5))],
 )
 def test_build_survives_kills_at_random_moments(tmp_path: Path, kind: str, parameters: Parameters) -> None:
+    """A build that is killed three times resumes from its last checkpoint, and has the digest of an undisturbed
+    build."""
     expected = bgdata.open_warehouse(tmp_path / "whole").build(kind, parameters).manifest.digest
     warehouse = bgdata.open_warehouse(tmp_path / "killed")
     moments = random.Random(20)

@@ -159,7 +159,7 @@ CHANGES: dict[str, Callable[[Warehouse], object]] = {
 }
 
 
-def test_every_change_is_seen(make_toy_warehouse: Make) -> None:
+def test_every_change_makes_the_catalog_stale(make_toy_warehouse: Make) -> None:
     """After any change of the warehouse, a query gives the same result as with a catalog in memory, and the catalog
     file is rewritten."""
     with Subtests() as subtests:
@@ -312,6 +312,8 @@ def hold_database_open(path: Path, together: Any) -> None:
 
 
 def test_connection_opens_only_its_tables(module_warehouse: Warehouse, tmp_path: Path) -> None:
+    """A connection for untrusted queries reads the Parquet files of its tables and nothing else, and cannot write or
+    change its settings."""
     (tmp_path / "x.csv").write_text("a\n1\n")
     (table,) = module_warehouse.versions("squares")
     before = {path: path.read_bytes() for path in module_warehouse.root.rglob("*") if path.is_file()}

@@ -56,6 +56,7 @@ def test_write_file_replaces_the_old_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("step", ["fsync", "open"])
 def test_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """If the disk is full while a file is replaced, its old content stays."""
     path = tmp_path / "x"
     storage.write_file(path, b"before")
 
@@ -94,6 +95,7 @@ def test_file_size_limit_is_reported(tmp_path: Path, writer: str) -> None:
 
 
 def staged_version(tmp_path: Path, **files: str) -> Path:
+    """A staging folder with the given files and texts."""
     folder = tmp_path / "staging"
     folder.mkdir()
     for name, text in files.items():
@@ -102,6 +104,7 @@ def staged_version(tmp_path: Path, **files: str) -> Path:
 
 
 def test_missing_permission_of_a_folder_is_reported(tmp_path: Path) -> None:
+    """Writing into a folder without permission gives an error of one line, whatever is written."""
     staging = staged_version(tmp_path, a="1")
     calls: list[tuple[Callable[..., None], tuple[object, ...]]] = [
         (storage.write_file, (tmp_path / "x", b"")),

@@ -81,6 +81,7 @@ def warehouse(memory_path: Path, package_folder: Path) -> Warehouse:
 
 
 def test_published_version_is_copied(warehouse: Warehouse, package_folder: Path) -> None:
+    """A build of a version that comes with the package copies it, byte for byte."""
     notes = Notes()
     table = warehouse.build("squares", TEN, progress=notes)
     assert notes.texts == [f"squares/10: comes with the package ({table.folder.name})"]
@@ -100,6 +101,9 @@ def test_published_version_is_copied(warehouse: Warehouse, package_folder: Path)
 def test_forced_builds_and_other_recipes_are_computed(
     warehouse: Warehouse, memory_path: Path, package_folder: Path
 ) -> None:
+    """A version that comes with the package is computed if the build is forced, or if the parameters or the revision
+    differ."""
+
     class NextRevision(Shipped):
         revision = 2
 
@@ -116,6 +120,7 @@ def test_forced_builds_and_other_recipes_are_computed(
 
 
 def test_damaged_published_version_is_refused(warehouse: Warehouse, package_folder: Path) -> None:
+    """A damaged file of a version in the package gives an error, and nothing is copied."""
     path = package_folder / "square.npy"
     whole = path.read_bytes()
     path.write_bytes(whole[:-1] + b"\1")

@@ -80,6 +80,8 @@ def another_warehouse(memory_path: Path, name: str = "other") -> Warehouse:
 
 
 def check_round_trip(built: Warehouse, address: str, memory_path: Path) -> None:
+    """Pushes all versions to `address` and pulls them into an empty warehouse. They are equal there, and a second time
+    nothing is moved."""
     sent = push(built, address)
     assert [each.name for each in sent] == sorted(names(built))
     assert all(each.is_moved and each.files == 2 and each.bytes > 0 for each in sent)
@@ -119,6 +121,8 @@ def test_s3_round_trips(built: Warehouse, bucket: str, memory_path: Path) -> Non
 
 
 def test_manifest_is_written_last(built: Warehouse, memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A push writes the claim first, then the files, and the manifest last, so that a version without it does not exist
+    yet."""
     order: list[str] = []
     for method in ("put_file", "pipe_file"):
         real = getattr(MemoryFileSystem, method)
@@ -156,6 +160,7 @@ def cut_after(monkeypatch: pytest.MonkeyPatch, most: int) -> list[str]:
 
 
 def test_cut_push_resumes(built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A push whose connection was cut leaves no version at the address; the next push sends only the missing files."""
     first = built.open("squares", "10").parquet.stat().st_size
     with monkeypatch.context() as patch:
         begun = cut_after(patch, first)
@@ -178,6 +183,7 @@ def test_cut_push_resumes(built: Warehouse, memory: str, memory_path: Path, monk
 
 
 def test_cut_pull_resumes(built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pull whose connection is cut again and again finishes, and downloads nothing twice."""
     push(built, memory)
     monkeypatch.setattr(places, "CHUNK", 64)
     read = [0]
@@ -207,6 +213,7 @@ def test_cut_pull_resumes(built: Warehouse, memory: str, memory_path: Path, monk
 
 
 def test_wrong_hashes_are_never_published(built: Warehouse, memory: str, memory_path: Path) -> None:
+    """A file with another hash than in its manifest is refused. Versions that were complete are kept."""
     push(built, memory)
     name = next(name for name in stored_names("square.npy") if "/squares/20/" in name)
     good = stored_names()[name]
@@ -288,6 +295,7 @@ def test_incomplete_versions_are_refused(
     built: Warehouse, memory: str, memory_path: Path, file: str, damage: Callable[[str], None],
     error: type[BgdataError], message: str,
 ) -> None:  # fmt: skip
+    """A version with a missing, truncated or exchanged file at the address is refused; others can be pulled."""
     MemoryFileSystem.store.clear()
     push(built, memory)
     damage(next(name for name in stored_names(file) if "/squares/10/" in name))
@@ -331,6 +339,7 @@ def test_truncated_file_in_a_store_is_refused(built: Warehouse, memory: str, mon
 
 
 def test_two_processes_can_push_one_version(built: Warehouse, bucket: str, memory_path: Path) -> None:
+    """Several pushes of the same versions at once all succeed, and leave a complete index and no claims."""
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -365,6 +374,7 @@ def same_values_in_other_files(built: Warehouse, memory_path: Path) -> Warehouse
 
 
 def change_manifest(path: Path) -> bytes:
+    """The bytes of the manifest at `path` as another machine would write it."""
     from dataclasses import replace
 
     from bgdata.store.manifest import parse_manifest
@@ -375,6 +385,8 @@ def change_manifest(path: Path) -> bytes:
 def test_two_pushes_of_different_files_of_a_version_are_not_mixed(
     built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Two warehouses whose versions have equal values in different files do not mix them at an address: the second push
+    waits for the claim of the first to expire, and then sends all files."""
     second = same_values_in_other_files(built, memory_path)
     with monkeypatch.context() as patch:
         cut_after(patch, 0)
@@ -400,6 +412,7 @@ def test_two_pushes_of_different_files_of_a_version_are_not_mixed(
 def test_push_overtaken_by_another_writes_no_manifest(
     built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A push that finds the claim of another process after sending its files writes no manifest."""
     second = same_values_in_other_files(built, memory_path)
     real = MemoryFileSystem.put_file
 
@@ -418,6 +431,8 @@ def test_push_overtaken_by_another_writes_no_manifest(
 def test_full_disk_is_refused(
     built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A pull that does not fit on the disk is refused before it begins, and one for which the disk gets full fails with
+    one line."""
     push(built, memory)
     copy = another_warehouse(memory_path)
     with monkeypatch.context() as patch:
@@ -438,6 +453,7 @@ def test_full_disk_is_refused(
 
 
 def test_scopes_choose_versions(built: Warehouse, memory: str, memory_path: Path) -> None:
+    """Kinds, variants and versions can be pulled and pushed by name; unknown and invalid names are refused."""
     push(built, memory)
     copy = another_warehouse(memory_path)
     pull(copy, memory, "squares/20", "square_sums")
@@ -467,6 +483,7 @@ def test_nothing_is_written_in_a_dry_run(built: Warehouse, memory: str, memory_p
 
 
 def test_pull_sets_the_current_version(toys: Warehouse, memory: str, memory_path: Path) -> None:
+    """Pulling or pushing a newer version leaves the current one as it is, unless `use` is set."""
     first = toys.build("squares", Count(10))
     push(toys, memory)
     pull(copy := another_warehouse(memory_path), memory)
@@ -510,6 +527,7 @@ def test_invalid_names_in_a_store_are_ignored(built: Warehouse, memory: str, mem
 
 
 def test_variant_on_another_disk_is_copied(built: Warehouse, memory: str, memory_path: Path) -> None:
+    """A variant on another disk is pulled to that disk, but not through a link that was made by hand."""
     push(built, memory)
     copy = another_warehouse(memory_path)
     disk = memory_path / "disk"
@@ -561,6 +579,8 @@ def _web(memory_path: Path) -> Iterator[str]:
 
 
 def test_versions_are_pulled_from_a_web_server(built: Warehouse, web: str, memory_path: Path) -> None:
+    """Versions can be pulled from a plain web server with an index, and not pushed there. A manifest with another hash
+    than in the index is refused."""
     with pytest.raises(MissingFileError, match=r"/index.json: the server says 404 .*bgdata push writes it"):
         pull(another_warehouse(memory_path), web)
     push(built, str(memory_path / "served"))
@@ -575,6 +595,7 @@ def test_versions_are_pulled_from_a_web_server(built: Warehouse, web: str, memor
 
 
 def test_cut_download_restarts_without_ranges(built: Warehouse, web: str, memory_path: Path) -> None:
+    """A partial download is completed from a web server that does not support range requests."""
     push(built, str(memory_path / "served"))
     copy = another_warehouse(memory_path)
     path = next((memory_path / "served" / "squares" / "10").glob("*/table.parquet"))
@@ -589,6 +610,7 @@ def test_cut_download_restarts_without_ranges(built: Warehouse, web: str, memory
 
 
 def test_passwords_are_sent_to_the_server_only(built: Warehouse, web: str, memory_path: Path) -> None:
+    """The password in an address is sent to its server, and appears in no message, error or file."""
     push(built, str(memory_path / "served"))
     Files.password = "Basic " + "dXNlcjpzZWNyZXQtd29yZA=="
     address = web.replace("http://", "http://user:secret-word@")
@@ -608,6 +630,7 @@ def test_passwords_are_sent_to_the_server_only(built: Warehouse, web: str, memor
 def test_keys_are_not_written_or_shown(
     built: Warehouse, bucket: str, memory_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """The keys of S3 appear in no message, error or file."""
     notes = Notes()
     Transfer(notes).push(built, open_place(bucket))
     Transfer(notes).pull(copy := another_warehouse(memory_path), open_place(bucket))
@@ -649,6 +672,7 @@ def test_passwords_in_errors_of_libraries_are_hidden(memory: str) -> None:
 
 
 def test_invalid_index_is_refused(built: Warehouse, web: str, memory_path: Path) -> None:
+    """An index that is damaged, of a newer format, or contains invalid names is refused, and a push writes it anew."""
     push(built, str(memory_path / "served"))
     index = memory_path / "served" / INDEX
     good = json.loads(index.read_text())
@@ -691,6 +715,7 @@ def test_concurrent_index_writers_lose_no_version(
 
 
 def test_claim_is_renewed(built: Warehouse, memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """During a long push its claim is renewed."""
     monkeypatch.setattr(transfer, "RENEW_SECONDS", 0.01)
     times: list[bytes] = []
     real = MemoryFileSystem.put_file

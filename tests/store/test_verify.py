@@ -98,6 +98,7 @@ def test_small_warehouse_passes(small_root: Path, warehouse: Warehouse) -> None:
 
 @pytest.mark.parametrize("name", ["square.npy", "table.parquet", "manifest.json"])
 def test_any_flipped_bit_is_found(toys: Warehouse, name: str) -> None:
+    """A single flipped bit in any file of a version is found, and the error names the file."""
     toys.build("squares", Count(20))
     table = toys.build("squares", TEN)
     whole = (table.folder / name).read_bytes()
@@ -234,6 +235,7 @@ def test_small_tables_are_recomputed_as_a_whole(toys: Warehouse, monkeypatch: py
 
 
 def test_rows_are_compared_when_written(toys: Warehouse) -> None:
+    """While a version is recomputed, the first value that differs from the stored one is named, as is another dtype."""
     table = toys.build("square_sums", TEN)
     kind = toys.kind("square_sums")
     inputs = {"terms": toys.open("squares", "10")}
@@ -469,7 +471,7 @@ def test_missing_input_matters_only_for_computing(toys: Warehouse) -> None:
     assert found["rows recomputed"] is Status.SKIPPED
 
 
-def test_repair_needs_the_parameters(toys: Warehouse) -> None:
+def test_version_with_unknown_parameters_is_not_repaired(toys: Warehouse) -> None:
     """A version without a readable manifest can only be repaired if it is a default variant, whose parameters follow
     from its name."""
     table = toys.build("squares", Count(11))

@@ -29,6 +29,8 @@ def add_version(table: Table, **changes: Any) -> Table:
 
 
 def test_versions_and_variants_are_listed(toys: Warehouse) -> None:
+    """Versions and current versions are listed for the whole warehouse, a kind or a variant, in order of their
+    names."""
     names = [toys.build("squares", Count(count)).name for count in (10, 20)] + [toys.build("square_sums", TEN).name]
     assert sorted(table.name for table in toys.versions()) == sorted(names)
     assert [table.name for table in toys.versions("squares")] == names[:2]
@@ -74,7 +76,7 @@ def test_find_prefers_the_current_version(toys: Warehouse) -> None:
     assert found() == table.folder
 
 
-def test_find_needs_the_inputs(toys: Warehouse) -> None:
+def test_versions_with_missing_inputs_are_not_found(toys: Warehouse) -> None:
     """A version is not found if its inputs are missing, because its recipe contains their digests."""
     sums = toys.kind("square_sums")
     assert toys.find(sums, TEN) is None
@@ -107,6 +109,7 @@ def test_other_files_are_ignored(toys: Warehouse, name: str, is_folder: bool) ->
 
 
 def test_missing_names_are_refused(toys: Warehouse) -> None:
+    """A missing warehouse, kind, variant or version gives an error that names what there is."""
     with pytest.raises(
         MissingWarehouseError, match=r"expected a warehouse in .*, found no such folder; try: bgdata bu"
     ):

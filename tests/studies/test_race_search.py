@@ -40,6 +40,7 @@ def random_pairs(count: int, seed: int) -> Pairs:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_best_limits_equal_exhaustive_search(seed: int) -> None:
+    """The limits that the search finds gain as much as the best of all limits."""
     pairs = random_pairs(60, seed)
     penalties = Penalties(ace=1, gap=1)
     counts = penalized_pips(some_layouts(), penalties)

@@ -53,6 +53,7 @@ def train(networks: FloatNetworks, boards: Boards, wanted: Chances, rate: float 
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("number", [0, 1, 3, 4])  # also two and three hidden layers, and rectified units
 def test_one_step_follows_the_gradient(number: int, squared: bool) -> None:
+    """One step of training changes weights as the reference does, and changes no other network."""
     before = random_floats(number, size=3, seed=number + 1)
     for which in range(3):
         row = np.flatnonzero(which == sample_classes())[7]
@@ -154,6 +155,8 @@ def test_sums_are_by_halving() -> None:
 
 
 def test_new_networks_are_small_and_random() -> None:
+    """New networks have the given shapes, zero biases, and weights from -0.1 to 0.1 by the documented random
+    numbers."""
     input_sets, hidden = SHAPES[1]
     networks = new_networks(input_sets, hidden, seed=9)
     sizes = [[256, 6, 4, 5], [196, 16, 5], [260, 5, 3, 4, 5]]
@@ -174,6 +177,7 @@ def test_new_networks_are_small_and_random() -> None:
 
 
 def test_rounded_weights_are_nearest_integers() -> None:
+    """Rounding multiplies weights and biases by the documented factors and takes the nearest integers."""
     floats = random_floats(1, size=20)
     found = rounded_networks(floats)
     for which in range(3):

@@ -77,6 +77,7 @@ def test_outputs_that_a_trial_lacks_are_not_learned() -> None:
 
 
 def test_games_follow_each_other_on_any_number_of_threads() -> None:
+    """Training all games at once, in two parts or on one thread gives the same networks, totals and test results."""
     whole, totals = train_trials_for(4)
     tests = results_against_pubeval(whole, 2, 4)
     with threads(1):

@@ -307,6 +307,7 @@ def test_bearoff_error_is_of_the_race_network(sample: BearoffSample) -> None:
 
 
 def test_curve_row_counts_games_since_the_last_row(tiny: Trainer, sample: BearoffSample) -> None:
+    """A row of the learning curve has the shares of games since the last row, and results of games against PubEval."""
     tiny.tally[:] = 8, 3, 2, 920
     row = tiny.curve_row(1000, sample, 60)
     networks = rounded_networks(tiny.networks)

@@ -136,6 +136,8 @@ def test_damaged_record_is_refused(tmp_path: Path) -> None:
 
 
 def test_command_runs_and_prints_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`bgdata rebuild --from-nothing` prints and runs plans, or only some of their parts; options that do not fit
+    together are refused."""
     result = run(tmp_path, "rebuild", "--from-nothing", "--dry-run")
     assert result.exit_code == 1
     assert result.stdout.splitlines()[1].split()[:3] == ["contact-160", "76", "network/contact-160"]
@@ -165,6 +167,7 @@ def test_command_runs_and_prints_the_plan(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_published_figures_are_numbers(tmp_path: Path) -> None:
+    """The query of a part gives published figures beside ours, as numbers that JSON can express."""
     query = (
         "select 'rows' as figure, count(*) as ours, null as standard_error, 0.079 as published "
         "from bearoff_gammon where variant = $variant"
@@ -197,7 +200,7 @@ TINY_PLAYER = (
 
 
 @pytest.mark.slow
-def test_player_of_2012_from_end_to_end(tmp_path: Path) -> None:
+def test_plan_of_the_player_of_2012_runs_in_small(tmp_path: Path) -> None:
     """With small sizes, every part of the plan for the player of 2012 runs and makes its version, and every published
     figure has ours beside it."""
     text = from_nothing.plan_path("player-33").read_text(encoding="utf-8")

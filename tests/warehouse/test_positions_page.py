@@ -62,6 +62,7 @@ def test_every_source_has_positions_that_lead_to_their_pages(client: TestClient)
 def test_filters_keep_the_rows_that_sql_counts(
     client: TestClient, source: str, query: dict[str, str], is_kept: Any
 ) -> None:
+    """Filtering a source gives the rows of all its pages that satisfy the filter, in the same order."""
     every = []
     for number in range(1, browsed.MAX_PAGE):
         rows = positions_json(client, source=source, page=str(number))["positions"]
@@ -87,7 +88,7 @@ def test_pages_have_every_row_once(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("order", list(browsed.SORTS))
-def test_pages_are_those_of_the_whole_source_in_order(client: TestClient, order: str) -> None:
+def test_second_page_of_a_source_equals_the_query(client: TestClient, order: str) -> None:
     """The second page of each source has the same rows, in the same order, as an SQL query over the whole source."""
     columns = ["dataset", "variant", "game", "turn", "subject", "position_id", "made", "loss", "luck"]
     by = ", ".join(filter(None, [browsed.SORTS[order][1], browsed.PLACE]))
@@ -152,7 +153,9 @@ def test_plays_made_in_a_position_are_counted_with_their_results(client: TestCli
     assert [again[name] for name in names] == pytest.approx([one[name] for name in names], rel=1e-12)  # other order
 
 
-def test_positions_like_one_are_near_and_lead_on(client: TestClient) -> None:
+def test_similar_positions_are_sorted_and_linked(client: TestClient) -> None:
+    """The positions like one are sorted by the number of moved checkers, each once and not the position itself, with
+    links to their turns and to positions like them."""
     rows = positions_json(client, like=START)["positions"]
     moved = [row["moved"] for row in rows]
     assert moved == sorted(moved)

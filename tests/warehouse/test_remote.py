@@ -43,6 +43,8 @@ def _root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(name="address")
 def _address(root: Path, memory_store: str, remote_cache: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of a store in memory that has the warehouse at `root`. Tables of more than 10,000 pairs count as
+    large."""
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 10_000)
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 10_000)
     Transfer(Silence()).push(bgdata.open_warehouse(root), open_place(memory_store))
@@ -87,7 +89,7 @@ SAME = [
 ]
 
 
-def test_answers_are_the_same(root: Path, address: str) -> None:
+def test_commands_print_the_same_at_an_address(root: Path, address: str) -> None:
     with Subtests() as subtests:
         for words in SAME:
             with subtests.test(" ".join(words)):
@@ -133,6 +135,7 @@ def test_large_table_is_probed_by_rows(root: Path, address: str, read: dict[str,
 
 
 def test_rows_are_kept_on_disk_and_checked(root: Path, address: str, read: dict[str, int]) -> None:
+    """A row that was downloaded once is read from the disk, unless the file there is damaged."""
     expected = bgdata.open_two_sided(root, 4, 5).probe(33, 9)
     first = bgdata.open_two_sided(address, 4, 5)
     assert first.probe(33, 9) == expected
@@ -160,6 +163,7 @@ def test_commands_read_rows_of_a_large_table(address: str, read: dict[str, int],
 
 
 def test_damaged_row_is_named(address: str) -> None:
+    """A row that does not match its hash gives an error with its number; other rows can be read."""
     far = bgdata.open_two_sided(address, 4, 5)
     place = open_place(address)
     assert isinstance(place, Store)
@@ -200,7 +204,8 @@ def test_functions_open_tables_at_an_address(root: Path, address: str) -> None:
     assert near.root == root
 
 
-def test_commands_that_write_say_pull_or_push(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_that_write_are_refused_at_an_address(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that would write to a warehouse at an address is refused with the commands to use instead."""
     step = f"got {address}; try: bgdata pull {address}, and bgdata push {address} afterwards"
     for words in (
         ("build",),
@@ -218,6 +223,8 @@ def test_commands_that_write_say_pull_or_push(address: str, monkeypatch: pytest.
 
 
 def test_wrong_addresses_give_a_one_line_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong address gives an error of one line without the password in it, whether it is given as an option or a
+    variable."""
     monkeypatch.chdir(tmp_path)
     for address, code, message in (
         ("nope://user:secret@x/y", 2, "expected an address of a scheme that is known"),

@@ -220,7 +220,8 @@ def draw_rolls(axes: Axes, names: Sequence[str], players: np.ndarray, places: np
 
 
 def mark_games(panels: Sequence[Axes], ends: np.ndarray) -> None:
-    """Draw a line after the last turn of every game but the last, instead of a grid."""
+    """Draw a vertical line between the games of a match on all panels, and turn their vertical grid lines off. `ends`
+    are the last turns of the games."""
     for axes in panels:
         axes.grid(visible=False, axis="x")
         for end in ends[:-1]:

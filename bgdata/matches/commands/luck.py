@@ -147,7 +147,7 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
 def analyse_game(player: Any, source: str, number: int, match: Match, game: Game) -> GameWithLuck:
     """Evaluate one game by a player. `number` is the number of its match. Raises InvalidGameError if the game breaks a
     rule."""
-    from bgdata.selfplay.luck import game_luck, totals
+    from bgdata.selfplay.luck import game_luck, luck_totals
 
     try:
         replayed = replay_game(match, game)
@@ -158,7 +158,9 @@ def analyse_game(player: Any, source: str, number: int, match: Match, game: Game
     luck = game_luck(player, record)
     rolled = {place: turn for place, turn in enumerate(replayed.turns) if turn.turn.dice}
     plays = [str(turn.play) if turn.play and turn.play.moves else "" for turn in rolled.values()]
-    return GameWithLuck(number, match, game, record, [*rolled], plays, replayed.cube_value, luck, totals(record, luck))
+    return GameWithLuck(
+        number, match, game, record, [*rolled], plays, replayed.cube_value, luck, luck_totals(record, luck)
+    )
 
 
 def record_game(game: Game, replayed: ReplayedGame) -> RecordedGame:
@@ -267,11 +269,12 @@ def draw_luck(games: Sequence[GameWithLuck], path: Path) -> None:
     """Write a picture of the luck of every roll, and running totals of luck and skill with the luck-adjusted results of
     games. Raises StorageError if it cannot be written."""
     from bgdata.matches.commands.analysis_page import draw_rolls, mark_games
-    from bgdata.selfplay.luck import signs
+    from bgdata.selfplay.luck import player_signs
 
     names, players = games[0].match.players, np.concatenate([each.record.players for each in games])
     luck, skill = (
-        signs(players) * np.concatenate([getattr(each.found, name) for each in games]) for name in ("luck", "skill")
+        player_signs(players) * np.concatenate([getattr(each.found, name) for each in games])
+        for name in ("luck", "skill")
     )
     turns, ends = np.arange(1, len(luck) + 1), np.cumsum([len(each.plays) for each in games])
     with new_figure(10.5, 5.4) as figure:

@@ -121,7 +121,7 @@ def quiz(
         return
     if not chosen:
         click.echo("no question is due; try again tomorrow, or with other options")
-    session(answered, len(chosen), kept, seed, ask, lambda: write_file(path, format_results(kept).encode()))
+    ask_questions(answered, len(chosen), kept, seed, ask, lambda: write_file(path, format_results(kept).encode()))
 
 
 def evaluate_questions(
@@ -172,7 +172,7 @@ def write_files(
             click.echo(f"wrote {path}: {len(questions)} question{'s' * (len(questions) != 1)}")
 
 
-def session(
+def ask_questions(
     questions: Iterator[Question], count: int, results: Results, seed: int, ask: Callable[[str], str],
     save: Callable[[], None],
 ) -> None:  # fmt: skip
@@ -182,7 +182,7 @@ def session(
     for number, question in enumerate(questions, 1):
         shown = question.shuffled_answers(seed)
         click.echo(f"question {number} of {count}: {question.origin if question.made == '' else question.theme}\n")
-        click.echo(board(question) + "\n")
+        click.echo(board_text(question) + "\n")
         for place, answer in enumerate(shown, 1):
             click.echo(f"{place:>3}  {answer.text}")
         click.echo(f"\n{question.words}")
@@ -198,7 +198,7 @@ def session(
         click.echo(f"{n_right} of {n_asked} right")
 
 
-def board(question: Question) -> str:
+def board_text(question: Question) -> str:
     """The board as the player who decides sees it."""
     position, stakes, roll = question.view
     text = format_board_text(position, roll=roll, stakes=stakes, with_id=False)

@@ -104,7 +104,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
         chosen = recheck.generator.permutation(count)[: min(SAMPLE_GAMES, recheck.rows)].tolist()
         analysts, arrays = open_analyst(recheck), table.arrays()
         for game, found in zip(chosen, situations_of(source, chosen), strict=True):
-            kept = rows_in(arrays, slice(*ends[game : game + 2]))
+            kept = game_rows_in(arrays, slice(*ends[game : game + 2]))
             for name, values in judge(analysts, found, game).items():
                 if not np.array_equal(kept[name], values, equal_nan=name == "values"):
                     raise CheckFailedError(f"expected the same {name} of game {game} in {table.name}, found others")
@@ -132,7 +132,7 @@ def known_games(tables: Iterable[Table], keys: set[bytes]) -> dict[bytes, GameRo
         arrays, begin = table.arrays(), 0
         for key, end in zip(np.asarray(arrays["game_keys"]), arrays["game_ends"].tolist(), strict=True):
             if (name := key.tobytes()) in keys and name not in found:
-                found[name] = rows_in(arrays, slice(begin, end))
+                found[name] = game_rows_in(arrays, slice(begin, end))
             begin = end
     return found
 
@@ -198,9 +198,9 @@ def decision_rows(found: Situation, game: int, turn: int, judged: JudgedAct) -> 
         made = NO_DOUBLE if act.kind is ActKind.ROLL else str(act.kind)
         best = str(judged.best_answer or judged.cube.best_action)
         flags = (0, int(judged.is_cube_decision), int(counts_for_pr(judged, kind)))
-        values = losses(judged.cube_loss, judged, is_match=is_match)
+        values = loss_values(judged.cube_loss, judged, is_match=is_match)
         numbers = (*place, kind, *stakes, NULL, NULL, *flags)
-        yield Decision(numbers, values, act.board, xgid(found, judged, kind), made, best)
+        yield Decision(numbers, values, act.board, decision_xgid(found, judged, kind), made, best)
     if judged.roll is not None and act.dice is not None:
         roll = judged.roll
         spread = roll.candidates[0].worth - roll.candidates[-1].worth if roll.candidates else 0.0
@@ -211,13 +211,13 @@ def decision_rows(found: Situation, game: int, turn: int, judged: JudgedAct) -> 
         made = str(played) if played else ""
         best = str(plays[tuple(roll.candidates[0].after_play.tolist())]) if roll.candidates else ""
         luck = (judged.luck / judged.point, judged.luck if is_match else math.nan)
-        values = (*losses(judged.play_loss, judged, is_match=is_match)[:2], *luck)
+        values = (*loss_values(judged.play_loss, judged, is_match=is_match)[:2], *luck)
         flags = (int(roll.is_forced), int(judged.is_play_decision), int(counts))
         numbers = (*place, PLAY, *stakes, *act.dice, *flags)
-        yield Decision(numbers, values, act.board, xgid(found, judged, PLAY), made, best)
+        yield Decision(numbers, values, act.board, decision_xgid(found, judged, PLAY), made, best)
 
 
-def losses(loss: float, judged: JudgedAct, *, is_match: bool) -> tuple[float, ...]:
+def loss_values(loss: float, judged: JudgedAct, *, is_match: bool) -> tuple[float, ...]:
     """A loss as the VALUES of a row: in points, and in mwc if it is from a match; luck is NaN."""
     return loss / judged.point, loss if is_match else math.nan, math.nan, math.nan
 
@@ -241,7 +241,7 @@ def counts_for_pr(judged: JudgedAct, kind: int) -> bool:
     return not is_trivial or judged.cube_loss / judged.point >= TRIVIAL
 
 
-def xgid(found: Situation, judged: JudgedAct, kind: int) -> str:
+def decision_xgid(found: Situation, judged: JudgedAct, kind: int) -> str:
     """The XGID of the position before a decision, for the player on roll."""
     act, length = judged.act, found.match.length
     score = act.stakes.score
@@ -269,10 +269,10 @@ def arrays_of(games: Sequence[GameRows]) -> dict[str, Array]:
 
 def split_games(shard: Mapping[str, Array]) -> Iterator[GameRows]:
     """Yield the decisions of each game in arrays of `arrays_of`."""
-    return (rows_in(shard, slice(*ends)) for ends in pairwise([0, *shard["game_ends"].tolist()]))
+    return (game_rows_in(shard, slice(*ends)) for ends in pairwise([0, *shard["game_ends"].tolist()]))
 
 
-def rows_in(arrays: Mapping[str, Array], rows: slice) -> GameRows:
+def game_rows_in(arrays: Mapping[str, Array], rows: slice) -> GameRows:
     """The decisions in `rows`, those of one game, from arrays of `arrays_of`."""
     found = {name: np.asarray(arrays[name])[rows] for name in ("numbers", "values", "boards")}
     for name, each in TEXTS.items():

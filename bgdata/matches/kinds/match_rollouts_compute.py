@@ -53,7 +53,7 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
             )
         work = work_of(build, f"{__name__}:roll_out_decisions", network_versions(build))
         for shard in compute_shards(build.job, "decisions", work, runs(todo, STEP)):
-            known.update({each.decision: each for each in rolled_out_in(shard)})
+            known.update({each.decision: each for each in read_decisions(shard)})
         arrays = arrays_of([known[decision] for decision in decisions])
         arrays["network"] = network_text(build.parameters, build.inputs)
         for name, values in arrays.items():
@@ -61,7 +61,7 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
 
     def batches(self, computed: Computed[MatchRolloutParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
-        found, values = rolled_out_in(arrays), np.asarray(arrays["values"])
+        found, values = read_decisions(arrays), np.asarray(arrays["values"])
         rows = [(number, *row) for number, each in enumerate(found) for row in choice_rows(each)]
         decisions = [each.decision for each in found]
         index = np.array([row[0] for row in rows], np.int32)
@@ -86,7 +86,7 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
         )
 
     def statistics(self, computed: Computed[MatchRolloutParameters]) -> Mapping[str, float]:
-        found = rolled_out_in(computed.arrays)
+        found = read_decisions(computed.arrays)
         confirmed = sum(is_best(each.decision, each.choices[0].choice) for each in found)
         return {"decisions": len(found), "confirmed_best": confirmed}
 
@@ -94,7 +94,7 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
         """Roll out a random sample of the decisions again and compare them, and list the decisions of the analysis
         again."""
         decisions, table = decisions_of(recheck), recheck.table
-        found = rolled_out_in(table.arrays())
+        found = read_decisions(table.arrays())
         if [each.decision for each in found] != decisions:
             raise CheckFailedError(f"expected the decisions of the analysis in {table.name}, found others")
         if not np.array_equal(table.array("network"), network_text(recheck.parameters, recheck.inputs)):
@@ -142,7 +142,7 @@ def known_decisions(build: Build[MatchRolloutParameters]) -> dict[AnalysedDecisi
         theirs = {role: each.folder.name for role, each in made_from.items() if role != "source"}
         is_same = replace(parameters, source=wanted.source, least_loss=wanted.least_loss) == wanted
         if mine == theirs and is_same and table.manifest.revision == DATASET.revision:
-            found |= {each.decision: each for each in rolled_out_in(table.arrays())}
+            found |= {each.decision: each for each in read_decisions(table.arrays())}
     return found
 
 
@@ -170,8 +170,8 @@ def roll_out(roller: DecisionRoller, decision: AnalysedDecision) -> RolledOut:
 
 
 def is_best(decision: AnalysedDecision, choice: str) -> bool:
-    """Whether the analysis says that `choice` is the best. It names a double together with its answer, and says `too
-    good to double`."""
+    """Whether the analysis says that `choice` is the best. The analysis names a double together with its answer, and
+    says `too good to double` where a choice says `no double`."""
     if decision.subject != DOUBLE:
         return decision.best == choice
     return decision.best.startswith(DOUBLE) == (choice == DOUBLE)
@@ -203,7 +203,7 @@ def arrays_of(decisions: Sequence[RolledOut]) -> dict[str, Array]:
     }
 
 
-def rolled_out_in(arrays: Mapping[str, Array]) -> list[RolledOut]:
+def read_decisions(arrays: Mapping[str, Array]) -> list[RolledOut]:
     """The rolled-out decisions in arrays of `arrays_of`."""
     xgids, asked, choices = (text_column(arrays, name).to_pylist() for name in ("xgids", "asked", "choices"))
     subjects, trials = np.asarray(arrays["subjects"]).tolist(), np.asarray(arrays["trials"]).tolist()

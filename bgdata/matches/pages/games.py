@@ -32,7 +32,7 @@ from bgdata.rows import whole_rows
 from bgdata.store.table import Table
 from bgdata.warehouse.pages.tables import open_version
 from bgdata.web.answer import Page, address, position_path
-from bgdata.web.position_request import stakes_query, whole
+from bgdata.web.position_request import integer_parameter, stakes_query
 from bgdata.web.site import Row, Site
 
 if TYPE_CHECKING:
@@ -211,6 +211,7 @@ from games where dataset = $dataset and variant = $variant and match = $match or
 IS_CUBEFUL = f"""select exists(from games where dataset = $dataset and variant = $variant and match_length > 1)
 or exists({OWN} and action in {CUBE_ACTIONS}) as is_cubeful"""
 WORST = 6  # errors that a page lists
+SIDES = "first", "second"  # players without names of their own
 MAX_GAME = (1 << 31) - 1  # largest number of a game
 
 
@@ -236,7 +237,7 @@ def corpus(site: Site, request: Request) -> Page:
     order = request.query_params.get("order", "all")
     if order not in FILTERS:
         raise UsageError(f"expected an order of games: {', '.join(FILTERS)}, got {cite(order)}")
-    start = whole(request.query_params, "page", 1, least=1, most=MAX_GAME)
+    start = integer_parameter(request.query_params, "page", 1, least=1, most=MAX_GAME)
     given = corpus_of(found) | {"start": PAGE * (start - 1)}
     key = ("games", found.name, order, start)
     swing = SWING if order == "swing" else "null"
@@ -267,9 +268,9 @@ def corpus_of(found: Table) -> dict[str, Any]:
 def game(site: Site, request: Request) -> Page:
     """The page of one game: its turns, a graph of equity and luck, and the position at one of them."""
     found = corpus_at(site, request)
-    number = whole(request.path_params, "number", 0, most=MAX_GAME)
+    number = integer_parameter(request.path_params, "number", 0, most=MAX_GAME)
     recorded, head, turns = game_of(site, found, number)
-    place = min(whole(request.query_params, "turn", 0), max(0, len(turns) - 1))
+    place = min(integer_parameter(request.query_params, "turn", 0), max(0, len(turns) - 1))
     here = f"/game/{'/'.join(found.folder.parts[-3:-1])}/{number}"
     losses = site.keep(("losses", found.name, number), lambda: losses_of(site, turns))
     cubes, failed = judged_cubes(site, found, head, turns)
@@ -283,12 +284,13 @@ def game(site: Site, request: Request) -> Page:
         "totals": totals,
         "has_cube": any(cubes),
         "unit": "mwc" if head["match_length"] else "points per unit cube",
+        "is_named": side_names(head) != SIDES,
         "failed": failed,
         "worst": errors[:WORST],
         "place": place,
         "here": here,
-        "boards": boards_of(head, turns[place], best_of(site, found, rows[place])) if turns else [],
-        "sides": sides_of(head),
+        "boards": boards_of(head, turns[place], better_play(site, found, rows[place])) if turns else [],
+        "sides": side_names(head),
         "graph": graph_svg(rows, here, place),
     }
     data = {
@@ -303,14 +305,14 @@ def game(site: Site, request: Request) -> Page:
     return Page("game.html", shown_, data)
 
 
-def sides_of(head: Row) -> tuple[str, str]:
+def side_names(head: Row) -> tuple[str, str]:
     """What the page calls the two players: their names, or "first" and "second" if the names are the same or
     missing."""
     names = head["player_0"], head["player_1"]
-    return names if all(names) and names[0] != names[1] else ("first", "second")
+    return names if all(names) and names[0] != names[1] else SIDES
 
 
-def best_of(site: Site, found: Table, row: Row) -> Play | None:
+def better_play(site: Site, found: Table, row: Row) -> Play | None:
     """The best play of a turn if another one was made that lost something, else None. Raises TooBusyError if too many
     pages are being computed."""
     if not row["loss"] or row["loss"] < SHOWN_LOSS:
@@ -335,11 +337,11 @@ def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]
         match = given | {"match": head["match"]}
         known = site.keep(("crawford", found.name, head["match"]), lambda: crawford_games(site.rows(MATCH, match)))
         head = head | {"is_crawford": known[head["game_number"]]}
-    head = head | {"is_jacoby": holds_jacoby(site, found, head)}
+    head = head | {"is_jacoby": records_jacoby(site, found, head)}
     return heads[0], head, site.rows(TURNS, given | {"game": number})
 
 
-def holds_jacoby(site: Site, found: Table, head: Row) -> bool:
+def records_jacoby(site: Site, found: Table, head: Row) -> bool:
     """Whether the record of a money game says that the Jacoby rule applies."""
     from bgdata.matches.kinds.matches_compute import match_infos
 

@@ -1,4 +1,4 @@
-"""Takes match files into the library, in a process of its own: checks them, imports them, and analyses the matches."""
+"""Adds match files to the library in a process of its own: checks them, imports them, and analyses the matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page that takes match files into the library while the server runs, for the person who started it.
+"""The page to add match files to the library while the server runs, for the person who started it.
 
 The page exists only with `bgdata serve --import`, on this machine alone, at an address with a token that the command
 prints. Files are taken by a process of its own, one request at a time.
@@ -28,7 +28,7 @@ from starlette.responses import RedirectResponse, Response
 from bgdata.errors import BgdataError, MissingFileError, TooBusyError, UsageError, cite
 from bgdata.matches.pages.import_process import LIBRARY, library_files, library_folder, take_matches
 from bgdata.web.answer import Page, respond_error, status_of
-from bgdata.web.position_request import whole
+from bgdata.web.position_request import integer_parameter
 from bgdata.web.site import Row, Site
 
 MAX_FILES = 1_000  # of a request
@@ -105,7 +105,7 @@ class Importer:
     def take(self, form: FormData) -> None:
         """Start the process that adds the files of a form. Raises UsageError for an invalid name or ply, or without any
         file to analyse, and TooBusyError while the files of an earlier request are added."""
-        ply = whole({"ply": str(form.get("ply") or "0")}, "ply", 0, most=MAX_PLY)
+        ply = integer_parameter({"ply": str(form.get("ply") or "0")}, "ply", 0, most=MAX_PLY)
         files = [file for file in form.getlist("file") if isinstance(file, UploadFile) and file.filename]
         names = [checked_name(str(file.filename)) for file in files]
         if len({name.lower() for name in names}) < len(names):
@@ -161,7 +161,7 @@ class Importer:
         self._lock.release()
 
     def end(self) -> None:
-        """Stop the process, if one is running. What it has not finished is not in the warehouse."""
+        """Stop the importing process, if it is running. Matches that it has not finished are not in the warehouse."""
         if self._process:
             self._process.kill()
             self._process.join()

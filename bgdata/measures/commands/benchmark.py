@@ -185,7 +185,7 @@ def score_player(
     imports."""
     from bgdata.evaluation.player import open_named_player
     from bgdata.measures.steps.scores import full_name
-    from bgdata.measures.steps.sets import build_benchmark_scores, chosen_sets
+    from bgdata.measures.steps.sets import build_benchmark_scores, chosen_sets, judge_of
 
     imported = [import_files(warehouse, BENCHMARK.name, [path], None, strict=False, force=False) for path in files]
     for table in imported:
@@ -195,7 +195,7 @@ def score_player(
     chosen = chosen_sets(warehouse, sets, imported)
     rows = []
     with progress_bars() as progress:
-        for table in build_benchmark_scores(warehouse, chosen, name, ply, progress):
+        for judged, table in zip(chosen, build_benchmark_scores(warehouse, chosen, name, ply, progress), strict=True):
             benchmark, found = table.manifest.parameters["benchmark"], table.manifest.statistics
             rows.append(
                 {
@@ -203,6 +203,7 @@ def score_player(
                     "ply": ply,
                     "benchmark": f"{benchmark['kind']}/{benchmark['variant']}",
                     "version": benchmark["version"],
+                    "judge": judge_of(judged),
                     "decisions": table.manifest.rows,
                     "error_rate": round(found["error_rate"], 6),
                     "standard_error": round(found["standard_error"], 3),

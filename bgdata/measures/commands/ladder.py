@@ -93,7 +93,7 @@ def ladder(
         draw_ladders(rows, plot)
 
 
-def name_of(row: Row) -> str:
+def short_name(row: Row) -> str:
     """The short name of a player with its ply, such as `diverse-19 1-ply`."""
     name = str(row["player_name"]).removeprefix("network/")
     return f"{Path(name).name} {row['ply']}-ply"
@@ -115,7 +115,7 @@ def ladder_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
         return f"{RATING.text(row['rating_low'])} {RATING.text(row['rating_high'])}" if row["rating_error"] else "fixed"
 
     yield f"{table.name}: {found['games']:,.0f} {unit} of {found['pairings']:.0f} pairings"
-    yield from table_lines(columns, ({**row, "player": name_of(row), "interval": interval(row)} for row in rows))
+    yield from table_lines(columns, ({**row, "player": short_name(row), "interval": interval(row)} for row in rows))
     freedom = found["degrees_of_freedom"]
     yield f"chi-square {found['chi_square']:.1f} with {freedom:.0f} degrees of freedom"
 
@@ -136,7 +136,7 @@ def draw_ladders(ladders: Mapping[str, Sequence[Row]], path: Path) -> None:
                 axes.errorbar(row["rating"], place, xerr=width, fmt=marker, color=colour, capsize=2)
             axes.axvline(0, color=GREY, linewidth=0.8)
             axes.locator_params(axis="x", nbins=5)
-            axes.set_yticks(range(len(rows)), [name_of(row) for row in reversed(rows)])
+            axes.set_yticks(range(len(rows)), [short_name(row) for row in reversed(rows)])
             axes.set_ylim(-0.6, len(rows) - 0.4)
             axes.set_title(play)
             axes.set_xlabel("wins minus losses" if play.startswith("match") else "points per game")

@@ -345,7 +345,10 @@ def rate_lines(rows: Sequence[Row]) -> Iterator[str]:
     lines: list[Row] = []
     titles = {}  # name of the benchmark by the number of its first line
     for benchmark, found in group_rows(rows, "benchmark").items():
-        titles[len(lines)] = f"{benchmark}, {next(iter(found.values()))['decisions']:,} decisions"
+        first = next(iter(found.values()))
+        titles[len(lines)] = f"{benchmark}, {first['decisions']:,} decisions" + (
+            f", judge {first['judge']}" if first["judge"] else ""
+        )
         for each in figures:
             texts = {player: each.text(found.get(player, {})) for player in players}
             lines.append({"name": f"  {each.name.replace('_', ' ')}", **texts})

@@ -15,7 +15,7 @@ from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.table import Table
 
-ROLLED_OUT = "rollout_decisions"
+ROLLED_OUT, JUDGED = "rollout_decisions", "judged_decisions"
 CONTACT = VersionRef(IMPORTED.name, "contact")
 
 
@@ -88,7 +88,7 @@ class BenchmarkScores(Dataset[ScoreParameters]):
 def check_benchmark(benchmark: str) -> None:
     """Raise InvalidParameterError if `benchmark` cannot be the name of a benchmark."""
     kind, _, variant = benchmark.partition("/")
-    if kind not in (IMPORTED.name, ROLLED_OUT) or not is_name("variant", variant):
+    if kind not in (IMPORTED.name, ROLLED_OUT, JUDGED) or not is_name("variant", variant):
         raise InvalidParameterError(
             f"expected a benchmark such as {IMPORTED.name}/contact or {ROLLED_OUT}/NAME, got {benchmark}"
         )

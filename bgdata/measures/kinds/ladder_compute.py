@@ -218,22 +218,22 @@ def fit_ratings(players: int, zero: int, pairings: Sequence[Pairing], scale: flo
         missing = min(set(range(players)) - reached)
         raise UsageError(f"expected pairings that lead from every player to player {zero}, none leads from {missing}")
     values, others = [0.0] * players, [player for player in range(players) if player != zero]
-    best = _squares(values, pairings, scale)
+    best = _chi_square(values, pairings, scale)
     for _ in range(_STEPS):  # Gauss-Newton steps, each halved until chi-square is lower
-        matrix, gradient = _normal(values, pairings, scale)
+        matrix, gradient = _normal_equations(values, pairings, scale)
         step = _solve([[matrix[a][b] for b in others] for a in others], [gradient[a] for a in others])
         moved, found, share = values, best, 1.0
         while share > _CLOSE and not found < best:
             moved = list(values)
             for player, change in zip(others, step, strict=True):
                 moved[player] = min(max(values[player] + share * change, -MAX_RATING), MAX_RATING)
-            found, share = _squares(moved, pairings, scale), share / 2
+            found, share = _chi_square(moved, pairings, scale), share / 2
         if not found < best:
             break
         values, best = moved, found
     freedom = len(pairings) - len(others)
     inflation = max(1.0, best / freedom) if freedom > 0 else 1.0
-    matrix, _ = _normal(values, pairings, scale)
+    matrix, _ = _normal_equations(values, pairings, scale)
     reduced = [[matrix[a][b] for b in others] for a in others]
     covariances = [[0.0] * players for _ in range(players)]
     for place, player in enumerate(others):
@@ -247,7 +247,7 @@ def _weight(pairing: Pairing) -> float:
     return 1.0 / max(pairing.error, MIN_ERROR) ** 2
 
 
-def _squares(values: list[float], pairings: Sequence[Pairing], scale: float) -> float:
+def _chi_square(values: list[float], pairings: Sequence[Pairing], scale: float) -> float:
     """The chi-square with which ratings fit the pairings."""
     return fsum(
         _weight(each) * (each.points - expected_points(values[each.player] - values[each.opponent], scale)) ** 2
@@ -255,7 +255,9 @@ def _squares(values: list[float], pairings: Sequence[Pairing], scale: float) -> 
     )
 
 
-def _normal(values: list[float], pairings: Sequence[Pairing], scale: float) -> tuple[list[list[float]], list[float]]:
+def _normal_equations(
+    values: list[float], pairings: Sequence[Pairing], scale: float
+) -> tuple[list[list[float]], list[float]]:
     """The normal matrix and the gradient of the fit, by player."""
     count = len(values)
     matrix, gradient = [[0.0] * count for _ in range(count)], [0.0] * count

@@ -148,8 +148,8 @@ def rollouts_of(context: Context[ReferenceCheckParameters], player: Player, rows
 
 
 def derived_arrays(reference: Table, rows: Array, rollouts: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays that follow from the reference positions, the sampled rows and their rollouts, `rollouts`: differences
-    and z-scores."""
+    """The arrays that follow from the reference positions, the sampled rows and the rollouts of these: differences and
+    z-scores."""
     taken = {name: np.asarray(reference.array(name))[rows] for name in ("boards", "themes", "equity_standard_errors")}
     expected = cubeless_equities(np.asarray(reference.array("chances"))[rows]).astype(np.float64)
     errors = np.hypot(rollouts["equity_standard_errors"], taken["equity_standard_errors"])

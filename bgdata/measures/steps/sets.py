@@ -23,7 +23,7 @@ from bgdata.imports.kinds.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.kernel import thread_count
 from bgdata.kinds.column_values import text_column
 from bgdata.measures.kinds.benchmark_scores import DATASET as BENCHMARK_SCORES
-from bgdata.measures.kinds.benchmark_scores import ROLLED_OUT, ScoreParameters, check_benchmark
+from bgdata.measures.kinds.benchmark_scores import JUDGED, ROLLED_OUT, ScoreParameters, check_benchmark
 from bgdata.measures.kinds.cube_benchmark import DATASET as CUBE_BENCHMARK
 from bgdata.measures.kinds.cube_benchmark_scores import AHEAD, MODELS, CubeScoreParameters
 from bgdata.measures.kinds.cube_benchmark_scores import DATASET as CUBE_SCORES
@@ -35,7 +35,7 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Row, Warehouse
 
 RATES = """
-select player, ply, player_version, benchmark, benchmark_version, decisions, error_rate, standard_error,
+select player, ply, player_version, benchmark, benchmark_version, judge, decisions, error_rate, standard_error,
        unlisted_share, best_share
 from benchmark_summary
 where benchmark || '/' || benchmark_version in (select unnest($sets)) and decisions > 0
@@ -55,8 +55,9 @@ Player = tuple[str, int]  # (name, ply)
 
 
 def available_benchmarks(warehouse: Warehouse) -> list[Table]:
-    """The current versions of all benchmarks, imported or made here. Raises MissingTableError if there are none."""
-    found = [table for kind in (IMPORTED.name, ROLLED_OUT) for table in warehouse.current(kind)]
+    """The current versions of all benchmarks: imported, made or judged here. Raises MissingTableError if there are
+    none."""
+    found = [table for kind in (IMPORTED.name, ROLLED_OUT, JUDGED) for table in warehouse.current(kind)]
     if not found:
         raise MissingTableError(
             f"expected a benchmark in {warehouse.root}, found none; try: bgdata build, or "
@@ -96,6 +97,14 @@ def build_benchmark_scores(
     version = open_named_player(name, ply, warehouse).version
     recipes = [ScoreParameters.on(benchmark, name, ply, version) for benchmark in sets]
     return [warehouse.build(BENCHMARK_SCORES.name, recipe, progress=progress) for recipe in recipes]
+
+
+def judge_of(table: Table) -> str | None:
+    """The network or program that rolled out the plays of a benchmark, and its version; None if it is imported."""
+    if table.has_array("judge"):
+        (judge,) = text_column(table.arrays(), "judge").to_pylist()
+        return str(judge)
+    return np.asarray(table.array("network")).tobytes().decode() if table.has_array("network") else None
 
 
 def build_cube_scores(warehouse: Warehouse, name: str, ply: int, progress: Progress) -> Iterator[Table]:

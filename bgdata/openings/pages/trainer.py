@@ -21,7 +21,7 @@ from bgdata.game.plays import parse_play
 from bgdata.game.position import Position
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page, address, position_path
-from bgdata.web.position_request import stakes_query, whole
+from bgdata.web.position_request import integer_parameter, stakes_query
 from bgdata.web.site import Row, Site
 
 MAX_QUESTIONS = 99_999
@@ -100,7 +100,7 @@ def trainer(site: Site, request: Request) -> Page:
         if value not in known:
             raise UsageError(f"expected {', '.join(known)} as {name}, got {cite(value)}")
     roll = first_roll(given.get("roll", "").strip())
-    number = whole(given, "number", 1, least=1, most=MAX_QUESTIONS)
+    number = integer_parameter(given, "number", 1, least=1, most=MAX_QUESTIONS)
     decisions = site.keep(("trainer", objective), lambda: read_decisions(site, objective))
     chosen = [
         each
@@ -122,7 +122,7 @@ def trainer(site: Site, request: Request) -> Page:
     decision = chosen[(number - 1) % len(chosen)]
     choices = random.Random(decision.key).sample(decision.plays[:MOST_PLAYS], min(MOST_PLAYS, len(decision.plays)))
     answer = chosen_play(given.get("answer", "").strip(), choices)
-    ours = own_choice(site, objective, decision) if answer else None
+    ours = players_choice(site, objective, decision) if answer else None
     verdict = verdict_text(answer) if answer else ""
     stakes = stakes_query(OBJECTIVES[objective].stakes)
     position = address(position_path(decision.position), {"roll": decision.roll, **stakes})
@@ -152,8 +152,8 @@ def first_roll(text: str) -> str:
 
 
 def read_decisions(site: Site, name: str) -> list[BookDecision]:
-    """The decisions of the book that answers an objective, in an order that depends on nothing but their names.
-    Decisions with a single play are left out."""
+    """The decisions of the book that answers the objective called `name`, in an order that depends on nothing but their
+    keys. Decisions with a single play are left out."""
     objective = OBJECTIVES[name]
     rows = site.rows(BOOK, {"objective": objective.book})
     found = []
@@ -215,7 +215,7 @@ def verdict_text(answer: BookPlay) -> str:
     return "Nearly right" if answer.loss < RIGHT else "Wrong"
 
 
-def own_choice(site: Site, name: str, decision: BookDecision) -> tuple[str, str] | None:
+def players_choice(site: Site, name: str, decision: BookDecision) -> tuple[str, str] | None:
     """The play that the site's player prefers, and the Position ID after it; None if it cannot evaluate the stakes.
     Raises TooBusyError if the player stays busy."""
 

@@ -322,7 +322,7 @@ class Dialogue:
             session.resign(size)
 
     def hint(self) -> str:
-        """A line of text with the best plays of the roll, or the cube action, as the player on roll sees them."""
+        """Lines of text with the best plays of the roll, or the values of the cube actions, for the player on roll."""
         now, decisions = self.session.now, self.program.decisions
         if now.stakes is None or decisions is None:
             return self.best_plays()

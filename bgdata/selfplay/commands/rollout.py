@@ -156,12 +156,12 @@ def roll_out_cubeless(
 
     limits, roll, board = request.limits, request.roll, np.array(request.position.board, np.int8)
     if roll is None:
-        wrap = kept.saving_with_progress(progress, limits.most, estimate)
+        wrap = kept.saving_with_progress(progress, limits.most, estimate_text)
         result = roll_out(board[None], player.chooser, limits, request.seed, request.how, wrap=wrap)
         return RolloutOutput(
             [rollout_row(result, 0, limits)], describe_result(result), float(result.equity_standard_errors[0])
         )
-    wrap = kept.saving_with_progress(progress, limits.most, lambda blocks: estimate(own_blocks(blocks)))
+    wrap = kept.saving_with_progress(progress, limits.most, lambda blocks: estimate_text(own_blocks(blocks)))
     dice = roll.high, roll.low
     decision = roll_out_decision(board, dice, player.chooser, request.seed, request.how, request.window, limits, wrap)
     names = {tuple(play.after_play.board): str(play) for play in legal_plays(request.position, roll)}
@@ -182,7 +182,7 @@ def roll_out_cubeless(
     return RolloutOutput(rows, lines, float(decision.result.equity_standard_errors.max()))
 
 
-def estimate(blocks: Values) -> str:
+def estimate_text(blocks: Values) -> str:
     """The equity after the finished blocks of trials, with its standard error, as text for a progress bar."""
     from bgdata.selfplay.rollout import result_of
 

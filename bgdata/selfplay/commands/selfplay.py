@@ -78,7 +78,7 @@ def selfplay(warehouse: Warehouse, /, player: str, form: str, **options: Any) ->
             found.network, found.network_version, cube=" ".join(model.split(",")), games=games, seed=seed, **rules
         )
         table = build_version(warehouse, CUBEFUL, cubeful, force=options["force"])
-        print_built(table, [cubeful_summary(table.manifest.statistics, table.manifest.rows)], form)
+        print_built(table, [cubeful_summary_text(table.manifest.statistics, table.manifest.rows)], form)
         return
     for name in (name for name in ("match_length", "jacoby", "ply") if options[name]):
         raise UsageError(f"expected --cube-model with --{name.replace('_', '-')}, got none")
@@ -87,7 +87,7 @@ def selfplay(warehouse: Warehouse, /, player: str, form: str, **options: Any) ->
     if player != "network":
         parameters = parameters.with_changes({"version": open_named_player(player, 0, warehouse).version})
     table = build_version(warehouse, SELFPLAY, parameters, force=options["force"])
-    print_built(table, [summary(games, table.manifest.statistics)], form)
+    print_built(table, [summary_text(games, table.manifest.statistics)], form)
 
 
 @click.command()
@@ -115,14 +115,14 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
       bgdata query "from selfplay_labels_summary"
       bgdata export text selfplay_labels/network-10000-seed-1-6x9 --format gnubg-training --output labels.gz
     """
-    from bgdata.evaluation.bearoff import sizes
+    from bgdata.evaluation.bearoff import available_sizes
     from bgdata.measures.steps.scores import table_size
 
     recipe = corpus_recipe(warehouse, corpus)
     points, checkers = table_size(warehouse, table, "to rescore by")
     race_points = 0
     if options["combined"]:
-        found = sizes(warehouse, "bearoff_one_sided") & sizes(warehouse, "bearoff_gammon")
+        found = available_sizes(warehouse, "bearoff_one_sided") & available_sizes(warehouse, "bearoff_gammon")
         if not found:
             raise MissingTableError(
                 f"expected bearoff_one_sided and bearoff_gammon of the same size in {warehouse.root} to combine, found "
@@ -135,7 +135,7 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
     print_built(labels, [*rescored_lines(parameters, labels.manifest.statistics), "", *by_class], form)
 
 
-def summary(games: int, statistics: Mapping[str, float]) -> str:
+def summary_text(games: int, statistics: Mapping[str, float]) -> str:
     """Lines of text: how the games ended, and the mean result of player 0, from the `statistics` of the version."""
     shares = ", ".join(
         f"{100 * statistics[f'{kind}_share']:.1f} % {kind}s" for kind in ("single", "gammon", "backgammon")
@@ -162,7 +162,7 @@ def network_choice(warehouse: Warehouse, player: str) -> NetworkChoice:
     return NetworkChoice(network=found.folder.parent.name, network_version=found.folder.name)
 
 
-def cubeful_summary(statistics: Mapping[str, float], games: int) -> str:
+def cubeful_summary_text(statistics: Mapping[str, float], games: int) -> str:
     """Lines of text: how the games with the cube ended, and the mean result of player 0, from the `statistics` of the
     version."""
     if "matches_won_share" in statistics:

@@ -36,8 +36,8 @@ from bgdata.selfplay.kinds.shared.games_compute import (
 from bgdata.selfplay.kinds.shared.rollouts_compute import (
     network_folders,
     network_versions,
+    open_labelled_player,
     open_network_and_rules,
-    open_seat,
 )
 from bgdata.selfplay.series import cubeful_self_play
 from bgdata.store.arrays import Array
@@ -135,13 +135,13 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
     turn_parts = (*TURN_PARTS, "dice", "equities", "lucks")
 
     def compute(self, build: Build[SelfPlayParameters]) -> None:
-        parameters, (title, version, settings) = build.parameters, seat_of(build)
+        parameters, (title, version, settings) = build.parameters, player_and_settings(build)
         if parameters.player != "network" and parameters.version != version:
             raise InvalidParameterError(
                 f"expected version {version} of {parameters.player}, as it plays here, "
                 f"got {parameters.version or 'none'}"
             )
-        work = Work(f"{__name__}:play_shard", settings, inputs=worker_inputs(seat_tables(build)))
+        work = Work(f"{__name__}:play_shard", settings, inputs=worker_inputs(player_versions(build)))
         self.play(build, work, ranges(build.items(parameters.games), SHARD_GAMES[parameters.luck]))
         for name, values in text_arrays("players", [title] * 2).items():
             build.job.save(name, values)
@@ -160,7 +160,7 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
         """Play a random sample of games again and compare them, if the player still has the same version."""
         parameters = recheck.parameters
         try:
-            title, version, settings = seat_of(recheck)
+            title, version, settings = player_and_settings(recheck)
         except BgdataError as error:
             raise CheckSkippedError(f"no game can be played again: {error}") from error
         if parameters.player != "network" and parameters.version != version:
@@ -215,7 +215,7 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         return self.play_again(recheck, play_cubeful_shard, settings, match_places(recheck.parameters, games))
 
 
-def seat_tables(context: Context[SelfPlayParameters]) -> dict[str, Table]:
+def player_versions(context: Context[SelfPlayParameters]) -> dict[str, Table]:
     """The versions of the network and the bearoff tables by which the player plays, by role. A network given by name
     plays with the best bearoff tables of the warehouse. Raises MissingTableError if one is missing."""
     if not context.parameters.player.startswith("network/"):
@@ -228,25 +228,26 @@ def seat_tables(context: Context[SelfPlayParameters]) -> dict[str, Table]:
     return tables
 
 
-def seat_of(context: Context[SelfPlayParameters]) -> tuple[str, str, Settings]:
+def player_and_settings(context: Context[SelfPlayParameters]) -> tuple[str, str, Settings]:
     """The player that the parameters name: its label with version, its version, and the settings that `play_shard`
     needs. Raises MissingTableError if a version is missing."""
     parameters = context.parameters
     settings: Settings = {
-        **{role: str(table.folder.resolve()) for role, table in seat_tables(context).items()},
+        **{role: str(table.folder.resolve()) for role, table in player_versions(context).items()},
         "player": parameters.player,
         "seed": parameters.seed,
         "luck": int(parameters.luck),
     }
-    label, version, _ = open_seat(parameters.player, settings)
+    label, version, _ = open_labelled_player(parameters.player, settings)
     return f"{label} {version}", version, settings
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Play games `begin` to before `end`, and return the arrays of this shard. `settings` are those of `seat_of`."""
+    """Play games `begin` to before `end`, and return the arrays of this shard. `settings` are those of
+    `player_and_settings`."""
     name, luck = str(settings["player"]), bool(settings["luck"])
-    *_, chooser = open_seat(name, settings)
-    judge = open_seat("network", settings)[-1] if luck and name in PLAIN_PLAYERS else chooser
+    *_, chooser = open_labelled_player(name, settings)
+    judge = open_labelled_player("network", settings)[-1] if luck and name in PLAIN_PLAYERS else chooser
     found: Corpus = self_play(chooser, end - begin, int(settings["seed"]), begin, with_luck=luck, estimator=judge)
     return {
         "outcomes": found.outcomes,
@@ -331,7 +332,7 @@ def cubeful_settings(context: Context[CubefulParameters]) -> Settings:
 def match_texts(settings: Settings, games: int, matches: int) -> dict[str, Array]:
     """Arrays of strings: the rules of each match (whether the Jacoby rule applies), and the players of each game, by
     network, version, ply unless it is 0, and cube model."""
-    label, version, _ = open_seat("network", settings)
+    label, version, _ = open_labelled_player("network", settings)
     player = f"{label} {version}" + (f" {settings['ply']}-ply" if settings["ply"] else "")
     words = [word.replace(":", " ") for word in str(settings["cube"]).split()]  # .mat files allow no colon in a name
     names = [f"{player} cube {word}" for word in (words[0], words[-1])]

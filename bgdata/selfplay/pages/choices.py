@@ -25,7 +25,7 @@ from bgdata.selfplay import cubeful_rollout
 from bgdata.selfplay.growing_rollout import GrowingRollout, rollout_of_cube, rollout_of_plays
 from bgdata.selfplay.pages.rollout import ROUND, network_of, watched_stream
 from bgdata.web.answer import Page, client_of, wants_json
-from bgdata.web.position_request import PositionRequest, whole
+from bgdata.web.position_request import PositionRequest, integer_parameter
 from bgdata.web.site import Row, Site
 
 WITHIN, MOST_PLAYS = 0.16, 5  # points behind the best static play, and number of plays
@@ -39,7 +39,7 @@ def page(site: Site, request: Request) -> Page:
     are in the address; without them, plays are rolled out cubeless. The JSON form plays `trials` games of each choice;
     the page shows the games so far. Raises UsageError if there are too many trials."""
     asked = requested_choices(request)
-    trials = whole(request.query_params, "trials", ROUND)
+    trials = integer_parameter(request.query_params, "trials", ROUND)
     if trials > site.limits.trials:
         raise UsageError(f"expected at most {site.limits.trials:,} trials on this site, got {trials:,}")
     if trials < ROUND or trials % (ROUND // 2):

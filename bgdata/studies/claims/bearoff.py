@@ -97,8 +97,8 @@ def gnubg_bytes(tables: Tables, points: int, checkers: int, is_two_sided: bool) 
 
 @lru_cache(maxsize=2)
 def gnubg_differences(ours: RaceTable) -> NDArray[np.float64]:
-    """float64[positions, rolls]: the chances in gnubg's file minus those in a table of ours, for each number of
-    rolls."""
+    """float64[positions, rolls]: gnubg's chance that a position needs a number of rolls minus the chance in our
+    table."""
     counts = gnubg_counts(ours.points, is_gammon=ours.first_index > 0)[ours.first_index :]
     differences = counts / GNUBG_SCALE
     chances = ours.chances_matrix(len(ours))
@@ -129,7 +129,7 @@ def gnubg_rolls(tables: Tables, layout: Sequence[int], what: str) -> float:  # n
     return {"mean": mean, "sd": sqrt(float(chances @ rolls**2) - mean**2), "epc": mean * PIPS_PER_ROLL}[what]
 
 
-def figures(differences: NDArray[np.float64]) -> dict[str, float]:
+def difference_figures(differences: NDArray[np.float64]) -> dict[str, float]:
     """The mean, standard deviation (sd), mean absolute value, smallest and largest of the differences over all
     pairs."""
     return {

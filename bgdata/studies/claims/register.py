@@ -66,7 +66,7 @@ def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Ite
     """Yield each claim with our answer and its status. `tables` contains versions by kind/variant, and `run` answers
     SQL queries over them. Raises CorruptFileError if a query cannot be answered."""
     for claim in claims:
-        missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching(wanted, tables)]
+        missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching_names(wanted, tables)]
         if claim.query and missing:
             yield judge_without_query(claim, f"there is no {', no '.join(missing)}")
         elif claim.query:
@@ -136,7 +136,7 @@ def explain(claim: Claim, status: str, remark: str = "") -> str:
     return "; ".join(filter(None, (claim.explanation, remark, undecided)))
 
 
-def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
+def matching_names(pattern: str, names: Mapping[str, Any]) -> list[str]:
     """The names kind/variant among `names` that match a pattern, in their order."""
     return [name for name in names if fnmatchcase(name, pattern)]
 

@@ -206,7 +206,7 @@ def arrays_of(sums: Array, found: Sequence[FoundRule]) -> dict[str, Array]:
     the rules that the search found."""
     parts = np.stack([merge_sums(sums, axis=3), sums[..., 1, :]], axis=3)
     shape = parts.shape[:-1]
-    sources = [*(rule.source for rule in RULES.values()), *map(formula, found)]
+    sources = [*(rule.source for rule in RULES.values()), *map(formula_text, found)]
     kinds = list(np.ndindex(shape))
     texts = (NAMES, DECISIONS, WEIGHTINGS, PARTS)
     order = sorted(range(len(kinds)), key=lambda row: [each[n] for each, n in zip(texts, kinds[row], strict=True)])
@@ -232,7 +232,7 @@ PENALTY_WORDS = {
 }
 
 
-def formula(rule: FoundRule) -> str:
+def formula_text(rule: FoundRule) -> str:
     """The formula of a found rule, in words."""
     penalties, (part, double, redouble, take) = rule
     added = [

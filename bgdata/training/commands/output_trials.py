@@ -90,7 +90,7 @@ def mean_lines(means: Sequence[Row]) -> Iterator[str]:
     yield from table_lines(COLUMNS, means)
 
 
-def value_of(row: Row, name: str) -> float:
+def figure_value(row: Row, name: str) -> float:
     """The figure called `name` in a row; `gammon_given_win` is the chance of a gammon divided by the chance to win."""
     return float(row["win_gammon"] / row["win"] if name == "gammon_given_win" else row[name])
 
@@ -102,7 +102,7 @@ def draw_trials(rows: Sequence[Row], path: Path) -> None:
         for axes, (name, title, factor) in zip(figure.subplots(1, len(PANELS)), PANELS, strict=True):
             for place, trial in enumerate(TRIALS):
                 of_trial = [row for row in rows if row["trial"] == trial]
-                values = [factor * value_of(row, name) for row in of_trial]
+                values = [factor * figure_value(row, name) for row in of_trial]
                 axes.plot([row["games"] for row in of_trial], values, label=trial, **mark_style(place))
             axes.set(title=title, xlabel="games of self-play")
             format_places(axes, is_logarithmic=False)

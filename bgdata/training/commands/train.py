@@ -220,9 +220,9 @@ def sl(
       bgdata train sl cycled --labels gnubg_training --optimizer sgd --learning-rate 1 --loss squared \\
         --schedule cycles --batch-size 16 --epochs 200
     """
-    from bgdata.training.steps import chosen_parameters
+    from bgdata.training.steps import supervised_parameters
 
-    parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe, anew=force)
+    parameters = supervised_parameters(warehouse, name, labels, start, guard, recipe, anew=force)
     table = build_version(warehouse, SUPERVISED, parameters, force=force)
     statistics, curve = table.manifest.statistics, table.array("curve")
     before, after = (

@@ -121,8 +121,9 @@ def _networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
 
 
 def open_network_version(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
-    """The version of a network: `table`, an input that is built, or else the one that `place` names, which may be part
-    of the package. Raises MissingTableError if it is missing, and CorruptFileError if a file has a wrong size."""
+    """The version of a network: `table` if it is given, because the network is a built input, else the version that
+    `place` names, which may be part of the package. Raises MissingTableError if it is missing, and CorruptFileError if
+    a file has a wrong size."""
     if table:
         return table
     try:

@@ -30,7 +30,7 @@ from bgdata.game.themes import Theme, position_themes
 from bgdata.kernel import read_only, threads
 from bgdata.training.networks import FloatNetworks, new_networks, numbers_of, rounded_networks
 from bgdata.training.recipes import SupervisedRecipe
-from bgdata.training.supervised.examples import Examples, LabelledBatches, by_network, fill_dense
+from bgdata.training.supervised.examples import Examples, LabelledBatches, examples_by_network, fill_dense
 from bgdata.training.supervised.trainer import KernelTrainer
 
 Values = NDArray[np.float64]
@@ -147,7 +147,7 @@ class PartsRun:
         self._trainers = [KernelTrainer(networks, which, recipe) for which in range(len(networks.shapes))]
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """All arrays that change, for saving, and for loading in place."""
+        """All arrays that change in training. Checkpoints save them, and load them in place."""
         found: dict[str, NDArray[np.generic]] = {
             "weights": self.networks.weights,
             "biases": self.networks.biases,
@@ -164,7 +164,7 @@ class PartsRun:
             batch = feed.batch(*divmod(epoch * count + number, len(feed)))
             shares = [(epoch + (number + end) / count) / self.recipe.epochs for end in (0, 1)]
             rates = [self.recipe.learning_rate_at(share) for share in shares]
-            tasks = part_examples(self.arms, contact_examples(by_network(batch)))
+            tasks = part_examples(self.arms, contact_examples(examples_by_network(batch)))
             list(executor.map(self._learn, range(len(tasks)), tasks, repeat(rates)))
 
     def _learn(self, which: int, examples: Examples, rates: list[float]) -> None:

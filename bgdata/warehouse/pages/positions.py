@@ -20,7 +20,7 @@ from bgdata.rows import whole_rows
 from bgdata.store.names import sql_text
 from bgdata.store.table import Table
 from bgdata.web.answer import Page, address, position_path
-from bgdata.web.position_request import PositionRequest, whole
+from bgdata.web.position_request import PositionRequest, integer_parameter
 from bgdata.web.site import Row, Site
 
 PAGE, MAX_PAGE = 24, 200  # positions of a page, and the last page, which bounds what a query reads
@@ -63,7 +63,7 @@ def positions(site: Site, request: Request) -> Page:
     made in that position, with their results, and the positions of games that differ from it by the fewest moved
     checkers."""
     given = {name: request.query_params.get(name, "").strip() for name in (*NAMES, "source", "like")}
-    number = whole(request.query_params, "page", 1, least=1, most=MAX_PAGE)
+    number = integer_parameter(request.query_params, "page", 1, least=1, most=MAX_PAGE)
     sources = site.keep("position sources", lambda: sources_of(site))
     if given["source"] and given["source"] not in SOURCES:
         raise UsageError(f"expected a source of {', '.join(SOURCES)}, got {cite(given['source'])}")

@@ -16,7 +16,7 @@ from bgdata.warehouse.pages.tables import open_version, row_position
 from bgdata.warehouse.row_query import NUMBERS, OPERATORS, RowQuery, column_of, parse_filter
 from bgdata.web.answer import Page, address, rows_table
 from bgdata.web.charts import Bar, bar_chart_svg, round_step
-from bgdata.web.position_request import whole
+from bgdata.web.position_request import integer_parameter
 from bgdata.web.query_process import Result
 from bgdata.web.site import Row, Site
 
@@ -98,7 +98,7 @@ def rows_page(site: Site, request: Request, query: RowQuery, asked: RowsRequest,
     ask = request.app.state.queries.ask
     count = site.keep(("rows", query.count), lambda: int(ask(query.count).rows[0][0]))
     last = max(1, -(-count // PAGE))
-    number = whole(request.query_params, "page", 1, least=1, most=MAX_PAGE)
+    number = integer_parameter(request.query_params, "page", 1, least=1, most=MAX_PAGE)
     if number > last:
         raise UsageError(f"expected a page from 1 to {last:,}, got a later one")
     rows = row_dicts(ask(query.page(number, PAGE)))

@@ -46,7 +46,8 @@ const pages = {
   loading: null,  // aborts what is being fetched
   shown: location.pathname + location.search,
 
-  async show(address, { isNew = true, stays = false } = {}) {
+  // Shows an address as a new entry of the history, at its top unless it `stays`, or an entry where it was left: `left`.
+  async show(address, { isNew = true, stays = false, left = null } = {}) {
     this.loading?.abort();
     const loading = this.loading = new AbortController();
     let answer, text;
@@ -61,6 +62,7 @@ const pages = {
     const page = new DOMParser().parseFromString(text, "text/html");
     if (!page.querySelector("#board")) return location.assign(address);
     const focused = this.focused();
+    if (isNew) history.replaceState({ ...history.state, scroll: scrollY, row: document.activeElement.closest("[data-choice]")?.dataset.choice }, "");
     document.querySelector("main").replaceWith(document.adoptNode(page.querySelector("main")));
     document.title = page.title;
     const isPage = !answer.url.includes("/position?");  // not the fields of a form that was refused
@@ -70,7 +72,8 @@ const pages = {
     begin();
     copyNames();
     if (focused) document.querySelector(focused)?.focus({ preventScroll: true });
-    if (!stays) scrollTo(0, 0);
+    if (left?.row) document.querySelector(`[data-choice="${left.row}"] a`)?.focus({ preventScroll: true });
+    if (!stays) scrollTo(0, left?.scroll ?? 0);
     if (!answer.ok) document.querySelector("main .message")?.scrollIntoView({ block: "nearest" });
     this.say(document.querySelector("h1").textContent);
   },
@@ -466,7 +469,7 @@ document.addEventListener("click", (event) => {
   pages.show(link.href, { stays: "stays" in link.dataset });
 });
 addEventListener("pagehide", () => rollout?.close());
-addEventListener("popstate", () => {
-  if (location.pathname + location.search !== pages.shown) pages.show(location.href, { isNew: false, stays: true });
+addEventListener("popstate", (event) => {
+  if (location.pathname + location.search !== pages.shown) pages.show(location.href, { isNew: false, left: event.state });
 });
 begin();

@@ -65,6 +65,7 @@ CASES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("changes", CASES, ids=str)
 def test_rows_are_exact(built: Warehouse, changes: dict[str, Any]) -> None:
+    """Every row of a table equals rational arithmetic, at many scores and cubes."""
     parameters = SMALL.with_changes(changes)
     reader = MatchTable(built.build(DATASET.name, parameters))
     game, score, value = game_of(built, parameters), parameters.score(), parameters.cube_value
@@ -85,6 +86,7 @@ def test_rows_are_exact(built: Warehouse, changes: dict[str, Any]) -> None:
 
 
 def test_rows_match_the_array(built: Warehouse) -> None:
+    """The columns in SQL are those of the stored array, in the same order of pairs."""
     for changes in CASES[:4]:
         parameters = SMALL.with_changes(changes)
         table = built.build(DATASET.name, parameters)
@@ -116,6 +118,7 @@ def test_rows_match_the_array(built: Warehouse) -> None:
 
 @pytest.mark.slow
 def test_large_tables_are_rounded_once(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large table stores 16-bit codes, each the nearest to the value in double precision."""
     exact = bgdata.open_warehouse(memory_path / "exact").build(DATASET.name, DATASET.smallest)
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
     warehouse = bgdata.open_warehouse(memory_path / "rounded")
@@ -191,7 +194,7 @@ def test_score_beyond_the_match_equity_table_is_refused(built: Warehouse) -> Non
 
 
 def test_match_equity_tables_are_found_by_name(memory_path: Path) -> None:
-    """Cover variants that are not defaults, and imported tables."""
+    """A name finds the match equity table, also of variants that are not defaults and of imported ones."""
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     own = MATCH_EQUITY.defaults[-1].with_changes({"length": 7, "cube_life_index": 0.7})
     name = warehouse.build(MATCH_EQUITY.name, own).manifest.variant
@@ -223,6 +226,7 @@ def test_slugs_are_unique() -> None:
 
 
 def test_decisions_in_sql_match_the_reader(built: Warehouse) -> None:
+    """The cube decisions in SQL are those that the reader gives."""
     parameters = DATASET.smallest
     reader = MatchTable(built.build(DATASET.name, parameters))
     built.build("bearoff_one_sided", bgdata.all_kinds()["bearoff_one_sided"].parameters(3))
@@ -246,7 +250,7 @@ def test_decisions_in_sql_match_the_reader(built: Warehouse) -> None:
 
 
 def test_decisions_in_sql_do_not_need_layouts(tmp_path: Path) -> None:
-    """Rows are kept if the one-sided table of these points is missing."""
+    """The rows of decisions stay, without layouts, if the one-sided table of these points is missing."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     warehouse.build(DATASET.name, SMALL)
     with warehouse.connect() as connection:

@@ -162,7 +162,7 @@ def test_full_disk_is_reported_and_build_resumes(
 def test_damaged_and_missing_parts_are_rebuilt(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, name: str, is_gone: bool
 ) -> None:
-    """Damage the last file, or remove the first, which later ones need."""
+    """A build resumes after damage to the last file, and after the loss of the first one, which later ones need."""
     warehouse = bgdata.open_warehouse(memory_path / "damaged")
     with failing(monkeypatch, "seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
         warehouse.build(KIND, SIZE)
@@ -180,7 +180,7 @@ def test_damaged_and_missing_parts_are_rebuilt(
 def test_rows_changed_before_resuming_are_detected(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, pairs: int
 ) -> None:
-    """Damage is detected also in a table that stores no row hashes."""
+    """Rows that changed before a build resumes are detected, also in a table that stores no hashes of rows."""
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", pairs)
     warehouse = bgdata.open_warehouse(memory_path / "changed")
     with failing(monkeypatch, "drop", 25, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
@@ -229,7 +229,7 @@ def test_damaged_rows_are_repaired(
 
 
 def test_damaged_row_is_named(warehouse: Warehouse, table: Table) -> None:
-    """The row is named even if the hash of the file was changed with it."""
+    """`verify` names a damaged row even if the hash of the file was changed with it."""
     from bgdata.store.verify import check_values
 
     flip(table.folder / "equities.npy", -5)

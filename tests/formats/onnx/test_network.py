@@ -39,14 +39,14 @@ def answers(networks: Networks, boards: Boards) -> np.ndarray:
 
 
 @pytest.mark.parametrize("input_set", list(InputSet), ids=lambda each: each.label)
-def test_inputs_equal_the_kernels(boards: Boards, input_set: InputSet) -> None:
+def test_inputs_equal_those_of_the_kernels(boards: Boards, input_set: InputSet) -> None:
     found = computed(lambda value: network_inputs(input_set, value, side_on_roll(value)), boards)
     np.testing.assert_array_equal(found, encode(input_set, boards))
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 @pytest.mark.parametrize("size", [3.0, 10.0])
-def test_answers_equal_the_kernels(boards: Boards, number: int, size: float) -> None:
+def test_answers_equal_those_of_the_kernels(boards: Boards, number: int, size: float) -> None:
     networks = random_networks(number, size)
     found = computed(lambda value: chances_of(networks, value), boards)
     np.testing.assert_array_equal(found, answers(networks, boards))
@@ -55,7 +55,7 @@ def test_answers_equal_the_kernels(boards: Boards, number: int, size: float) -> 
 
 
 def test_boards_of_a_single_class_are_answered(boards: Boards) -> None:
-    """Classes without boards do not change the answers."""
+    """Answers stay the same if some classes have no boards in a batch."""
     networks = random_networks(1)
     ask = function_of(lambda value: chances_of(networks, value))
     for rows in (0, 1, 2):
@@ -78,7 +78,7 @@ def test_layers_equal_those_of_the_kernels() -> None:
             np.testing.assert_array_equal(flat, weights)
 
 
-def test_classes_equal_the_kernels(boards: Boards) -> None:
+def test_classes_equal_those_of_the_kernels(boards: Boards) -> None:
     found = computed(lambda value: network_class(side_on_roll(value)), boards)[:, 0]
     expected = [network_of(each) if each else OVER for each in position_classes(boards).tolist()]
     np.testing.assert_array_equal(found, expected)
@@ -94,8 +94,8 @@ def test_finished_games_have_certain_chances(boards: Boards) -> None:
     assert set(outcomes.tolist()) == set(range(-3, 4))
 
 
-def test_limits_equal_the_kernels(boards: Boards) -> None:
-    """All boards get the same chances, some of which exceed the chances that contain them."""
+def test_limits_equal_those_of_the_kernels(boards: Boards) -> None:
+    """Chances that exceed those that contain them are limited as by the kernels, on every board."""
     given = np.array([0.4, 0.6, 0.3, 0.7, 0.8], np.float32)
     running = boards[game_outcomes(boards) == 0]
     found = computed(

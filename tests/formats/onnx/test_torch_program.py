@@ -14,7 +14,8 @@ from tests.formats.onnx.boards import all_boards
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [1, RECTIFIED])
 def test_torch_program_gives_our_answers(number: int) -> None:
-    """The test has every input set except one, and different numbers of boards."""
+    """A PyTorch program gives the answers of our kernels for different numbers of boards and every input set except
+    one."""
     torch = pytest.importorskip("torch", reason="PyTorch is an extra")
     from bgdata.formats.onnx.torch_program import torch_bytes
 

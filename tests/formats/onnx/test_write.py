@@ -56,6 +56,7 @@ def test_same_network_gives_the_same_bytes(write: Any, table: Table, content: by
 
 
 def test_file_has_properties(table: Table, content: bytes) -> None:
+    """The file is valid ONNX and says its name, version, digest, licence, inputs and outputs."""
     import onnx
 
     model = onnx.load_from_string(content)
@@ -73,6 +74,6 @@ def test_file_has_properties(table: Table, content: bytes) -> None:
 
 
 def test_file_is_about_as_large_as_its_weights(table: Table, content: bytes) -> None:
-    """Weights have 16 bits; the rest is small."""
+    """The file has 16 bits for each weight, and little else."""
     networks = open_networks(table)
     assert len(content) < networks.weights.nbytes + networks.biases.nbytes + 300_000

@@ -108,6 +108,7 @@ m OGMMGAAAEHJLONFCABAA 5 1 JLNLEDABAAOGMMGAAAEH 1.43587
 
 
 def test_gnubg_benchmark_is_imported(imports: Imports) -> None:
+    """Every kind of line of a benchmark file of GNU Backgammon becomes the rows that it says."""
     table = imports.text("gnubg_benchmark", BENCHMARK, "contact.bm")
     after_42 = parse_key20("JIGHPAABDAOAHDPAABDA")
     other = parse_key20("OAHDOEABCBOAHDPAABDA")
@@ -144,7 +145,8 @@ def test_gnubg_benchmark_is_imported(imports: Imports) -> None:
 
 
 @each_kind
-def test_rows_know_their_file_and_line(memory_path: Path, kind: str) -> None:
+def test_manifest_names_the_imported_file(memory_path: Path, kind: str) -> None:
+    """The manifest has the name, size, hash and date of the imported file, and the hash of what it unpacks to."""
     imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     os.utime(path, (0, datetime(2012, 2, 12, 12, tzinfo=UTC).timestamp()))
@@ -179,6 +181,7 @@ def test_same_file_again_is_not_imported(memory_path: Path, kind: str) -> None:
 
 @each_kind
 def test_compressed_files_give_the_same_version(memory_path: Path, kind: str) -> None:
+    """A compressed file, whatever its name ends with, gives the version of the plain file."""
     imports = Imports(memory_path)
     plain = imports.sample(kind)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
@@ -275,6 +278,7 @@ def test_same_content_under_another_name_is_another_version(imports: Imports) ->
 
 @each_kind
 def test_newest_import_is_current(memory_path: Path, kind: str) -> None:
+    """Of two imports with one name the newer is current, and building the first again makes it current."""
     imports = Imports(memory_path)
     first = imports.sample(kind)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
@@ -418,6 +422,7 @@ def test_unpublished_benchmark_gives_a_warning(imports: Imports, monkeypatch: py
 
 
 def test_import_command(imports: Imports) -> None:
+    """The import command counts lines and reasons, warns about an unknown file, and with `--strict` leaves nothing."""
     path = imports.file("contact.bm", BENCHMARK + "nonsense\nmore nonsense\n")
     result = run(imports.warehouse.root, "import", "gnubg_benchmark", path)
     assert result.exit_code == 0
@@ -439,6 +444,7 @@ def test_import_command(imports: Imports) -> None:
 
 
 def test_import_command_refuses_wrong_kinds_and_files(imports: Imports) -> None:
+    """A kind that is not imported, an unknown kind, and too many files are refused before a warehouse is made."""
     path = imports.file("x", "")
     commands: tuple[tuple[list[str | Path], str], ...] = (
         (

@@ -158,6 +158,7 @@ END_NOTE = "the record ends at 0-4, before anybody has 5 points"
 
 @pytest.mark.parametrize("command", [("analyze", *QUICK), ("luck", "--cubeful", *QUICK), ("luck", "--ply", "0")])
 def test_missing_games_are_noted(root: Path, command: tuple[str, ...]) -> None:
+    """Missing games of an imported match are reported on standard error, and in the notes of games and players."""
     warehouse = root / "warehouse"
     option = "--network" if command[0] == "analyze" else "--player"
     player = "random" if command[0] == "analyze" else "network/random"
@@ -208,6 +209,7 @@ def test_rows_have_position_score_and_cube(root: Path) -> None:
 
 
 def test_text_has_turns_sums_and_errors(root: Path) -> None:
+    """The text lists turns, sums, ratings and the worst errors; options leave out turns and games."""
     shown = output_of(root / "warehouse", "analyze", root / "match.mat", *QUICK, "--network", "random", "--errors", "2")
     assert shown.startswith("left against right, a match to 3; analysed by random-0ply\n\ngame 1: left 0, right 1\n")
     assert re.search(r"^   1  left   31      8/5 6/5 +\d\d\.\d\d %  [+-]\d\.\d{3}", shown, re.MULTILINE)

@@ -41,6 +41,7 @@ def test_matches_are_listed_once(library: Path) -> None:
 
 
 def test_parts_of_a_report_sum_to_the_whole(library: Path) -> None:
+    """The losses of each part of a report sum to the loss of all decisions, and all players are rated beside it."""
     found = figures(run(library, "matches", "ann", "--format", "json"))
     parts = ("all", "match", "opponent", "decision", "error", "theme", "phase", "score")
     by_part = {part: [row for row in found if row["part"] == part] for part in (*parts, "field")}
@@ -95,6 +96,7 @@ def test_report_on_several_matches_has_charts(imports: Imports, tmp_path: Path) 
 
 
 def test_aliases_of_the_warehouse(library: Path) -> None:
+    """Players that `players.toml` joins are one player in reports, lists and views; an invalid file is reported."""
     separate = figures(run(library, "matches", "ann", "--alias", "bob", "--format", "json"))[0]
     (library / "players.toml").write_text('me = ["ann", "bob"]\n')
     try:

@@ -57,6 +57,7 @@ def test_luck_and_skill_of_turns_sum_to_games(root: Path) -> None:
 
 
 def test_csv_and_text_have_the_values_of_json(root: Path) -> None:
+    """Text and CSV have the luck and the results that JSON has."""
     path = file(root, "session.mat", MAT)
     turns = json.loads(output_of(root, "luck", path, "--format", "json"))
     games = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
@@ -174,6 +175,7 @@ def test_picture_is_drawn(root: Path) -> None:
 
 
 def test_each_match_of_a_file_has_its_own_players(root: Path) -> None:
+    """A file with two matches lists the luck of each with its own players; a picture of both is refused."""
     path = file(root, "two.mat", WHOLE_GAME + WHOLE_GAME.replace("left", "Cid ").replace("right", "Ann  "))
     games = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
     assert [(row["match"], row["player_0"], row["player_1"]) for row in games] == [
@@ -224,6 +226,7 @@ def rows(root: Path, *arguments: str | Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("name", "options"), [("match.mat", MET), ("session.mat", ("--jacoby",))])
 def test_cubeful_turns_equal_those_of_analyze(met_root: Path, name: str, options: tuple[str, ...]) -> None:
+    """Turns with the cube have the values and luck of `bgdata analyze`, and skill is what it calls losses."""
     found = rows(met_root, "luck", met_root / name, "--cubeful", *options)
     judged = rows(met_root, "analyze", met_root / name, "--ply", "0", *options)
     assert len(found) == len(judged)
@@ -255,6 +258,7 @@ def test_cubeful_turns_sum_to_games(met_root: Path) -> None:
 
 
 def test_cubeful_text_has_the_rows(met_root: Path) -> None:
+    """The text has the figures of the rows, with dashes for an unfinished game."""
     path = met_root / "match.mat"
     shown = output_of(met_root, "luck", path, "--cubeful", *MET)
     finished, cut = rows(met_root, "luck", path, "--cubeful", *MET, "--by-game")
@@ -274,6 +278,7 @@ def test_cubeful_text_has_the_rows(met_root: Path) -> None:
 
 
 def test_rules_and_ply_change_cubeful_values(met_root: Path) -> None:
+    """The Jacoby rule and a higher ply change values, the latter a little."""
     path = met_root / "session.mat"
     plain, jacoby = (
         rows(met_root, "luck", path, "--cubeful", rule, "--by-game") for rule in ("--no-jacoby", "--jacoby")

@@ -40,6 +40,7 @@ def folder(tmp_path: Path, imports: Imports) -> Path:
 
 
 def test_library_report_and_quiz(folder: Path, tmp_path: Path, imports: Imports) -> None:
+    """Files of five formats in one folder are imported, listed, analysed, reported on and asked about."""
     root = imports.warehouse.root
     told = run(root, "import", "matches", folder, "--name", "mine")
     assert told.exit_code == 0, told.output

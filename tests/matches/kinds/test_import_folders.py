@@ -70,6 +70,7 @@ def test_same_match_is_known_in_every_order(folder: Path, imports: Imports) -> N
 
 
 def test_matches_of_different_rolls_or_lengths_are_kept(tmp_path: Path, imports: Imports) -> None:
+    """Matches with other rolls or another length are different matches; other names of players do not matter."""
     text = TEXT.decode()
     assert text.count("0 point match") == 1
     for name, other in (
@@ -92,6 +93,7 @@ def test_few_rolls_are_the_same_only_between_the_same_players(tmp_path: Path, im
 
 
 def test_analysis_of_two_programs_is_stored(folder: Path, imports: Imports) -> None:
+    """The analyses in files of eXtreme Gammon and BGBlitz are stored for the same turns, each once."""
     table = import_paths(imports, folder)
     said = rows(table, "foreign_analysis")
     assert {row["analyst"] for row in said} == {"xg", "bgblitz"}
@@ -324,6 +326,7 @@ EXPORTS = Path(__file__).parents[2] / "formats/exports"
 
 
 def test_games_of_exports_are_one_match(tmp_path: Path, imports: Imports) -> None:
+    """gnubg's exports of single games are joined to one match; a missing game is noted."""
     for name in ("session.txt", "session_002.txt", "session_004.txt"):
         (tmp_path / name).write_bytes((EXPORTS / name).read_bytes())
     table = import_paths(imports, tmp_path)

@@ -71,6 +71,7 @@ def rows(table: Table) -> list[dict[str, Any]]:
 
 
 def test_rows_have_plays_losses_and_luck(imports: Imports) -> None:
+    """Each decision of a small match is a row with its game, turn, player, score and action; only plays have luck."""
     table = analyse_texts(imports, "m", MATCH)
     found = rows(table)
     names = ("game", "turn", "subject", "game_number", "turn_number", "player_name", "away", "opponent_away", "made")

@@ -72,6 +72,7 @@ def test_cube_actions_are_rows(imports: Imports) -> None:
 
 
 def test_crawford_and_unfinished_games_are_marked(imports: Imports) -> None:
+    """Crawford games and unfinished games are marked, and a double in a Crawford game is quarantined."""
     text = (
         sgf(";W[31hefe]", more="RU[Crawford]RE[W+2R]")
         + sgf(";W[double];B[take]", game=1, white=2, more="RU[Crawford:CrawfordGame]RE[B+1R]")
@@ -251,6 +252,7 @@ def test_sgf_notes_have_the_line_of_their_game(imports: Imports) -> None:
 
 
 def test_format_is_found_by_content_not_name(imports: Imports) -> None:
+    """A file is read by its content, whatever its name or encoding."""
     mat = sessions.MAT.encode()
     tables = [imports.text("matches", mat, name, name="x") for name in ("x.mat", "x.sgf", "x.txt", "x")]
     tables += [

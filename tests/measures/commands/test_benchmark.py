@@ -25,6 +25,7 @@ def imports(memory_path: Path) -> Imports:
 
 
 def test_benchmark_files_are_imported_and_scored(imports: Imports) -> None:
+    """Files given with --bm are imported and scored; later calls score the imported benchmarks."""
     files = [imports.file("contact.bm", "".join(ROWS[:2])), imports.file("race.bm", "".join(ROWS[2:5]))]
     options = [argument for path in files for argument in ("--bm", str(path))]
     result = run(imports.warehouse.root, "benchmark", "pubeval", *options, "--format", "csv")
@@ -52,6 +53,7 @@ def test_benchmark_files_are_imported_and_scored(imports: Imports) -> None:
 
 
 def test_sets_are_found_by_name_and_version(imports: Imports) -> None:
+    """A benchmark is found by variant, by kind and variant, and by version; without a name, all current ones."""
     tables = [
         imports.text("gnubg_benchmark", "".join(ROWS[begin:end]), name)
         for begin, end, name in ((0, 1, "contact.bm"), (1, 3, "contact2.bm"), (2, 5, "contact.bm"))
@@ -86,6 +88,8 @@ def test_file_of_several_classes_is_one_set(imports: Imports) -> None:
 
 
 def test_games_print_points_and_shares(imports: Imports) -> None:
+    """A series of games is printed as points and shares, as text, JSON and CSV, and stored by player, opponent and
+    seed."""
     root = imports.warehouse.root
     shown = output_of(root, "benchmark", "pubeval", "--against", "random", "--games", "40")
     assert re.fullmatch(
@@ -112,6 +116,7 @@ def test_games_print_points_and_shares(imports: Imports) -> None:
 
 
 def test_luck_option_adds_luck_adjusted_result(network_root: Path, tmp_path: Path) -> None:
+    """`--luck` adds the luck-adjusted result to the same games, as text and as JSON."""
     root = tmp_path / "warehouse"
     shutil.copytree(network_root, root)
     series = ("benchmark", "pubeval", "--against", "random", "--games", "4")
@@ -139,6 +144,8 @@ def test_network_is_scored_under_its_full_name(imports: Imports) -> None:
 
 
 def test_invalid_game_options_are_refused(imports: Imports) -> None:
+    """Invalid numbers, players and combinations of options are refused before a warehouse is made."""
+
     def error(code: int, *arguments: str | Path) -> str:
         return error_of(run(imports.warehouse.root, "benchmark", *arguments), code)
 
@@ -159,6 +166,8 @@ def test_invalid_game_options_are_refused(imports: Imports) -> None:
 
 
 def test_missing_sets_and_files_are_refused(imports: Imports) -> None:
+    """Missing warehouses, benchmarks, files and players give one-line errors that say what to try."""
+
     def error(code: int, *arguments: str | Path) -> str:
         return error_of(run(imports.warehouse.root, "benchmark", *arguments), code)
 

@@ -45,6 +45,7 @@ def compare_twice(warehouse: Warehouse, path: Path, *arguments: str) -> tuple[li
 
 
 def test_themes_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path) -> None:
+    """Errors by theme are printed for each player and drawn, as SVG or PNG."""
     (title, heads, *rows), picture = compare_twice(warehouse, tmp_path / "themes.svg", "compare", *PLAYERS)
     place = warehouse.open("reference_positions", "2-by-tiny-seed-1").name
     assert title == f"RMSE of cubeless_equity (points), test split of {place}"
@@ -59,6 +60,7 @@ def test_themes_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path) -> N
 
 
 def test_theme_rows_are_written_as_csv_and_json(warehouse: Warehouse) -> None:
+    """CSV and JSON have the rows of the view `reference_errors` for the split and quantity, in the players' order."""
     options = ("compare", *reversed(PLAYERS), "--split", "validation", "--quantity", "lose_gammon")
     shown = json.loads(output_of(warehouse.root, *options, "--format", "json"))
     assert [(row["player"], row["ply"]) for row in shown[:: len(GROUPS)]] == [("network/tiny", 1), ("network/tiny", 0)]
@@ -116,7 +118,9 @@ def test_error_rates_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path)
         "error rate (thousandths of a point per decision), and difference from network/tiny:0 on the same decisions"
     )
     assert heads.split() == ["network/tiny:0", "pubeval:0", "random:0"]
-    assert lines[::4] == ["gnubg_benchmark/contact, 1 decisions", f"{OWN_SET}, 3 decisions"]
+    judge = f"judge {warehouse.open('network', 'tiny').name}"
+    assert lines[:8:4] == ["gnubg_benchmark/contact, 1 decisions", f"{OWN_SET}, 3 decisions, {judge}"]
+    assert lines[8].endswith(", 3 decisions, judge network/tiny b49ded87")
     figure, difference = r"\d+\.\d\d \+/- \d+\.\d\d", r"[+-]\d+\.\d\d \+/- \d+\.\d\d"
     assert re.fullmatch(rf"  error rate +{figure} +{figure} +{figure}", lines[5])
     assert re.fullmatch(rf"  difference +{difference} +{difference}", lines[6])
@@ -128,6 +132,7 @@ def test_error_rates_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path)
 
 
 def test_rows_equal_those_of_the_views(warehouse: Warehouse) -> None:
+    """JSON and CSV have the rates of the view `benchmark_summary` and the differences of `benchmark_differences`."""
     options = ("compare", "pubeval", "random", "network/tiny", "--on", OWN_SET)
     shown = json.loads(output_of(warehouse.root, *options, "--format", "json"))
     assert [(row["player"], row["benchmark"]) for row in shown] == [
@@ -154,6 +159,7 @@ def test_rows_equal_those_of_the_views(warehouse: Warehouse) -> None:
 
 
 def test_default_players_on_benchmarks_are_all_with_scores(warehouse: Warehouse) -> None:
+    """Without named players, all that have scores are compared, the lowest error rate first."""
     output_of(warehouse.root, "compare", "random", "network/tiny", "--on", OWN_SET)
     _, heads, *lines = output_of(warehouse.root, "compare", "--benchmarks").splitlines()
     rows = json.loads(output_of(warehouse.root, "compare", "--on", OWN_SET, "--format", "json"))
@@ -170,8 +176,8 @@ def test_default_players_on_benchmarks_are_all_with_scores(warehouse: Warehouse)
 
 def row_of(player: str, benchmark: str, rate: float, **more: Any) -> dict[str, Any]:
     return {
-        "player": player, "ply": 0, "benchmark": benchmark, "decisions": 1000, "error_rate": rate,
-        "standard_error": 0.5, **more,
+        "player": player, "ply": 0, "benchmark": benchmark, "judge": None, "decisions": 1000,
+        "error_rate": rate, "standard_error": 0.5, **more,
     }  # fmt: skip
 
 

@@ -25,6 +25,7 @@ def unscored(warehouse: Warehouse) -> Warehouse:
 
 
 def test_decisions_are_made_and_scored_on(unscored: Warehouse) -> None:
+    """A benchmark is made, a player is scored on it, and the exported file gives the same error rate."""
     root = unscored.root
     given = ("--decisions", "2", "--plays", "3", "--until", "0.5", "--most-trials", "72")
     shown = output_of(root, "decisions", CORPUS, *ROLLER, *given).splitlines()

@@ -32,6 +32,7 @@ def game_versions(root: Path) -> set[str]:
 
 
 def test_new_player_adds_only_its_own_games(root: Path) -> None:
+    """A new player costs the games of its own pairings; a second run plays nothing."""
     first = output_of(root, "ladder", "pubeval", "--alone", *FEW_GAMES).splitlines()
     assert first[0].endswith(": 4 games of 1 pairings")
     assert [line.split()[1] for line in first[2:4]] == ["diverse-19", "pubeval"]
@@ -62,6 +63,7 @@ def test_more_games_are_added_as_new_parts(root: Path, monkeypatch: pytest.Monke
 
 
 def test_cube_ladder_leaves_out_players_without_evaluations(root: Path, tmp_path: Path) -> None:
+    """In ladders with the cube, players that only choose plays are left out, and a line says so."""
     arguments = ("network/contact-160", "pubeval", "--alone", "--for", "money", "--for", "match-2", *FEW_GAMES)
     found = run(root, "ladder", *arguments, "--plot", tmp_path / "a.svg", "--format", "csv")
     assert found.exit_code == 0, found.output

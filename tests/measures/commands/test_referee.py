@@ -26,6 +26,7 @@ def root(memory_path: Path) -> Path:
 
 
 def test_mean_loss_and_worst_choices_are_printed(root: Path) -> None:
+    """The command prints the mean loss, the losses of the worst shares, and the worst choices."""
     shown = output_of(root, "referee", "random", *FEW_DECISIONS)
     lines = shown.splitlines()
     assert lines[0] == "random (0-ply) in 20 bearoff decisions judged by bearoff_two_sided/6x4:"

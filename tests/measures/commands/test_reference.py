@@ -18,6 +18,7 @@ FEW_POSITIONS = (*ROLLER, "--positions", "2", "--until", "0.5", "--most-trials",
 
 
 def test_every_theme_has_a_row(warehouse: Warehouse) -> None:
+    """The command prints a row for each theme, with its positions, standard error and games, as text, JSON and CSV."""
     shown = output_of(warehouse.root, "reference", *FEW_POSITIONS).splitlines()
     version = warehouse.open("network", "tiny").folder.name
     table = warehouse.open("reference_positions", "2-by-tiny-seed-1")
@@ -43,6 +44,7 @@ def test_unreached_standard_errors_are_reported(warehouse: Warehouse) -> None:
 
 
 def test_sources_and_standard_error_have_defaults(warehouse: Warehouse) -> None:
+    """Sources given by option, and the default standard error, are stored as parameters."""
     given = (
         "--positions",
         "2",

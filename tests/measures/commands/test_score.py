@@ -54,14 +54,16 @@ def without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_everything_is_measured_only_once(warehouse: Warehouse) -> None:
+    """The first run prints every measure that is available here and what is left out; the second one repeats it without
+    building."""
     shown = run(warehouse.root, "score", "network/tiny", *FEW_GAMES, "--against", "random")
     assert shown.exit_code == 0
     first, *rows = shown.stdout.splitlines()
     assert re.fullmatch(
         r"network/tiny \(0-ply\), version [0-9a-f]{8}: .*/scores/network-tiny-0ply/r1-[0-9a-f]{8}", first
     )
-    own_sets = [f"rollout_decisions/{variant}" for variant in warehouse.variants("rollout_decisions")]
-    sets = ["gnubg_benchmark/contact", *own_sets]
+    kinds = ("gnubg_benchmark", "judged_decisions", "rollout_decisions")
+    sets = [f"{kind}/{variant}" for kind in kinds for variant in warehouse.variants(kind)]
     rivals = [f"{shipped_slug()}-0ply", "pubeval-0ply", "random-0ply"]
     *rows, title, heads = rows[: -1 - len(THEMES)]
     assert [tuple(row.split()[:2]) for row in rows if not row.startswith("error_rate_difference")] == [
@@ -268,6 +270,8 @@ def test_opponents_are_parsed() -> None:
 
 
 def test_invalid_options_are_refused(memory_path: Path) -> None:
+    """Invalid players and amounts are refused before anything is written."""
+
     def error(code: int, *arguments: str) -> str:
         return error_of(run(memory_path / "none", "score", *arguments), code)
 

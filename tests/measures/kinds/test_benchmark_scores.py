@@ -110,6 +110,7 @@ def imports(memory_path: Path) -> Imports:
 
 
 def test_rows_of_pubeval_equal_its_choices(imports: Imports) -> None:
+    """Rows have PubEval's choices with their ranks and losses, and the summary has the manifest's statistics."""
     table = scores(imports)
     benchmark = imports.warehouse.open("gnubg_benchmark", "contact")
     assert table.folder.parent.name == "pubeval-0ply-imported-contact"
@@ -137,6 +138,7 @@ def test_rows_of_pubeval_equal_its_choices(imports: Imports) -> None:
         "2",
         "gnubg_benchmark/contact",
         benchmark.folder.name,
+        None,
         "contact",
         2,
         *(statistics[name] for name in names),
@@ -230,6 +232,7 @@ def import_published(imports: Imports) -> dict[str, int]:
 
 
 def test_pubeval_loses_less_than_random_on_the_published_rows(imports: Imports) -> None:
+    """PubEval loses less than random play in every class of the published rows, and best plays lose nothing."""
     assert import_published(imports) == {"contact": 15, "race": 14, "crashed": 14}
     for class_ in ("contact", "race", "crashed"):
         pubeval, at_random = (

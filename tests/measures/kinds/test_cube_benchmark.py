@@ -104,6 +104,7 @@ def test_decisions_are_close_turns_of_different_games(small_root: Path) -> None:
 
 
 def test_values_are_those_of_rollouts_with_the_cube(small_root: Path) -> None:
+    """The values and standard errors of each decision equal those of a rollout with its seed."""
     warehouse = bgdata.open_warehouse(small_root)
     table = small_table(small_root)
     context = small_context(warehouse)
@@ -124,6 +125,7 @@ def test_values_are_those_of_rollouts_with_the_cube(small_root: Path) -> None:
 
 
 def test_columns_follow_from_the_values(small_root: Path) -> None:
+    """Match winning chances convert back to the values in points; money games have none."""
     rows = bgdata.open_warehouse(small_root).rows(f"from cube_benchmark where variant = '{DATASET.slug(SMALLEST)}'")
     met = published_met()
     for row in rows:

@@ -64,6 +64,7 @@ def test_ratings_of_two_players_match_values_by_hand(
 
 
 def test_standard_errors_equal_the_spread_of_simulations() -> None:
+    """The standard errors of ratings equal their spread over 300 simulations, and chi-square its degrees of freedom."""
     generator = np.random.default_rng(3)
     error = 0.02
     fits = [fit_ratings(len(TRUE_RATINGS), 0, simulated_pairings(generator, 3.0, error), 3.0) for _ in range(300)]
@@ -123,6 +124,7 @@ def games(player: str, opponent: str, seed: int = 1, count: int = 8) -> GamePara
 
 
 def test_rows_of_the_smallest_ladder_equal_its_ratings(small_root: Path) -> None:
+    """The ladder of one pairing has the rating and interval that follow from its pairs of games."""
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, "cubeless")
     played = warehouse.open("game_scores", SMALLEST.sources[0].variant)

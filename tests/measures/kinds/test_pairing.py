@@ -36,6 +36,7 @@ def network_parameters(warehouse: Warehouse) -> GameParameters:
 
 
 def test_rows_and_statistics_equal_the_games(small_root: Path) -> None:
+    """Rows, statistics and the summary equal the games that `play_games` plays again."""
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
     games = play_games(PubEval(), RandomPlayer(), SMALLEST.games, SMALLEST.seed)
@@ -87,6 +88,7 @@ def root_with_luck(tmp_path_factory: pytest.TempPathFactory, network_root: Path)
 
 
 def test_luck_equals_that_of_the_judge(root_with_luck: Path) -> None:
+    """The stored luck is the one that the judging network measures, and luck-adjusted results follow from it."""
     warehouse = bgdata.open_warehouse(root_with_luck)
     table = warehouse.open(DATASET.name, "pubeval-0ply-against-random-0ply-4-seed-2-luck")
     judge = open_named_player("network", 0, warehouse)
@@ -142,6 +144,7 @@ def test_games_of_a_changed_player_are_not_replayed(warehouse: Warehouse) -> Non
 
 
 def test_cubeful_rows_equal_the_games(warehouse: Warehouse) -> None:
+    """Rows of games with the cube equal the games that `play_cubeful` plays again."""
     version = open_named_player("network/contact-160", 0, warehouse, tables=False).version
     parameters = replace(SMALL_MATCHES, length=0, games=6, opponent="network/contact-160", opponent_version=version)
     table = warehouse.build(CUBEFUL.name, parameters)

@@ -79,6 +79,7 @@ def test_decisions_are_all_covered_turns_of_games(
 def test_losses_match_the_reference(
     tables: BearoffArrays, decisions: Decisions, player: RandomPlayer | PubEval
 ) -> None:
+    """The loss, the rank and the best play of each choice equal those of a recursive reference."""
     chosen = player.choose_plays(decisions.boards, decisions.rolls)
     found = judge_bearoff_choices(tables, decisions, chosen)
     wrong = 0
@@ -124,6 +125,7 @@ def test_bearing_off_the_last_checker_is_judged(tables: BearoffArrays) -> None:
 
 
 def test_invalid_choices_and_counts_raise(tables: BearoffArrays, decisions: Decisions) -> None:
+    """An illegal choice, wrong numbers, and a table that no game reaches raise."""
     chosen = PubEval().choose_plays(decisions.boards, decisions.rolls)
     chosen[7] = decisions.boards[7]
     with pytest.raises(InvalidPositionError, match=r"expected a legal play of \[\d, \d\] from \[.*\], got \[.*\]"):
@@ -140,6 +142,7 @@ def test_invalid_choices_and_counts_raise(tables: BearoffArrays, decisions: Deci
 
 
 def test_contact_decisions_have_contact_and_a_choice() -> None:
+    """Random contact decisions have contact, at most two checkers and more than one legal play, by the seed."""
     found = contact_decisions(all_layouts(2), 500, seed=7)
     assert len(found.boards) == len(found.rolls) == 500
     for board, roll in zip(found.boards.tolist(), found.rolls.tolist(), strict=True):
@@ -167,6 +170,7 @@ def test_layouts_that_passed_are_not_in_contact() -> None:
 
 
 def test_contact_losses_equal_those_of_legal_plays(tmp_path: Path) -> None:
+    """The losses, ranks and best plays in contact endgames equal those over all legal plays."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = EndgameTable(warehouse.build("contact_endgame", EndgameParameters(2)))
     decisions = contact_decisions(all_layouts(2), 200, seed=3)
@@ -193,6 +197,7 @@ def test_illegal_choice_in_contact_is_refused(tmp_path: Path) -> None:
 
 
 def test_rows_and_summary_equal_the_losses(small_root: Path) -> None:
+    """Rows have the choices, ranks and losses of the arrays; the summary's standard error treats games as clusters."""
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, "pubeval-0ply-3x3-20-seed-1")
     chosen = open_named_player("pubeval").choose_plays(table.array("boards"), table.array("rolls"))

@@ -37,6 +37,7 @@ def test_sampled_rows_cover_all_themes() -> None:
 
 
 def test_differences_equal_those_from_the_reference(warehouse: Warehouse) -> None:
+    """The differences equal those of a rollout by PubEval with the same dice, and z-scores follow from them."""
     table = warehouse.open(DATASET.name, DATASET.slug(DATASET.smallest))
     reference = warehouse.open("reference_positions", DATASET.smallest.reference.variant)
     rows = np.asarray(table.array("rows"))

@@ -245,6 +245,7 @@ def small_table(warehouse: Warehouse) -> Table:
 
 
 def test_rows_equal_rollouts(small_root: Path) -> None:
+    """Every column equals a rollout of its position; each theme has one position in each split."""
     warehouse = bgdata.open_warehouse(small_root)
     table = small_table(warehouse)
     chooser = open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
@@ -273,6 +274,7 @@ def test_rows_equal_rollouts(small_root: Path) -> None:
 
 
 def test_statistics_are_given_by_theme(small_root: Path) -> None:
+    """The manifest's statistics, in all and by theme, equal sums over the arrays."""
     table = small_table(bgdata.open_warehouse(small_root))
     found = table.manifest.statistics
     errors = np.asarray(table.array("equity_standard_errors"))
@@ -300,6 +302,7 @@ def test_training_leaves_positions_out(small_root: Path) -> None:
 
 
 def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`verify` draws positions from their games again, rolls some out again, and finds a changed turn."""
     warehouse = bgdata.open_warehouse(small_root)
     table = small_table(warehouse)
     inputs = inputs_of(warehouse, DATASET, SMALLEST)

@@ -58,6 +58,7 @@ def recipe_of(warehouse: Warehouse, ply: int = 0) -> ReferenceScoreParameters:
 
 
 def test_rows_equal_the_chances_of_the_player(small_root: Path) -> None:
+    """Rows have the player's chances and equity, and its error against the rollout of the same position."""
     warehouse = bgdata.open_warehouse(small_root)
     boards = np.ascontiguousarray(references(warehouse).array("boards"))
     expected = open_named_evaluator("network/tiny", 0, warehouse, tables=False).evaluate_many(boards).chances

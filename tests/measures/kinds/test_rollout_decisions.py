@@ -48,6 +48,7 @@ def network_chooser(warehouse: Warehouse) -> Chooser:
 
 
 def test_decisions_are_turns_of_test_games(small_root: Path) -> None:
+    """Each decision is a turn of a test game of the corpus, with its position, dice and line number in the file."""
     warehouse = bgdata.open_warehouse(small_root)
     with warehouse.connect() as connection:
         rows = connection.sql(
@@ -100,6 +101,7 @@ def test_plays_equal_rollouts(small_root: Path) -> None:
 
 
 def test_plays_are_legal_and_counted_in_statistics(small_root: Path) -> None:
+    """All rolled-out plays are legal, and the statistics count plays, games and legal plays."""
     table = small_table(small_root)
     arrays = table.arrays()
     found = table.manifest.statistics
@@ -276,6 +278,7 @@ def test_exported_benchmark_file_imports_equal(warehouse: Warehouse, tmp_path: P
 
 
 def test_scores_equal_those_on_the_imported_file(warehouse: Warehouse) -> None:
+    """A player is scored on a benchmark that was made here as on an imported one."""
     table = warehouse.open(DATASET.name, SLUG)
     own = ScoreParameters("pubeval", 0, VersionRef("rollout_decisions", SLUG, table.folder.name), "2")
     scores = warehouse.build("benchmark_scores", own)

@@ -55,6 +55,7 @@ def smallest_scores(root: Path, kinds: list[Dataset[Any]]) -> ScoresParameters:
 
 
 def test_rows_equal_the_figures_of_the_sources(warehouse: Warehouse) -> None:
+    """Each row is the figure of one source, with its standard error, number of games or decisions, and unit."""
     found = [smallest(warehouse.root, kind).manifest.statistics for kind in SOURCES]
     benchmark, games, referee, self_play = found
     table = warehouse.build(DATASET.name, smallest_scores(warehouse.root, SOURCES))

@@ -121,6 +121,7 @@ def test_statistics_summarise_the_arrays(small_root: Path) -> None:
 
 
 def test_killed_build_resumes(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A killed build resumes at the decision where it stopped, and the digest is the same."""
     first = small_table(warehouse).manifest.digest
     whole = openings.rollout_arrays
     slots = []

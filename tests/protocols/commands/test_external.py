@@ -30,6 +30,7 @@ from tests.protocols.test_external import VALID_LINE, check_same_games
 
 
 def test_exchanges_are_printed_and_saved(capsys: pytest.CaptureFixture[str]) -> None:
+    """Questions, replies and errors are printed and recorded, until gnubg leaves within a line."""
     ours, theirs = socket.socketpair()
     theirs.sendall(VALID_LINE + b"nonsense\n" + VALID_LINE + b"board:half")
     theirs.shutdown(socket.SHUT_WR)

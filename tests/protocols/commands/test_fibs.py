@@ -45,6 +45,7 @@ def play(root: Path, server: FibsServer, *arguments: str) -> Result:
 
 
 def test_match_is_played_and_saved(root: Path) -> None:
+    """The command plays a match with a fake server, prints its course, and saves a legal match without the password."""
     with FibsServer(1) as server:
         result = play(root, server, "--invite", "--length", "1")
     assert result.exit_code == 0, result.output

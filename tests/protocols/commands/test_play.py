@@ -95,6 +95,7 @@ def test_end_of_input_leaves_the_game(player_root: Path, player: LookaheadPlayer
 
 
 def test_every_command_is_answered(player_root: Path, player: LookaheadPlayer) -> None:
+    """Hints, illegal plays, undo and the board are answered, and the program replies to a repeated play as before."""
     mine = your_plays(SEED, player)[0]
     roll = roll_of_turn(SEED, 1)
     shown = play_from_pipe(
@@ -118,6 +119,7 @@ def test_every_command_is_answered(player_root: Path, player: LookaheadPlayer) -
 
 
 def test_illegal_play_lists_all_legal_ones(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """After an illegal play, all legal ones are listed; a play in another form is accepted."""
     for seed in range(12):
         talked = dialogue(player, seed)
         session = talked.session
@@ -264,6 +266,8 @@ def echoed(answer: Ask) -> Ask:
 
 
 def test_person_doubles_and_the_program_takes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """The user may double before the roll only, and not again while the program owns the cube; undo takes the double
+    back."""
     mine = your_plays(SEED, player)[0]
     talked = cube_talk(
         player, "hint", "13/7", "take", "double", "double", "undo", "undo", "ROLL", "double", mine, "undo", "undo", "d"
@@ -296,6 +300,7 @@ def test_person_doubles_and_the_program_passes(player: LookaheadPlayer, capsys: 
 
 
 def test_person_answers_a_double_of_the_program(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """The user takes or passes a double; other commands are refused until then, and undo goes back before it."""
     mine = your_plays(SEED, player)[0]
     answers = ("", mine, "hint", "", "beaver", "resign", "board", "undo", mine, "take", "undo", "t", "board", "p")
     talked = cube_talk(player, *answers, doubling=True)
@@ -321,6 +326,7 @@ def test_person_answers_a_double_of_the_program(player: LookaheadPlayer, capsys:
 
 
 def test_both_sides_can_beaver(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """With beavers, either side may turn a double back; the other then takes or passes at the higher cube."""
     mine = your_plays(SEED, player)[0]
     talked = cube_talk(player, "double", "hint", "beaver", "pass", words=("beaver",), has_beavers=True)
     shown = capsys.readouterr().out

@@ -217,6 +217,7 @@ def test_value_of_a_position_is_to_side_1(player: LookaheadPlayer, met: MatchEqu
 
 
 def test_scores_and_results_are_described() -> None:
+    """Scores and results of games and matches are described in words, for the user and for programs."""
     session = Session(3, ("You", "it"), MatchScore(4, 4))
     assert describe_score(session) == "game 1 to 4 points: You 0, it 0"
     for side, size, text in ((1, 3, "You win a backgammon, 3 points"), (0, 1, "it wins a single game, 1 point")):

@@ -21,6 +21,8 @@ TINY = ("--network", "tiny")
 
 
 def test_lookahead_labels_positions(warehouse: Warehouse) -> None:
+    """The command labels positions by looking ahead and prints how much the equity changes; `--least-change` keeps
+    large changes only."""
     shown = output_of(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY).splitlines()
     table = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply")
     found = table.manifest.statistics

@@ -62,6 +62,7 @@ def player(player_root: Path) -> NetworkPlayer:
 
 
 def test_position_is_rolled_out(player_root: Path, player: NetworkPlayer) -> None:
+    """The command prints the board, the chances and the equity of `roll_out`, and how much subtracting luck helps."""
     result = roll_out(START_BOARD[None], player.chooser, 72, 3, THREE_TURNS)
     shown = output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, "--seed", "3")
     board, words, ending = shown.split("\n\n")
@@ -94,6 +95,7 @@ def test_json_row_equals_the_rollout(player_root: Path, player: NetworkPlayer) -
 
 
 def test_plays_are_ranked(player_root: Path, player: NetworkPlayer) -> None:
+    """With a roll, the command prints the plays, equities and losses of `roll_out_decision`, as text and as JSON."""
     decision = roll_out_decision(START_BOARD, (3, 1), player.chooser, 0, THREE_TURNS, Window(9.0, 2, 4), Limits(72))
     shown = output_of(player_root, "rollout", START_ID, "31", *SHORT_OPTIONS, "--within", "9", "--plays", "4")
     lines = shown.split("\n\n")[1].splitlines()
@@ -116,6 +118,7 @@ def test_plays_are_ranked(player_root: Path, player: NetworkPlayer) -> None:
 
 
 def test_unreached_standard_error_is_reported(player_root: Path) -> None:
+    """If the standard error is not reached, the last line says so and names a larger maximum; JSON has `is_reached`."""
     until = ("--until", "0.0001", "--most-trials", "144")
     shown = output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, *until)
     last = shown.splitlines()[-1]
@@ -169,6 +172,7 @@ def test_invalid_arguments_are_refused(player_root: Path, arguments: tuple[str, 
 
 
 def test_label_rolls_out_positions(warehouse: Warehouse) -> None:
+    """`label` rolls out positions of a table; the stored chances equal those of `roll_out`."""
     arguments = ("label", "positions/sample", "--network", "tiny", "--trials", "72", "--truncate", "1")
     shown = output_of(warehouse.root, *arguments).splitlines()
     table = warehouse.open("rollout_labels", "positions-sample-by-tiny-72-seed-0")
@@ -359,6 +363,7 @@ def test_more_trials_resume_a_stopped_rollout(player_root: Path, cache: Path, mo
 def test_damaged_parts_are_played_again(
     player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[bytes], bytes]
 ) -> None:
+    """A damaged part of a stopped rollout is named and played again, and the result is the same."""
     whole = json.loads(output_of(player_root, "rollout", *POSITION))
     for _ in range(3):
         run_stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())

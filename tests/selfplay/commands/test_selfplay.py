@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.selfplay.commands.selfplay import corpus_command, rescored_lines, summary
+from bgdata.selfplay.commands.selfplay import corpus_command, rescored_lines, summary_text
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
@@ -21,12 +21,14 @@ PUBEVAL = ("selfplay", "--player", "pubeval", "--games", "20", "--seed", "3")
 
 
 def test_selfplay_builds_a_corpus_and_prints_a_summary(small_root: Path, memory_path: Path) -> None:
+    """The command builds the smallest corpus, prints its folder and summary, and does not build it twice unless
+    forced."""
     expected = bgdata.open_warehouse(small_root).open(SELFPLAY.name, SELFPLAY.slug(SELFPLAY.smallest)).manifest
     result = run(memory_path, *PUBEVAL, "--threads", "1")
     assert result.exit_code == 0, result.output
     table = bgdata.open_warehouse(memory_path).open("selfplay", "pubeval-20-seed-3")
     assert table.manifest.digest == expected.digest
-    assert result.stdout == f"{table.folder}\n{summary(20, expected.statistics)}\n"
+    assert result.stdout == f"{table.folder}\n{summary_text(20, expected.statistics)}\n"
     assert re.fullmatch(rf"selfplay/pubeval-20-seed-3: built {table.folder.name}, 20 rows in .* s\n", result.stderr)
     again = run(memory_path, *PUBEVAL)
     assert again.stdout == result.stdout
@@ -41,10 +43,10 @@ def test_summary_has_shares_points_and_luck() -> None:
     }  # fmt: skip
     lines = "1,000 games of 54.3 turns: 70.0 % singles, 28.0 % gammons, 2.0 % backgammons\n"
     points = "player 0: -0.0123 +/- 0.0200 points per game"
-    assert summary(1000, found) == lines + points
+    assert summary_text(1000, found) == lines + points
     found |= {"hedged_points_per_game": 0.001, "hedged_standard_error": 0.005}
-    assert summary(1000, found) == f"{lines}{points}; luck-adjusted +0.0010 +/- 0.0050, 4.0 times less noise"
-    assert summary(1000, {**found, "hedged_standard_error": 0}).endswith("luck-adjusted +0.0010 +/- 0.0000")
+    assert summary_text(1000, found) == f"{lines}{points}; luck-adjusted +0.0010 +/- 0.0050, 4.0 times less noise"
+    assert summary_text(1000, {**found, "hedged_standard_error": 0}).endswith("luck-adjusted +0.0010 +/- 0.0000")
 
 
 def test_luck_option_measures_luck(network_root: Path) -> None:
@@ -104,6 +106,7 @@ def labels_root(small_root: Path, memory_path: Path) -> Path:
 
 
 def test_rescore_prints_the_removed_variance(small_root: Path, labels_root: Path) -> None:
+    """The command builds the smallest labels and prints, in all and by class, how much variance rescoring removes."""
     expected = bgdata.open_warehouse(small_root).open(LABELS.name, LABELS.slug(LABELS.smallest)).manifest
     result = run(labels_root, "rescore", CORPUS, "--combined", "--threads", "1")
     assert result.exit_code == 0, result.output
@@ -138,6 +141,7 @@ def test_rescore_uses_the_largest_or_the_named_table(labels_root: Path, small_ro
 
 
 def test_rescored_lines_are_printed() -> None:
+    """The lines name the tables, and the luck-adjusted variance where the corpus has luck."""
     lines = [
         "1,069 positions of 10,000 games, by bearoff_two_sided/6x9:",
         "75 covered, 666 rescored (62.3 %); the others keep the outcome of their game",

@@ -74,6 +74,7 @@ def query_rows(root: Path, name: str, parameters: CubefulParameters) -> Iterator
     "parameters", [MONEY, MATCH, JACOBY, CUBEFUL, AHEAD], ids=["money", "match", "jacoby", "cubeful", "ahead"]
 )
 def test_rows_equal_the_games(root: Path, parameters: CubefulParameters) -> None:
+    """Every column of the tables `games` and `turns` equals the game that `cubeful_self_play` plays again."""
     corpus, name = games_of(root, parameters)
     words = [word.replace(":", " ") for word in parameters.cube.split()]
     match = np.searchsorted(corpus.results.offsets, np.arange(len(corpus.results.games)), side="right") - 1
@@ -119,6 +120,7 @@ def test_exported_matches_can_be_imported(root: Path, parameters: CubefulParamet
 
 
 def test_summary_equals_the_rows(root: Path) -> None:
+    """The view `cube_summary` and the manifest's statistics equal sums over the games."""
     for parameters in (MONEY, MATCH, JACOBY, CUBEFUL):
         table, (row,) = table_of(root, parameters), query_rows(root, "cube_summary", parameters)
         corpus, _ = games_of(root, parameters)

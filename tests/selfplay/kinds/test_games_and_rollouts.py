@@ -304,6 +304,7 @@ def small_table(root: Path) -> Table:
 
 
 def test_rows_equal_rollouts(small_root: Path) -> None:
+    """Every column of `rollout_labels` equals a rollout of its position."""
     warehouse = bgdata.open_warehouse(small_root)
     brain = open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))

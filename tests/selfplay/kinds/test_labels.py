@@ -52,6 +52,7 @@ CORPUS = f"{SELFPLAY.name}/{SELFPLAY.slug(SELFPLAY.smallest)}"
 
 
 def test_rows_equal_positions_of_the_source(small_root: Path) -> None:
+    """Rows have the columns of their source's positions, and the chances, equities and statistics of the arrays."""
     warehouse = bgdata.open_warehouse(small_root)
     table = smallest_version(small_root, LOOKAHEADS)
     source = inputs_of(warehouse, LOOKAHEADS, LOOKAHEAD)["source"]
@@ -103,6 +104,7 @@ def test_positions_with_small_changes_are_left_out(warehouse: Warehouse) -> None
 
 
 def test_distinct_positions_keep_their_first_row_game_and_split(warehouse: Warehouse) -> None:
+    """Each distinct position of a corpus is listed at its first row, with the game, turn and split of that row."""
     source = warehouse.open(*CORPUS.split("/"))
     places = distinct_places(source, range(position_count(source)))
     boards = source.array("turn_boards")
@@ -136,6 +138,7 @@ def test_match_positions_are_split_by_game(warehouse: Warehouse) -> None:
 
 
 def test_other_variants_pass_their_parameters(warehouse: Warehouse) -> None:
+    """A source that is no default variant is found with its parameters, also if it is a table of labels."""
     parameters = replace(SAMPLE.smallest, most=3)
     source = warehouse.build(SAMPLE.name, parameters)
     reference = VersionRef(SAMPLE.name, SAMPLE.slug(parameters))
@@ -246,6 +249,7 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Program:
 
 
 def test_program_answers_become_labels(warehouse: Warehouse, program: Program) -> None:
+    """The program is asked once about all positions; its chances, put in order, are the labels."""
     table = warehouse.build(ENGINES.name, PROGRAM)
     source = warehouse.open(SAMPLED.kind, SAMPLED.variant)
     assert program.asked == [len(source.array("boards"))]
@@ -270,6 +274,8 @@ def test_program_answers_become_labels(warehouse: Warehouse, program: Program) -
 def test_verify_evaluates_by_the_program_again(
     warehouse: Warehouse, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """`verify` asks the program again and finds changed chances and changed games; another version of the program skips
+    the check."""
     table = warehouse.build(ENGINES.name, PROGRAM)
     inputs = inputs_of(warehouse, ENGINES, PROGRAM)
     table.folder.chmod(0o755)
@@ -340,6 +346,7 @@ def rolls_of(table: RaceTable, layout: list[int]) -> Rolls:
 
 
 def test_chances_equal_the_tables(small_root: Path) -> None:
+    """The chances of each bearoff are exact within the two-sided table, combined from one-sided tables beyond it."""
     inputs = inputs_of(bgdata.open_warehouse(small_root), BEAROFFS, BEAROFF)
     one_sided, gammon = RaceTable(inputs["one_sided"]), RaceTable(inputs["gammon"])
     exact = TwoSidedTable(inputs["two_sided"])

@@ -41,6 +41,7 @@ def random_games() -> GamePositions:
 
 
 def test_rows_equal_positions_of_the_corpus(small_root: Path) -> None:
+    """Each row is a different position of the corpus, with its class and the split of its game."""
     table = smallest_version(small_root, POSITIONS)
     assert table.folder.parent.name == "pubeval-20-seed-3-most-40"
     with bgdata.open_warehouse(small_root).connect() as connection:

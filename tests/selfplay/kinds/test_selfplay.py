@@ -194,6 +194,8 @@ def test_summary_equals_plain_sums(corpus_with_luck: tuple[Table, Corpus], netwo
 
 
 def test_opening_plays_count_openings(corpus_with_luck: tuple[Table, Corpus], network_root: Path) -> None:
+    """The view `opening_plays` counts the first plays of games, and gives their mean results, plain and
+    luck-adjusted."""
     table, corpus = corpus_with_luck
     plays = query_rows(network_root, "from opening_plays where dataset = 'selfplay'")
     assert sum(row["games"] for row in plays) == 6
@@ -288,6 +290,7 @@ def test_network_of_the_package_is_an_input() -> None:
 
 
 def test_exported_games_can_be_imported(small_root: Path, memory_path: Path) -> None:
+    """Games that are written as .mat and imported again have the same turns and results."""
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALLEST))
     imports = Imports(memory_path)
     path = imports.folder / "again.mat"
@@ -309,6 +312,7 @@ def test_exported_games_can_be_imported(small_root: Path, memory_path: Path) -> 
 
 
 def test_equal_plays_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three times the same plays become three times the texts, but each different play is formatted once."""
     corpus = self_play(RandomPlayer().chooser, 4, 2)
     moves = np.concatenate([play_shard(settings(), 0, 4)["turn_moves"]] * 3)
     calls: list[int] = []

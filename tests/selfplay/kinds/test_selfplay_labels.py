@@ -53,6 +53,8 @@ def games_of(corpus: Table) -> list[tuple[slice, list[Board], float]]:
 
 
 def test_rows_equal_turns_of_the_corpus(small_root: Path) -> None:
+    """Each row is a turn of the corpus, with the outcome of its game for the player on roll and the split of its
+    game."""
     table = small(small_root)
     assert table.folder.parent.name == "pubeval-20-seed-3-6x6-combined-6"
     with bgdata.open_warehouse(small_root).connect() as connection:
@@ -75,6 +77,7 @@ def test_rows_equal_turns_of_the_corpus(small_root: Path) -> None:
 
 @pytest.mark.parametrize("parameters", [SMALLEST, EXACT_ONLY])
 def test_labels_match_the_reference(small_root: Path, memory_path: Path, parameters: SelfPlayLabelParameters) -> None:
+    """Labels, their sources and the turns until a table covers the game equal those of a reference in plain Python."""
     table = bgdata.open_warehouse(memory_path).build(DATASET.name, parameters)
     inputs = inputs_of(bgdata.open_warehouse(memory_path), DATASET, parameters)
     bearoff = BearoffEvaluator(**{role: found for role, found in inputs.items() if role != "games"})

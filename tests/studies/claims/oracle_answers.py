@@ -19,7 +19,7 @@ from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.store.table import Table
 from bgdata.studies.claims.bearoff import (
     Tables,
-    figures,
+    difference_figures,
     gnubg_codes,
     gnubg_differences,
     open_table,
@@ -105,7 +105,7 @@ def truncated_figures(one_sided: Table, two_sided: Table, terms: int) -> dict[st
     exact = TwoSidedTable(two_sided)
     differences = one_sided_equities(truncated(RaceTable(one_sided).chances_matrix(len(exact.stored))[1:], terms))
     differences -= exact.decode(exact.stored[1:, 1:, 0])
-    return figures(differences)
+    return difference_figures(differences)
 
 
 def corrected_difference(tables: Tables, points: int, checkers: int, what: str) -> FoundAnswer:
@@ -124,7 +124,7 @@ def corrected_figures(one_sided: Table, two_sided: Table) -> dict[str, float]:
     differences = one_sided_equities(RaceTable(one_sided).chances_matrix(len(layouts) + 1)[1:])
     correct_equities(differences, wastages, wastages)
     differences -= exact.decode(exact.stored[1:, 1:, 0])
-    return figures(differences)
+    return difference_figures(differences)
 
 
 def truncated(chances: NDArray[np.float64], terms: int) -> NDArray[np.float64]:

@@ -75,6 +75,7 @@ def test_words_are_not_parsed_as_numbers(text: str) -> None:
 
 
 def test_rows_of_a_group_become_claims(tmp_path: Path) -> None:
+    """Each row of a group becomes a claim, in which the row's values replace their names in braces."""
     (tmp_path / "A2.toml").write_text(
         '[values]\nrow = "[1, 2]"\n'
         '[[group]]\nclaim = "A2.pairs-{points}x{checkers}"\nsource = "s"\nsubject = "{points} points of {row}"\n'
@@ -188,6 +189,8 @@ def test_duplicate_names_are_refused(tmp_path: Path) -> None:
 
 
 def test_register_has_all_parts() -> None:
+    """The register's definitions are complete and consistent: parts, documents, restated claims, needed variants and
+    queries."""
     claims = read_definitions()
     assert part_names() == [f"A{number}" for number in range(1, 14)]
     assert {claim.part for claim in claims} == set(part_names())

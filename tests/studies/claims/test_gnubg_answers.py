@@ -33,6 +33,7 @@ def answers(name: str, tables: Sequence[Table]) -> list[JudgedClaim]:
 
 @pytest.mark.skipif(not INSTALLED.is_dir(), reason=f"no {INSTALLED} (Debian package gnubg-data)")
 def test_match_equity_differences_equal_published_ones(tmp_path: Path) -> None:
+    """The installed gnubg's match equity tables differ from the published one by the published amounts."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     published = warehouse.build("match_equity", MATCH_EQUITY.default("published-12"))
     kind = warehouse.kinds["met_xml"]

@@ -49,6 +49,7 @@ def test_figures_without_tables_are_reproduced(claim: Claim) -> None:
 
 @pytest.mark.slow
 def test_figures_from_tables_are_reproduced() -> None:
+    """Every unpublished figure that needs tables is reproduced, from tables that are built for this."""
     claims = [claim for claim in read_definitions(ORACLES) if claim.needs and not claim.wants]
     needed = sorted({pattern for claim in claims for pattern in claim.needs})
 

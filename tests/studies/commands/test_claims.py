@@ -22,6 +22,7 @@ def root(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 def test_list_has_a_line_for_each_claim(root: Path) -> None:
+    """The command prints a line for each claim, and counts them by kind, document and status."""
     lines = output_of(root, "claims").splitlines()
     assert lines[0].split() == ["claim", "published", "ours", "status", "subject"]
     assert lines[1].split()[:5] == ["A12.luck-of-snowie-21", "0.073", "-0.073", "corrected", "Luck,"]

@@ -23,6 +23,7 @@ def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_theme_has_a_line(root: Path) -> None:
+    """The printed errors by theme, against labels and against rollouts, equal those of the table."""
     lines = output_of(root, *TINY).splitlines()[-35:]
     assert "contact_parts/parts-2-3-units-5-epochs-2-seed-1/r2-" in lines[0]
     query = "select * from contact_parts where variant = 'parts-2-3-units-5-epochs-2-seed-1'"

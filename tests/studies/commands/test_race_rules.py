@@ -14,6 +14,7 @@ SIZE = ("--table", "6x6")
 
 
 def test_rules_are_printed_side_by_side(small_root: Path) -> None:
+    """The command prints each rule with its losses, the least first, and the formulas of the found rules."""
     head, about, _, _, *lines = output_of(small_root, "race-rules", CORPUS, *SIZE).splitlines()
     table = bgdata.open_warehouse(small_root).open("race_rules", "6x6-of-pubeval-20-seed-3")
     figures = table.manifest.statistics

@@ -75,6 +75,7 @@ def test_picture_shows_the_measure_of_the_study(study: str, measure: str) -> Non
 
 
 def test_self_play_with_cube_models(network_root: Path) -> None:
+    """`selfplay --cube-model` plays matches and money games, also ahead, and prints how they ended."""
     folder, games, points = output_of(
         network_root, "selfplay", "--cube-model", "0.7,money:0.6", "--match-length", "3", "--games", "2"
     ).splitlines()

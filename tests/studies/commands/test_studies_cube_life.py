@@ -12,6 +12,7 @@ SIZE = ("--points", "3", "--checkers", "3")
 
 
 def test_atlas_is_printed(small_root: Path) -> None:
+    """The command prints means and spreads of the indexes and the largest losses, as the table has them."""
     shown = output_of(small_root, "cube-life", *SIZE)
     table = bgdata.open_warehouse(small_root).open("cube_life", "3x3")
     figures = table.manifest.statistics

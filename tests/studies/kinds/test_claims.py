@@ -31,6 +31,7 @@ def table(small_root: Path) -> Table:
 
 
 def test_rows_have_all_fields(small_root: Path) -> None:
+    """Rows have the fields of their claims' definitions; one row is compared in every column."""
     claims = {claim.claim: claim for claim in read_definitions() if claim.part == "A12"}
     with bgdata.open_warehouse(small_root).connect() as connection:
         shown = connection.sql("from claims")

@@ -113,6 +113,7 @@ def test_unpaired_figures_equal_sums_over_games(root: Path) -> None:
 
 
 def test_match_figures_equal_sums_over_pairs(root: Path) -> None:
+    """Figures of matches are means over pairs of matches with the same dice and the sides swapped."""
     rows = rows_of(root, MATCH)
     brain = network_chooser(root)
     sides = sides_of("0.75 money:0.75")
@@ -171,6 +172,7 @@ def test_luck_is_subtracted(root: Path) -> None:
 
 
 def test_each_study_has_its_arms() -> None:
+    """Each study has the expected number of arms, with published figures for measures that it has."""
     assert {name: len(arms_of(name)) for name in NAMES} == {
         "statistics": 5, "index": 5, "fine-index": 5, "high-index": 5, "jump": 7, "match": 20,
         "match-cubeful": 20, "match-long": 4, "first-statistics": 5, "first-index": 5,
@@ -237,6 +239,7 @@ def test_threads_and_interruption_leave_the_digest(
 
 
 def test_verify_finds_changed_arrays(root: Path) -> None:
+    """`verify` finds changed sums and changed figures."""
     table = table_of(root, MATCH)
     found = bgdata.open_warehouse(root).find_inputs(DATASET, MATCH)
     assert found

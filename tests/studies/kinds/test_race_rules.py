@@ -13,7 +13,7 @@ from bgdata.bearoff.index import position_index
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import InvalidParameterError
 from bgdata.studies.kinds.race_rules import DATASET, RaceRuleParameters
-from bgdata.studies.kinds.race_rules_compute import SEARCH_PAIRS, formula, searched_pairs
+from bgdata.studies.kinds.race_rules_compute import SEARCH_PAIRS, formula_text, searched_pairs
 from bgdata.studies.race_rules import NAMES, RULES, Penalties
 from bgdata.studies.race_scores import is_tested
 from bgdata.studies.race_search import STARTS, FoundRule
@@ -63,6 +63,7 @@ def rows(root: Path) -> list[Row]:
 @each("rule", list(reference.BY_LAYOUT))
 @each(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
 def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighting: str, part: str) -> None:
+    """What a rule loses in the positions of the corpus equals a sum over turns in plain Python."""
     exact = TwoSidedTable(bgdata.open_warehouse(root).open("bearoff_two_sided", "6x6"))
     lost = [0.0] * 3
     wrong = [0] * 3
@@ -89,6 +90,7 @@ def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighti
 
 
 def test_rows_of_the_smallest_version_are_complete(small_root: Path) -> None:
+    """There is a row for each rule, decision, weighting and part; half of the pairs are tested."""
     table = bgdata.open_warehouse(small_root).open("race_rules", DATASET.slug(DATASET.smallest))
     assert table.manifest.rows == len(NAMES) * 3 * 3 * 2
     assert table.manifest.statistics["pairs"] == 923 * 923
@@ -119,7 +121,7 @@ def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
             "select distinct split_part(source, ';', 1) from race_rules where rule in ('found-played', 'found-longer')"
         ).fetchall()
     assert rows == [(0, None, None, None, None)]
-    assert sources == [(formula(FoundRule(STARTS[0], (0, 0, 0, 0))).split(";")[0],)]
+    assert sources == [(formula_text(FoundRule(STARTS[0], (0, 0, 0, 0))).split(";")[0],)]
 
 
 def test_found_rules_lose_no_more_than_keiths_in_training(rows: list[Row]) -> None:
@@ -144,18 +146,21 @@ def test_searched_pairs_are_all_or_a_uniform_sample() -> None:
 
 
 def test_formula_is_written_in_words() -> None:
+    """The formula of a found rule is written in words, with penalties, the part that is added, and limits."""
     keith = Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1)
-    assert formula(FoundRule(keith, (7, -4, -3, -2))) == (
+    assert formula_text(FoundRule(keith, (7, -4, -3, -2))) == (
         "pips, +2 for each checker beyond 1 on the ace point, +1 for each checker beyond 1 on the deuce point, "
         "+1 for each checker beyond 3 on the three point, +1 for each gap on points 4, 5 and 6; the player on roll "
         "adds 1/7, rounded down; double if the opponent then has -4 or more, redouble from -3, take up to -2"
     )
-    assert formula(FoundRule(Penalties(point=1), (0, 1, 2, 3))) == (
+    assert formula_text(FoundRule(Penalties(point=1), (0, 1, 2, 3))) == (
         "pips, -1 for each home point held; the player on roll adds nothing; double if the opponent then has +1 or "
         "more, redouble from +2, take up to +3"
     )
-    assert formula(FoundRule(Penalties(), (0, 1, 2, 3))).startswith("pips; the player on roll adds nothing; ")
-    assert formula(FoundRule(Penalties(ace=1), (0, 1, 2, 3))).startswith("pips, +1 for each checker on the ace point; ")
+    assert formula_text(FoundRule(Penalties(), (0, 1, 2, 3))).startswith("pips; the player on roll adds nothing; ")
+    assert formula_text(FoundRule(Penalties(ace=1), (0, 1, 2, 3))).startswith(
+        "pips, +1 for each checker on the ace point; "
+    )
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,8 @@ def test_all_colours_are_defined(small_root: Path, tmp_path: Path) -> None:
 
 
 def test_page_of_a_network_from_self_play(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
+    """The page contains the learning curve, the final figures, the parameters, the lineage and the digest of the
+    network."""
     page = page_of(small_root, tmp_path, "tiny")
     table = warehouse.open("network", "tiny")
     assert len(page.pictures()) == 3
@@ -113,6 +115,8 @@ def test_page_of_a_network_from_self_play(small_root: Path, tmp_path: Path, ware
 
 
 def test_page_of_a_network_from_labels(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
+    """The page contains the errors of each network, the network that it started from, and the labels with their
+    share."""
     page = page_of(small_root, tmp_path, "tiny-supervised")
     table = warehouse.open(SUPERVISED.name, "tiny-supervised")
     start = warehouse.open("network", "tiny")
@@ -164,6 +168,7 @@ def test_page_has_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path)
 
 
 def test_command_line_of_a_network_from_self_play(warehouse: Warehouse) -> None:
+    """The page's command line finds the same version built, and names another start and missing tables as options."""
     manifest = warehouse.open("network", "tiny").manifest
     again = run(warehouse.root, *shlex.split(recipe_command(manifest))[1:])
     assert f"already built ({manifest.version})" in again.stderr

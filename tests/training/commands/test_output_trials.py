@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.training.commands.output_trials import mean_row, value_of
+from bgdata.training.commands.output_trials import figure_value, mean_row
 from bgdata.training.kinds.output_trials import FIGURES, TRIALS
 from tests.command_line import output_of, run
 
@@ -30,8 +30,8 @@ def test_means_are_of_independent_games() -> None:
     assert found["points_per_game"] == 3.5
     assert found["standard_error"] == pytest.approx(5 / 2)
     assert found["games"] == 3
-    assert value_of({"win_gammon": 0.2, "win": 0.5}, "gammon_given_win") == pytest.approx(0.4)
-    assert value_of({"gammon_share": 0.0}, "gammon_share") == 0.0
+    assert figure_value({"win_gammon": 0.2, "win": 0.5}, "gammon_given_win") == pytest.approx(0.4)
+    assert figure_value({"gammon_share": 0.0}, "gammon_share") == 0.0
 
 
 def test_picture_is_written(small_root: Path, tmp_path: Path) -> None:

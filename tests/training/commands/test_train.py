@@ -52,6 +52,7 @@ TINY = [
 def test_every_parameter_is_an_option_with_its_default(
     command: click.Command, recipe: Any, helps: dict[str, str], chosen: set[str], others: set[str]
 ) -> None:
+    """Every training parameter that users may choose is an option with the parameter's default and meaning."""
     options = {option.name: option for option in command.params if isinstance(option, click.Option)}
     defaults = {field.name: field.default for field in fields(recipe)} | {"feed_format": NEWEST["feed_format"]}
     assert set(helps) == {field.name for field in fields(recipe)} - chosen
@@ -65,6 +66,8 @@ def test_every_parameter_is_an_option_with_its_default(
 
 
 def test_td_trains_and_prints_results(small_root: Path, memory_path: Path) -> None:
+    """The command trains the smallest network, prints each row of the learning curve, and does not train twice unless
+    forced."""
     expected = bgdata.open_warehouse(small_root).open("network", "tiny")
     result = run(memory_path, *TINY, "--threads", "1")
     assert result.exit_code == 0
@@ -189,6 +192,8 @@ def reference(table: Table) -> dict[str, str]:
 
 
 def test_sl_trains_and_prints_results(warehouse: Warehouse) -> None:
+    """The command builds the smallest network under another name, names its labels and start by version, and is not
+    repeated."""
     result = run(warehouse.root, *TINY_LABELS, "--labels", "selfplay_labels")
     assert result.exit_code == 0, result.stderr
     table = warehouse.open(SUPERVISED.name, "mine")
@@ -303,6 +308,7 @@ TURN_INPUT = ("train", "turn-input", "--games", "5", "--units", "4", "--row-game
 
 
 def test_turn_input_prints_a_line_for_each_row(small_root: Path) -> None:
+    """The printed chances of each arm, by number of games, equal those of the table."""
     folder, message, head, *rows = output_of(small_root, *TURN_INPUT).splitlines()
     assert re.search(r"turn_input/5-units-4-rate-0-1-seed-1/r1-[0-9a-f]{8}$", folder)
     assert message == "chances at the start for the player on roll, in %: to win, to win a gammon, to lose a gammon"

@@ -67,6 +67,7 @@ def labelled_rows(warehouse: Warehouse, name: str = CONTACT) -> LabelledRows:
 @pytest.mark.parametrize("is_guarded", [False, True])
 @pytest.mark.parametrize("block_rows", [1, 100, 100_000])
 def test_blocks_are_counted(tmp_path: Path, has_games: bool, is_guarded: bool, block_rows: int) -> None:
+    """Counts by block, split and class equal those of plain NumPy, with and without games and guarded rows."""
     boards = label_boards()
     games = np.arange(len(label_boards()), dtype=np.int32) // 20
     write_labels(tmp_path, CONTACT, boards, games=games if has_games else None)
@@ -88,6 +89,7 @@ def test_blocks_are_counted(tmp_path: Path, has_games: bool, is_guarded: bool, b
 
 
 def test_rows_are_counted_once(tmp_path: Path, read_ranges: list[tuple[int, int]]) -> None:
+    """A feed that is opened again, with any split, reads the kept counts instead of the rows."""
     write_labels(tmp_path, CONTACT, label_boards())
     first = small_blocks(bgdata.open_warehouse(tmp_path))
     assert read_ranges
@@ -119,6 +121,7 @@ def test_another_process_does_not_count_again(tmp_path: Path, read_ranges: list[
 def test_counts_depend_on_the_guard_the_splits_and_the_blocks(
     tmp_path: Path, read_ranges: list[tuple[int, int]]
 ) -> None:
+    """Other guards, splits and sizes of blocks have files of counts of their own; no row is read for that."""
     boards = label_boards()
     version = write_labels(tmp_path, CONTACT, boards)
     warehouse = bgdata.open_warehouse(tmp_path)
@@ -141,6 +144,7 @@ def test_counts_depend_on_the_guard_the_splits_and_the_blocks(
 
 @pytest.mark.parametrize("damage", ["first", "last", "cut", "empty"])
 def test_damaged_counts_are_not_used(tmp_path: Path, read_ranges: list[tuple[int, int]], damage: str) -> None:
+    """A damaged file of counts is not used; rows are counted again and the file is written anew."""
     write_labels(tmp_path, CONTACT, label_boards())
     rows = labelled_rows(bgdata.open_warehouse(tmp_path))
     expected = block_counts(rows, None, 100)
@@ -207,6 +211,7 @@ def test_counts_of_another_guard_give_an_error(tmp_path: Path, monkeypatch: pyte
 
 
 def test_pages_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mapped pages of every version are released while pools are filled."""
     write_labels(tmp_path, CONTACT, label_boards())
     write_labels(tmp_path, LABELS, label_boards()[::2])
     calls: list[int] = []
@@ -222,6 +227,7 @@ def test_pages_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_arrays_in_parts_give_the_same_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Versions whose arrays are stored in parts give the same batches, and no array is read as a whole."""
     games = np.arange(len(label_boards()), dtype=np.int32) // 20
     write_labels(tmp_path, CONTACT, label_boards(), games=games)
     write_labels(tmp_path, LABELS, label_boards()[::2])

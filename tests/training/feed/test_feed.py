@@ -53,6 +53,7 @@ def assert_equal(found: Iterable[Batch], expected: Iterable[Batch]) -> None:
 
 
 def test_epoch_has_each_row_of_the_split_once(labels: Warehouse) -> None:
+    """Each epoch contains every row of the split once, in a random order; splits have about 80, 10 and 10 %."""
     splits = splits_of_hashes(position_hashes(label_boards()))
     for number, split in enumerate(SPLITS):
         feed = small_blocks(labels, split=split, epochs=2)
@@ -70,6 +71,7 @@ def test_epoch_has_each_row_of_the_split_once(labels: Warehouse) -> None:
 
 
 def test_batches_hold_the_values_of_their_rows(labels: Warehouse) -> None:
+    """Batches contain the boards, targets, classes and features of the rows that they name, in arrays of their own."""
     feed = small_blocks(labels, {CONTACT: 1, LABELS: 1}, features="tesauro-196")
     tables = [labels.open(*name.split("/")) for name in feed.versions]
     assert len(tables) == 2
@@ -149,6 +151,7 @@ def test_resumed_batches_equal_an_uninterrupted_run(labels: Warehouse, kind: Any
 
 
 def test_states_of_another_feed_are_refused(labels: Warehouse, labels_root: Path) -> None:
+    """A state of a feed with another seed, features or sources is refused, as is a state that is damaged."""
     feed = labels.batches(CONTACT, seed=1)
     state = feed.state_after(next(iter(feed)))
     with pytest.raises(UsageError, match="expected the state of a feed with seed 2, got one with 1"):
@@ -191,6 +194,7 @@ def test_feed_can_be_sent_to_another_process(labels: Warehouse) -> None:
 
 
 def test_set_is_never_in_memory(tmp_path: Path) -> None:
+    """Reading all batches takes less than a quarter of the memory that the whole set would take."""
     boards = np.tile(label_boards(), (200_000 // len(label_boards()), 1))
     write_labels(tmp_path, CONTACT, boards)
     labels = bgdata.open_warehouse(tmp_path)
@@ -231,6 +235,7 @@ def test_version_can_be_named(labels: Warehouse, labels_root: Path) -> None:
 
 
 def test_rows_of_a_run_are_listed_again(labels: Warehouse, labels_root: Path) -> None:
+    """A record of what a run has seen lists the same rows, even after other versions have become current."""
     feed = labels.batches({CONTACT: 2, LABELS: 1}, batch_size=100, features="race", seed=8, epochs=2)
     batches = [batch for batch, _ in zip(feed, range(len(feed) + 3), strict=False)]
     seen = json.loads(json.dumps(feed.seen(batches[-1])))
@@ -265,6 +270,8 @@ def test_version_that_is_gone_or_changed_is_named(labels: Warehouse, labels_root
 
 
 def test_weights_share_out_every_batch(labels: Warehouse) -> None:
+    """Every batch contains the sources in proportion to their weights; all rows of a source come before any comes
+    again."""
     feed = small_blocks(labels, {CONTACT: 2.0, LABELS: 1.0}, batch_size=90)
     batches = list(feed)
     assert {tuple(np.bincount(batch.versions).tolist()) for batch in batches} == {(60, 30)}
@@ -319,6 +326,7 @@ def test_position_and_its_flip_are_in_one_split(tmp_path: Path) -> None:
 
 
 def test_games_are_split_whole_where_there_are_games(tmp_path: Path) -> None:
+    """Rows of one game are in one split, by splits of their own or those of the positions that they label."""
     games = np.arange(len(label_boards()), dtype=np.int32) // 20
     expected = splits_of_games(5, games)
     write_labels(tmp_path, CONTACT, label_boards(), games=games)
@@ -425,6 +433,8 @@ def test_each_part_of_an_order_has_one_of_every_window() -> None:
 @pytest.mark.parametrize("uneven", ["drop", "fill"])
 @pytest.mark.parametrize("ranks", [2, 3, 5])
 def test_every_rank_has_as_many_batches_of_full_size(labels: Warehouse, kind: Any, uneven: str, ranks: int) -> None:
+    """Ranks share the batches of a feed: equally many, all of full size, with rows left out or filled up at the end of
+    an epoch."""
     feed = small_blocks(labels, kind, batch_size=100, epochs=2)
     whole = [len(batch.rows) for batch in feed]
     shared = [list(feed.share(rank, ranks, uneven)) for rank in range(ranks)]
@@ -530,6 +540,7 @@ def test_state_of_another_format_is_refused(labels: Warehouse) -> None:
 
 
 def test_versions_of_the_same_games_are_named(tmp_path: Path) -> None:
+    """A note names versions whose rows are from the same games, because their positions repeat."""
     corpus = {"player": "network/some", "version": "1", "games": 20, "seed": 5}
     first = write_version(tmp_path, "selfplay_labels/one", labelled(50), recipe=corpus)
     second = write_version(tmp_path, "selfplay_labels/other", labelled(90), recipe={**corpus, "games": 90})

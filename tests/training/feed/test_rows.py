@@ -80,6 +80,7 @@ def positions(root: Path, **options: Any) -> list[bytes]:
 
 @pytest.mark.parametrize("split", ["train", "validation"])
 def test_planted_positions_never_appear(root: Path, split: str) -> None:
+    """No position of a benchmark, nor its flip, is in the guarded feed, and no other row is left out."""
     both = np.concatenate(benchmark_boards())
     planted = {board.tobytes() for boards in (both, flip_boards(both)) for board in boards}
     without, found = positions(root, split=split, guard=False), positions(root, split=split)
@@ -179,6 +180,7 @@ def leaked_rows(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
 
 @pytest.mark.catalog
 def test_leakage_is_the_rows_that_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Path) -> None:
+    """The view `leakage` lists exactly the rows whose positions are in benchmarks, which the feed leaves out."""
     kinds = [kind for kind in warehouse.kinds.values() if is_labelled(kind)]
     tables = [table for kind in kinds for table in warehouse.current(kind.name)]
     import_benchmark(
@@ -261,6 +263,7 @@ def test_invalid_options_are_refused(labels: Warehouse, options: dict[str, Any],
 
 
 def test_missing_sources_are_named(labels: Warehouse) -> None:
+    """Missing kinds, variants and features, and wrong weights, give errors that name them."""
     with pytest.raises(UsageError, match=r"has positions with chances: .*gnubg_training.*, got position_sample"):
         labels.batches("position_sample")
     with pytest.raises(UnknownKindError, match="got 'nothing'"):
@@ -452,6 +455,7 @@ def test_polars_reads_it(table: Table) -> None:
 
 
 def test_hugging_face_datasets_reads_it(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library `datasets` of Hugging Face reads the Parquet file, in memory and as a stream."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     datasets = pytest.importorskip("datasets")
     files = str(table.parquet)

@@ -39,6 +39,7 @@ def assert_equal(found: Any, expected: Any) -> None:
 
 
 def test_tensors_share_the_memory_of_the_arrays(feed: Feed) -> None:
+    """The tensors of a batch share the memory of its arrays; features may be missing."""
     torch = pytest.importorskip("torch")
     from bgdata.training.feed.torch import tensors
 

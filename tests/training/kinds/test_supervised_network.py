@@ -69,6 +69,7 @@ def test_run_of_another_recipe_starts_anew(untaught: Warehouse, monkeypatch: pyt
 
 
 def test_labels_of_the_same_games_are_named(untaught: Warehouse) -> None:
+    """Training on two versions from the same games is noted, and the older format of feeds is kept."""
     table = next(untaught.versions("selfplay_labels"))
     progress = Killer(epochs=99)
     again = table.folder.parents[1] / "again" / table.folder.name
@@ -118,6 +119,7 @@ def test_rows_equal_the_curve(small_root: Path) -> None:
 
 
 def test_network_plays_by_name(small_root: Path) -> None:
+    """A network from labels is found as network/NAME, also by version, and plays."""
     warehouse = bgdata.open_warehouse(small_root)
     table, _ = open_smallest(small_root)
     assert find_network("network/tiny-supervised", warehouse).folder == table.folder
@@ -345,6 +347,7 @@ ALLOWED_SHARE = 0.1  # share of the improvement by which two orders of sums may 
 def test_digest_is_the_same_on_one_thread_and_after_a_kill(
     untaught: Warehouse, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
+    """Training that is killed and resumed on one thread gives the same digest; with another seed it does not."""
     if change.get("trainer") == "torch":
         pytest.importorskip("torch", reason="PyTorch is an extra")
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
@@ -365,6 +368,7 @@ def test_digest_is_the_same_on_one_thread_and_after_a_kill(
 @pytest.mark.parametrize("average", [0.0, 0.9])
 @pytest.mark.parametrize("loss", ["cross-entropy", "squared"])
 def test_pytorch_learns_as_well_as_kernels(untaught: Warehouse, loss: str, average: float) -> None:
+    """PyTorch's errors after each epoch are near those of kernels, with the same batches and learning rates."""
     pytest.importorskip("torch", reason="PyTorch is an extra")
     curves = []
     for trainer in ("kernels", "torch"):

@@ -56,6 +56,7 @@ def test_rows_equal_the_networks(small_root: Path) -> None:
 
 
 def test_verify_finds_a_damaged_row(small_root: Path) -> None:
+    """`verify` trains the first rows again and finds a changed figure, if that row is among them."""
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALLEST))
     summary = "the first 2 of 3 rows of every arm, trained again"
     assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == summary

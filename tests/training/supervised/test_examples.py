@@ -49,6 +49,7 @@ class Batch(NamedTuple):
 
 
 def test_first_examples_include_later_classes() -> None:
+    """With `of_each`, every network gets examples, even if the first batches contain no positions of its class."""
     order = (
         PositionClass.RACE,
         PositionClass.CONTACT,

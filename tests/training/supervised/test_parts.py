@@ -204,6 +204,7 @@ def test_equities_are_by_the_network_of_the_part(labels: Labels) -> None:
 
 
 def test_errors_equal_plain_sums() -> None:
+    """RMSE, bias and standard error equal sums by hand, with each position or each game as an observation."""
     equities, expected = np.array([1, 0, -1, 2], np.float32), np.array([0, 0, 0, 0], np.float32)
     apart = np.arange(4)
     errors = errors_of(equities, expected, apart)

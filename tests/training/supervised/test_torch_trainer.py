@@ -77,6 +77,7 @@ def test_trainer_continues_from_its_arrays() -> None:
 
 
 def test_settings_change_only_while_training() -> None:
+    """One thread, deterministic algorithms and the precision of products are set during training only."""
     from bgdata.training.supervised.torch_trainer import TorchTrainer
 
     def now() -> tuple[object, ...]:
@@ -93,6 +94,7 @@ def test_settings_change_only_while_training() -> None:
 
 
 def test_platform_must_match_the_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Training by another version of PyTorch, or without the GPU that is asked for, is refused."""
     from bgdata.training.supervised.torch_trainer import platform_name
 
     name = platform_name("cpu")

@@ -114,6 +114,8 @@ def test_sparse_inputs_have_room_for_the_fullest_board(input_set: InputSet) -> N
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("number", [0, 1, 3])  # also two and three hidden layers
 def test_gradients_of_the_reference_equal_finite_differences(number: int, squared: bool) -> None:
+    """The gradients of the reference network equal finite differences of its loss, for some random weights of each
+    layer."""
     which = 2
     layers = unpacked(random_floats(number, size=3), which)
     given = examples(which, 5)

@@ -31,6 +31,7 @@ def test_list_shows_versions(small_root: Path, tmp_path: Path) -> None:
 
 @each("kind", bgdata.all_kinds)
 def test_explain_shows_every_kind(tmp_path: Path, kind: Dataset[Any]) -> None:
+    """`bgdata explain` shows every column, array and input of every kind, and the size of a build."""
     chosen = kind.smallest if kind in SIZED or not kind.defaults else kind.defaults[0]
     sizes = size_names(kind) if kind in SIZED else []
     options = [text for size in sizes for text in (f"--{size}", str(getattr(chosen, size)))]
@@ -50,6 +51,7 @@ def test_explain_shows_every_kind(tmp_path: Path, kind: Dataset[Any]) -> None:
 
 
 def test_second_build_finds_the_version(tmp_path: Path) -> None:
+    """A second `bgdata build` finds the version; with `--force` it is built again."""
     root = tmp_path / "w"
     arguments = ("build", "bearoff_gammon", "--points", "2", "--threads", "1")
     result = run(root, *arguments)
@@ -64,6 +66,7 @@ def test_second_build_finds_the_version(tmp_path: Path) -> None:
 
 
 def test_build_in_another_directory_is_linked(tmp_path: Path) -> None:
+    """A version that was built with `--directory` can be queried, verified and deleted like any other."""
     root = tmp_path / "w"
     disk = tmp_path / "disk"
     disk.mkdir()

@@ -77,6 +77,7 @@ def test_diff_of_tables_of_other_points_is_refused(warehouse: Warehouse, tmp_pat
 
 
 def test_diff_counts_rows_of_one_side(warehouse: Warehouse) -> None:
+    """`bgdata diff` counts the rows that only the larger of two tables has, in every format."""
     output_of(warehouse.root, "build", "bearoff_two_sided", "--points", "3", "--checkers", "4")
     small = "bearoff_two_sided/3x3"
     large = "bearoff_two_sided/3x4"

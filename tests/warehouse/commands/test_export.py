@@ -32,6 +32,7 @@ def test_gnubg_file_has_size_and_hash(tmp_path: Path, options: list[str], size: 
 
 @each("form", ["csv", "json", "parquet"])
 def test_table_is_exported_with_sql_columns(small_root: Path, tmp_path: Path, form: str) -> None:
+    """A table is exported as Parquet, CSV or JSON, by the ending of the file, with the columns that it has in SQL."""
     path = tmp_path / f"x.{form}"
     options = ["--format", form] if form == "json" else []  # otherwise by the ending
     assert output_of(small_root, "export", "table", "bearoff_error/3x3", *options, "-o", path) == ""

@@ -46,6 +46,7 @@ def file_metadata(path: Path) -> dict[str, str]:
 
 
 def test_network_is_exported(root: Path, tmp_path: Path) -> None:
+    """A network that is named or the default one is exported as ONNX, with its name and version in the metadata."""
     path = tmp_path / "x.onnx"
     for arguments, name in ((["random"], "random"), ([], DEFAULT_NETWORK)):
         shown = output_of(root, "export", "onnx", *arguments, "-o", path)  # the second overwrites the first
@@ -104,6 +105,7 @@ def test_missing_extra_is_named(
 
 
 def test_onnx_file_evaluates_like_the_network(root: Path, file: Path) -> None:
+    """A player with the exported ONNX file evaluates as one with the network."""
     for command in (["eval", "start"], ["hint", "start", "31"], ["hint", "start", "31", "--ply", "1"]):
         by_file, by_network = (
             json.loads(output_of(root, *command, "--network", network, "--format", "json"))

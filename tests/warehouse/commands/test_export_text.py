@@ -138,6 +138,8 @@ ABLE = {
 
 @pytest.mark.parametrize("kind", IMPORTED)
 def test_formats_without_their_arrays_are_refused(imports: Imports, kind: str) -> None:
+    """A table can be exported in exactly those text formats whose fields it has; others are refused, with those that
+    would do."""
     table = imports.sample(kind)
     title = f"{kind}/{table.manifest.variant}"
     for form in FORMATS:
@@ -152,6 +154,8 @@ def test_formats_without_their_arrays_are_refused(imports: Imports, kind: str) -
 
 
 def test_tables_without_a_format_and_missing_ones_are_refused(small_root: Path, tmp_path: Path) -> None:
+    """Exporting a table that no text format fits, a missing table, or to a missing folder gives an error of one line
+    and no file."""
     for title in ("bearoff_gammon/3x15", "benchmark_scores/pubeval-0ply-imported-contact"):
         for form in FORMATS:
             result = run(small_root, "export", "text", title, "--format", form, "-o", tmp_path / "x")

@@ -95,6 +95,8 @@ def test_invalid_versions_are_refused(warehouse: Warehouse, command: str) -> Non
 
 
 def test_rm_deletes_a_version_without_dependents(two_networks: tuple[Warehouse, Table, Table]) -> None:
+    """`bgdata rm` deletes a version, and makes another one current; a version that others are made from is kept until
+    they are deleted."""
     warehouse, first, second = two_networks
     shown = output_of(warehouse.root, "rm", second.name)
     assert shown == f"deleted {second.name}\n{first.name} is current now\n"

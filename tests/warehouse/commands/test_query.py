@@ -52,6 +52,8 @@ def test_query_writes_a_file(small_root: Path, tmp_path: Path, form: str, is_nam
 
 
 def test_output_format_follows_the_file_ending(small_root: Path, tmp_path: Path) -> None:
+    """The ending of the output file chooses its format, unless `--format` is given; endings of compressed files are
+    refused."""
     for name in ("rows.json.gz", "rows.csv.zst"):
         result = run(small_root, "query", "select 1 as a", "-o", tmp_path / name)
         message = f"expected a file that is not compressed, got {tmp_path / name}; try: csv"
@@ -101,6 +103,7 @@ def test_gnubg_files_can_be_queried(small_root: Path, tmp_path: Path) -> None:
 
 
 def test_query_is_read_from_file_or_standard_input(small_root: Path, tmp_path: Path) -> None:
+    """`bgdata query` takes SQL as an argument, from a file or from standard input, but only from one of them."""
     path = tmp_path / "q.sql"
     path.write_text("-- a comment\nselect 1 as one;\n")
     assert output_of(small_root, "query", "--file", path, "--format", "csv") == "one\n1\n"
@@ -135,6 +138,7 @@ def test_json_has_null_for_nan(small_root: Path) -> None:
 
 
 def test_queries_cannot_use_other_files(small_root: Path, tmp_path: Path) -> None:
+    """A query can neither read nor write a file outside the warehouse, unless `--allow-files` is given."""
     (tmp_path / "x.csv").write_text("a\n1\n")
     for sql in (f"from '{tmp_path / 'x.csv'}'", f"from read_text('{tmp_path / 'x.csv'}')"):
         assert error_of(run(small_root, "query", sql), 1).endswith("try: --allow-files")

@@ -33,6 +33,7 @@ def test_dry_run_pushes_nothing(root: Path) -> None:
 
 
 def test_pushed_versions_can_be_pulled(root: Path, memory_path: Path) -> None:
+    """What was pushed can be pulled into an empty warehouse, and passes `verify` there; nothing is copied twice."""
     first, second = (table.name for table in bgdata.open_warehouse(root).versions())
     lines = output_of(root, "push", STORE, "bearoff_two_sided/2x2").splitlines()
     assert [line.split()[-1] for line in lines[:-1]] == [first]
@@ -55,6 +56,7 @@ def test_pushed_versions_can_be_pulled(root: Path, memory_path: Path) -> None:
 
 @pytest.mark.catalog
 def test_catalog_is_written_once(root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pull of several versions writes the catalog once."""
     from bgdata.store import catalog
 
     output_of(root, "push", STORE)
@@ -72,6 +74,7 @@ def test_catalog_is_written_once(root: Path, memory_path: Path, monkeypatch: pyt
 
 
 def test_errors_are_reported_in_one_line(root: Path) -> None:
+    """Invalid addresses and names give errors of one line without the password in the address."""
     for words, code, message in (
         (("pull", STORE), 1, f"expected versions in {STORE}, found none"),
         (("push", "nope://user:secret@x"), 2, "expected an address of a scheme that is known"),

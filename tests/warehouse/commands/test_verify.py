@@ -26,6 +26,8 @@ pytestmark = pytest.mark.catalog
 
 
 def test_verify_checks_every_version(warehouse: Warehouse) -> None:
+    """`bgdata verify` runs all checks on every version, skips recomputing only imported ones, and says how many rows it
+    recomputed."""
     result = run(warehouse.root, "verify", "--sample", "20", "--seed", "3")
     assert result.exit_code == 0
     count = len(list(warehouse.versions()))
@@ -64,6 +66,8 @@ def test_verify_reports_the_code_that_made_a_version(memory_path: Path, monkeypa
 
 @pytest.mark.slow
 def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
+    """`bgdata verify` names each damaged file, does not recompute versions made from damaged ones, and repairs them
+    with `--repair`."""
     tables = {
         kind: warehouse.open(kind, slug) for kind, slug in (("bearoff_gammon", "3x15"), ("bearoff_two_sided", "3x3"))
     }
@@ -210,6 +214,7 @@ def test_variants_outside_a_default_build_may_be_missing(memory_path: Path) -> N
 
 @pytest.mark.usefixtures("small_defaults")
 def test_rebuild_in_place_prints_rows(warehouse: Warehouse) -> None:
+    """`bgdata rebuild` builds a version again with the same digest, and prints a row for it in JSON or CSV."""
     table = warehouse.open("bearoff_gammon", "3x15")
     before = table.manifest
     (row,) = json.loads(output_of(warehouse.root, "rebuild", "bearoff_gammon", "--format", "json"))
@@ -230,6 +235,7 @@ def test_rebuild_in_place_prints_rows(warehouse: Warehouse) -> None:
 def test_published_versions_are_computed_only_with_all(
     warehouse: Warehouse, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Versions that come with the package are copied when they are rebuilt or repaired; only `--all` computes them."""
     table = warehouse.open("network", "tiny")
     monkeypatch.setattr(network, "SHIPPED", memory_path)
     shutil.copytree(table.folder, memory_path / "tiny" / table.folder.name)
@@ -261,7 +267,7 @@ def test_rebuild_of_unknown_variants_is_refused(warehouse: Warehouse, monkeypatc
     assert message == "expected a default variant of bearoff_gammon: 6x15, 10x15, got 3x15"
 
 
-def test_verify_of_a_variant_or_version(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_one_variant_or_version_is_verified(warehouse: Warehouse, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert "expected at least one version in" in error_of(run(tmp_path / "empty", "verify"), 1)
     table = warehouse.open("bearoff_gammon", "3x15")
@@ -274,7 +280,7 @@ def test_verify_of_a_variant_or_version(warehouse: Warehouse, tmp_path: Path) ->
     assert run(warehouse.root, "verify", "bearoff_gammon", "--sample", "0").exit_code == 1
 
 
-def test_rebuild_of_one_variant(warehouse: Warehouse) -> None:
+def test_one_variant_is_rebuilt(warehouse: Warehouse) -> None:
     """The variant is rebuilt with its own parameters if it is not a default."""
     created = {table.name: table.manifest.created for table in warehouse.versions("bearoff_gammon")}
     (row,) = json.loads(output_of(warehouse.root, "rebuild", "bearoff_gammon/3x15", "--format", "json"))

@@ -57,7 +57,7 @@ def keys_by_match(source: Table, keys: Array) -> dict[bytes, list[bytes]]:
 
 
 def match_digests(arrays: Mapping[str, Array]) -> list[tuple[bytes, range]]:
-    """A hash of everything that `matches_of` reads of each match, except names, with the range of its games."""
+    """For each match, a hash of everything in it that `matches_of` reads, except names, and the range of its games."""
     games, turns, moves, first = (np.asarray(arrays[name]) for name in ("games", "turns", "turn_moves", "first_turns"))
     infos, ends = np.asarray(arrays["infos"]), [0, *arrays["infos_ends"].tolist()]
     begins = np.flatnonzero(np.diff(games[:, 0], prepend=-1)).tolist()

@@ -53,12 +53,12 @@ def player_tables(name: str, warehouse: Versions, *, has_tables: bool = True) ->
 def open_network_and_rules(settings: Settings) -> tuple[Chooser, CubefulRules]:
     """Open the network and the rules of cubeful games in a worker. `settings` contain folders by role, `length` and
     `jacoby`."""
-    *_, chooser = open_seat("network", settings)
+    *_, chooser = open_labelled_player("network", settings)
     met = first_met(Table(Path(str(settings[MET]))).arrays()) if MET in settings else None
     return chooser, CubefulRules(int(settings["length"]), bool(settings["jacoby"]), met)
 
 
-def open_seat(name: str, folders: Mapping[str, object]) -> tuple[str, str, Chooser]:
+def open_labelled_player(name: str, folders: Mapping[str, object]) -> tuple[str, str, Chooser]:
     """The label, the version and the chooser of the player `name`, from the folders of its versions by role. Raises
     CorruptFileError if a file is damaged."""
     if name in PLAIN_PLAYERS:

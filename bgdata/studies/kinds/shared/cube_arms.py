@@ -20,7 +20,7 @@ class Arm(NamedTuple):
     figures."""
 
     setting: float  # cube life index, or volatility of the jump model
-    cube: str  # cube handling of both sides, in the form of `_cube_players.sides_of`
+    cube: str  # cube handling of both sides, in the form of `cubeful_selfplay.sides_of`
     against: str  # words for the opponent
     length: int  # length of the matches, 0 for money
     published: Mapping[str, float]  # by measure
