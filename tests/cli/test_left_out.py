@@ -60,14 +60,14 @@ def test_unused_parts_of_an_identifier_are_named(root: Path, command: str, chang
         for answer in answers
     )
     lines = answers[1].stderr.splitlines()
-    told = [line for line in lines if line.startswith("left out of what the position says: ")]
+    notes = [line for line in lines if line.startswith("left out of what the position says: ")]
     if change in used:
         assert values != others
-        assert not any(words in line for line in told)
+        assert not any(words in line for line in notes)
     else:
         assert values == others
-        assert len(told) == 1
-        assert words in told[0]
+        assert len(notes) == 1
+        assert words in notes[0]
 
 
 def test_rollout_of_a_gnubg_id_uses_cube_and_score(root: Path) -> None:
