@@ -1,7 +1,5 @@
 """Rows for people: quantities with digits and signs, columns with widths."""
 
-from __future__ import annotations
-
 from math import nan
 
 from bgdata.rows import CHANCE, COUNT, EQUITY, LOSS, PERCENT, THOUSANDTHS, Column, Quantity, table_lines

@@ -193,7 +193,7 @@ def start_window(
     rows, width = len(layer), len(columns) * TILE
     places = (tile_start[layer] + lane // TILE) * rows * width + lane % TILE
     cell_count = int(tile_start[-1]) * rows * width
-    memory = zeros(cell_count * dtype.itemsize)
+    memory = reserve_zeros(cell_count * dtype.itemsize)
     if len(memory) <= KEPT_BYTES:
         use_large_pages(memory)
     cells = np.frombuffer(memory, dtype)
@@ -210,7 +210,7 @@ def start_window(
     return Window(slots, columns, tile_start, places, is_full, cells, memory, settled)
 
 
-def zeros(size: int) -> mmap.mmap:
+def reserve_zeros(size: int) -> mmap.mmap:
     """Reserve `size` bytes of zeros, whose memory is allocated when it is first written. Raises TooLargeError if the
     system refuses."""
     try:

@@ -96,7 +96,7 @@ class _OpenGame:
     score: tuple[int, int] = (0, 0)
     is_swapped: bool = False
     turns: list[Turn] = field(default_factory=list)
-    claim: _Claim | None = None
+    claim: _StatedResult | None = None
     flaw: Flaw | None = None
     notes: list[Note] = field(default_factory=list)
 
@@ -111,7 +111,7 @@ class _OpenGame:
         )  # fmt: skip
 
 
-class _Claim(NamedTuple):
+class _StatedResult(NamedTuple):
     """The result that a cell states: who won, how many points, and whether the cell is the loser's."""
 
     line: int
@@ -250,7 +250,7 @@ class _Reader:
             player = column ^ game.is_swapped
             if found := _RESULT.fullmatch(cell):
                 is_loss = found[1].lower() != "wins"
-                new = _Claim(index + 1, player ^ is_loss, int(found[2]), bool(found[3]), is_loss)
+                new = _StatedResult(index + 1, player ^ is_loss, int(found[2]), bool(found[3]), is_loss)
                 claim = new if claim is None else _merge_claims(claim, new, notes)
                 continue
             _expect(claim is None, "nothing behind a result")
@@ -280,7 +280,7 @@ def _expect(is_so: bool, words: str) -> None:
         raise ValueError(f"expected {words}")
 
 
-def _merge_claims(before: _Claim, new: _Claim, notes: list[str]) -> _Claim:
+def _merge_claims(before: _StatedResult, new: _StatedResult, notes: list[str]) -> _StatedResult:
     """Combine the results of two cells; if only the points differ, the winner's cell counts. Raises ValueError if they
     contradict each other."""
     is_same = before.points == new.points

@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from bgdata.formats.gammonview import form_of, parse_document
+from bgdata.formats.gammonview import binary_form, parse_document
 from bgdata.formats.gnubg_export import is_html_export, is_text_export, parse_gnubg_html, parse_gnubg_text
 from bgdata.formats.lines import as_utf8, plain_text, read_bytes
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import MatchFile
 from bgdata.formats.sgf import parse_sgf
-from bgdata.formats.unpacking import head_of
+from bgdata.formats.unpacking import first_bytes
 
 HEAD_BYTES = 1 << 16  # enough to tell what a file holds
 SGF, MAT, TEXT, HTML = "sgf", "mat", "gnubg text", "gnubg html"
@@ -27,7 +27,7 @@ READERS = {SGF: parse_sgf, MAT: parse_mat, TEXT: parse_gnubg_text, HTML: parse_g
 def match_form(content: bytes) -> str | None:
     """The format of a match file, from its content or the beginning of it: xg, bgf, ogxm, sgf or mat; None if it is not
     a match file."""
-    if form := form_of(content):
+    if form := binary_form(content):
         return form
     text = plain_text(content)
     if _SGF.match(text):
@@ -42,7 +42,7 @@ def match_form(content: bytes) -> str | None:
 def holds_matches(path: Path) -> bool:
     """Whether a file, decompressed if it is compressed, begins like a match file. Raises StorageError if it cannot be
     read."""
-    return match_form(head_of(path, HEAD_BYTES)) is not None
+    return match_form(first_bytes(path, HEAD_BYTES)) is not None
 
 
 def read_matches(path: Path) -> MatchFile:

@@ -164,7 +164,7 @@ def test_lineage_has_all_inputs(site_root: Path) -> None:
         assert len({(box.attrib["x"], box.attrib["y"]) for box in boxes}) == len(boxes), "no box hides another"
 
 
-def test_match_equity_page(client: TestClient, site_root: Path) -> None:
+def test_match_equity_page_equals_the_command(client: TestClient, site_root: Path) -> None:
     """The page of a match equity table has the same JSON as `bgdata met`. Compared with a second table, it shows both
     values at each score."""
     for query, arguments in {
@@ -223,7 +223,9 @@ def test_claims_page_lists_the_register(client: TestClient, site_root: Path, mon
     assert "expected a kind of claims" in read(client, "/claims?kind=<b>", 400).text
 
 
-def test_claims_are_paged(client: TestClient, monkeypatch: pytest.MonkeyPatch, site_root: Path, tmp_path: Path) -> None:
+def test_claims_are_split_into_pages(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, site_root: Path, tmp_path: Path
+) -> None:
     """The pages of claims together show every claim once and in order. A page after the last is refused, and the static
     site has all claims on one page."""
     monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
